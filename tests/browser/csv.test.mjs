@@ -11,6 +11,7 @@ import { load } from '../../dist/index.js';
 import { some } from '../js/support/extent.mjs';
 import {
   changes,
+  enter,
   readKey,
   root,
   runProgram,
@@ -265,7 +266,7 @@ for (const { text, button, total, rows, listed } of [
   },
   {
     text: 'visits,n\nn/a,1\n20,2\n,7\n',
-    button: 'Count them as 0',
+    button: 'Count missing cells as 0',
     total: 'total 20',
     rows: 3,
     listed:
@@ -274,11 +275,17 @@ for (const { text, button, total, rows, listed } of [
   },
   {
     text: 'visits,n\nn/a,1\n20,2\n,7\n',
-    button: 'Leave out their 2 rows',
+    button: 'Leave out rows with missing cells',
     total: 'total 20',
-    rows: 1,
+    rows: 3,
   },
-  { text: 'visits,n\nInf,1\n20,2\n5,7\n', button: 'Leave out its row', total: 'total 25', rows: 2 },
+  { text: 'visits,n\nInf,1\n20,2\n5,7\n', button: 'Leave out its row', total: 'total 25', rows: 3 },
+  {
+    text: 'visits,n\nInf,1\n20,2\nx,7\n',
+    button: 'Count them as 0',
+    total: 'total 20',
+    rows: 3,
+  },
 ]) {
   test(`a column with cells that are not numbers is named, and read as chosen: ${button}`, async () => {
     const { page, said } = await open('steps=20');
@@ -294,6 +301,32 @@ for (const { text, button, total, rows, listed } of [
     assert.deepEqual(said, []);
     await page.close();
   });
+}
+
+/** The command that the page exports. */
+async function commandText(page) {
+  await page.click('#export-open');
+  const text = await textOf(page, '#export-command');
+  await page.keyboard.press('Escape');
+  return text;
+}
+
+/** The last release of a command of the page with more options, run on another table. */
+async function commandOn(table, command, options) {
+  const folder = await mkdtemp(path.join(root, 'build/table-'));
+  try {
+    const file = path.join(folder, 'data.csv');
+    await writeFile(file, table);
+    const words = command.trim().replace(' --missing skip', '').replace('data.csv', file);
+    const shell = `set -- ${words}; shift; exec "$0" dist/cli.js "$@" ${options} --quiet`;
+    const printed = execFileSync('sh', ['-c', shell, process.execPath], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    return Number(printed.trim().split('\n').at(-1).split(',').at(-2));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 /** Output of the exported program and the command, run on the table that the page saves. */
@@ -332,12 +365,12 @@ for (const { what, rows, repairs } of some(
         '2026-01-03;"say ""a""";n/a',
         '2026-01-04;"b, c";3',
       ],
-      repairs: ['Read “1,5” as 1.5', 'Leave out its row'],
+      repairs: ['Read “1,5” as 1.5', 'Leave out rows with missing cells'],
     },
     {
       what: 'commas in numbers',
       rows: ['visits,bought', '"1,400",1', '2,0', '-,1', '5,0'],
-      repairs: ['Read “1,400” as 1400', 'Count it as 0'],
+      repairs: ['Read “1,400” as 1400', 'Count missing cells as 0'],
     },
   ],
   2,
@@ -353,6 +386,124 @@ for (const { what, rows, repairs } of some(
     await settled(page);
     const key = await readKey(page, '#sums');
     for (const printed of await printedElsewhere(page)) assert.deepEqual(printed, [key.release]);
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+}
+
+for (const { what, text, columns, roles = {} } of some(
+  [
+    { what: 'of one column', text: 'n\n1\nNA\n4\n-\n', columns: ['n'] },
+    {
+      what: 'whose last column is in use',
+      text: 'n,m\n1,2\n,3\n5,NA\n-,8\n',
+      columns: ['m'],
+    },
+    {
+      what: 'of persons',
+      text: 'who,n\na,1\n,7\nb,NA\na,2\nb,3\n',
+      columns: ['n'],
+      roles: { person: 'who' },
+    },
+    {
+      what: 'of persons and days',
+      text: 'who,day,n\na,2026-03-01,1\nNA,2026-03-01,7\nb,2026-03-03,NA\na,,2\nb,2026-03-04,3\n',
+      columns: ['n'],
+      roles: { person: 'who', time: 'day' },
+    },
+  ],
+  2,
+)) {
+  test(`rows with missing cells are left out as by --missing skip --na, of a table ${what}`, async () => {
+    const { page, said } = await open('steps=20');
+    await paste(page, text);
+    await page.waitForSelector('.faults li p');
+    await page.select('#set-missing', 'skip');
+    await enter(page, '#set-na', 'NA,-');
+    for (const box of await page.$$('.columns input[type=checkbox]')) {
+      const { value, checked } = await box.evaluate(({ value, checked }) => ({ value, checked }));
+      if (columns.includes(value) !== checked) await box.evaluate((one) => one.click());
+    }
+    for (const [role, column] of Object.entries(roles)) await page.select(`#set-${role}`, column);
+    await chooseClip(page);
+    await page.waitForFunction(() => /data=own/.test(location.hash));
+    await settled(page);
+    const numLines = text.trim().split('\n').length - 1;
+    assert.equal(await stepOf(page), roles.time === undefined ? numLines : 4);
+    const { release } = await readKey(page, '#sums');
+    for (const printed of await printedElsewhere(page)) assert.deepEqual(printed, [release]);
+    const whole = await commandOn(text, await commandText(page), '--missing skip --na NA,-');
+    assert.equal(whole, release, 'the command reads the table itself in the same way');
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+}
+
+test('texts that mark a missing cell are suggested, and a list that is none is refused', async () => {
+  const { page } = await open('steps=20');
+  await paste(page, 'visits,n\nnull,1\n-999,2\n30,4\n');
+  await page.waitForSelector('.faults li p');
+  const isShown = (selector) => page.$eval(selector, (one) => one.checkVisibility());
+  assert.equal(await isShown('#set-na'), false, 'no text marks a cell before it is asked for');
+  await press(page, '.faults button', 'Leave out rows with missing cells');
+  assert.equal(await page.$eval('#set-missing', (one) => one.value), 'skip');
+  assert.equal(await page.$eval('#set-na', (one) => one.value), 'NA,NaN,null,-');
+  assert.equal((await totals(page)).visits, 'total −969');
+  await enter(page, '#set-na', 'null,-999');
+  assert.equal((await totals(page)).visits, 'total 30', 'a number can be a mark');
+  await page.click('.columns input[value=visits]');
+  assert.match(
+    await textOf(page, '#set-missing-hint'),
+    /adds nothing\. Its step remains\. Left out: 2 rows\.$/,
+  );
+  await enter(page, '#set-na', 'null,,-');
+  assert.equal(
+    await textOf(page, '#set-missing-error'),
+    'marks of missing cells must be texts separated by commas, such as NA,NaN,null,-, got “null,,-”',
+  );
+  await page.close();
+});
+
+for (const { format, times, chosen = format } of some(
+  [
+    { format: 'seconds', times: ['1772355600', '1772442000', '1772700000'] },
+    { format: 'milliseconds', times: ['1772355600000', '1772442000000', '1772700000000'] },
+    { format: 'day-month-year', times: ['01/03/2026', '02/03/2026', '05/03/2026'], chosen: 'any' },
+    {
+      format: 'log',
+      times: ['01/Mar/2026:09:00:00', '02/Mar/2026:09:00:00', '05/Mar/2026:09:00:00'],
+    },
+  ],
+  3,
+)) {
+  test(`times of another format are read as by --time-format: ${format}`, async () => {
+    const { page, said } = await open('steps=20');
+    const table = `n,when\n1,${times[0]}\n5,${times[1]}\n,${times[1]}\n-3,${times[2]}\n`;
+    await paste(page, table);
+    await page.waitForSelector('#clip-guide .ask, .faults li');
+    await page.select('#set-missing', 'skip');
+    await page.select('#set-time', 'when');
+    assert.equal(await page.$eval('#set-time-format', (one) => one.value), chosen);
+    if (chosen !== format) await page.select('#set-time-format', format);
+    assert.match(
+      await textOf(page, '#set-time-hint'),
+      /^5 steps, one per day in UTC, from 2026-03-01 to 2026-03-05, /,
+    );
+    for (const [name, isWanted] of [
+      ['n', true],
+      ['when', false],
+    ]) {
+      const box = await page.$(`.columns input[value=${name}]`);
+      if (box && (await box.evaluate((one) => one.checked)) !== isWanted)
+        await box.evaluate((one) => one.click());
+    }
+    await chooseClip(page);
+    await page.waitForFunction(() => /data=own/.test(location.hash));
+    await settled(page);
+    const { release } = await readKey(page, '#sums');
+    for (const printed of await printedElsewhere(page)) assert.deepEqual(printed, [release]);
+    const options = `--missing skip --time-format ${format}`;
+    assert.equal(await commandOn(table, await commandText(page), options), release);
     assert.deepEqual(said, []);
     await page.close();
   });

@@ -436,6 +436,23 @@ test('one of anything is written in the singular', async () => {
     await page.close();
   }
   const { page } = await open('steps=20');
+  await page.evaluate(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['user,t,n,m\na,2026-03-01,1,\n'], 'own.csv'));
+    document.body.dispatchEvent(
+      new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
+    );
+  });
+  await page.waitForSelector('#clip-guide .ask');
+  await page.select('#set-person', 'user');
+  await page.select('#set-time', 't');
+  assert.match(await textOf(page, '#set-person-hint'), /^1 person; 1 of 1 row counts, /);
+  assert.match(await textOf(page, '#set-time-hint'), /^1 step, /);
+  assert.deepEqual(await singulars(page), [], 'a table of one row');
+  await page.click('#clip-guide button');
+  await page.waitForFunction(() => location.hash.includes('data=own'));
+  await settled(page);
+  assert.deepEqual(await singulars(page), [], 'a run of one row');
   await page.evaluate(() => (document.body.title = '1 rows'));
   assert.deepEqual(await singulars(page), ['1 rows'], 'the check finds one');
   await page.close();

@@ -31,6 +31,9 @@ const names = [
   'controls/url',
   'story/queue',
 ];
+/** Takes no cell for a missing one. */
+const asWritten = { timeFormat: 'any', missing: 'refuse', na: '' };
+
 const parts = await importSources(
   'web/src',
   names.map((name) => `export * as ${path.basename(name)} from './${name}.ts';`),
@@ -295,7 +298,7 @@ test('what counts of a person: the first rows within the limit count, added up p
   assert.equal(suggestPerson(csv), 'user');
   assert.equal(suggestTime(csv), 'time');
   assert.equal(suggestPerson(parts.csv.parseCsv('city,n\na,1\nb,2\na,3\nb,4\n')), '', 'no person');
-  const roles = { person: 'user', time: 'time', bucket: 'day', from: '', to: '' };
+  const roles = { person: 'user', time: 'time', bucket: 'day', from: '', to: '', ...asWritten };
   const limit = { maxContributions: 2, minSeparation: 4 };
   const records = recordsOf(csv, ['n'], roles, limit);
   // a counts on days 0 and 4, but not on day 3, which is too close, nor on day 6, the third one.
@@ -317,10 +320,10 @@ test('what counts of a person: the first rows within the limit count, added up p
       't,n\n2026-03-02,1\nsoon,2',
       /row 2 .*“t”: must be a date such as 2026-03-01 or Mar 1 2026, or a time/,
     ],
-    ['t,n\n2026-03-02,1\n,2', /row 2 .*“t”: must be a date/],
+    ['t,n\n2026-03-02,1\n,2', /row 2 .*“t”: is missing: fill it in, or choose/],
   ]) {
     const wrong = parts.csv.parseCsv(text);
-    const time = { person: '', time: 't', bucket: 'day', from: '', to: '' };
+    const time = { person: '', time: 't', bucket: 'day', from: '', to: '', ...asWritten };
     assert.throws(() => recordsOf(wrong, ['n'], time, limit), { message, role: 'time' });
   }
   // With first and last bucket given, empty steps appear before and after, and no row falls
@@ -331,6 +334,7 @@ test('what counts of a person: the first rows within the limit count, added up p
     bucket: 'day',
     from: '2026-02-27',
     to: '2026-03-04T10:00Z',
+    ...asWritten,
   };
   const few = parts.csv.parseCsv('t,n\n2026-02-28,1\n2026-03-02,2\n');
   const within = recordsOf(few, ['n'], said, limit);
@@ -353,18 +357,59 @@ test('what counts of a person: the first rows within the limit count, added up p
       role: 'time',
     });
   }
-  const person = { person: 't', time: '', bucket: 'day', from: '', to: '' };
+  const person = { person: 't', time: '', bucket: 'day', from: '', to: '', ...asWritten };
   assert.throws(() => recordsOf(parts.csv.parseCsv('t,n\na,1\n,2'), ['n'], person, limit), {
     message: /row 2 .*“t”: is missing/,
     role: 'person',
   });
 });
 
+test('a row with a missing cell adds nothing and, without times, keeps its step', () => {
+  const { recordsOf, countedRows, readFor } = parts.contributions;
+  const limit = { maxContributions: 9, minSeparation: 1 };
+  const csv = parts.csv.parseCsv(
+    't,who,n,m\n2026-03-01,a,1,\n2026-03-02,b,,5\n2026-03-03,NA,4,6\n,a,8,7\n2026-03-05,b,NA,\n2026-03-05,b,9,\n',
+  );
+  const none = { person: '', time: '', bucket: 'day', from: '', to: '', timeFormat: 'any' };
+  const skip = { ...none, missing: 'skip', na: 'NA' };
+  const rows = recordsOf(csv, ['n'], skip, limit);
+  assert.deepEqual([...rows.table.values], [1, 0, 4, 8, 0, 9], 'only the columns in use count');
+  assert.deepEqual([rows.numSteps, rows.numContributions], [6, 4]);
+  const people = recordsOf(csv, ['n'], { ...skip, person: 'who' }, limit);
+  assert.deepEqual([...people.table.values], [1, 0, 0, 8, 0, 9], 'a person is missing in row 3');
+  assert.equal(people.numPersons, 2);
+  const days = recordsOf(csv, ['n'], { ...skip, time: 't' }, limit);
+  assert.deepEqual([...days.table.values], [1, 0, 4, 0, 9], 'a row without a time is dropped');
+  assert.deepEqual(days.span, ['2026-03-01', '2026-03-05']);
+  const zero = recordsOf(csv, ['n'], { ...none, missing: 'zero', na: 'NA' }, limit);
+  assert.deepEqual([...zero.table.values], [1, 0, 4, 8, 0, 9]);
+  assert.equal(zero.numContributions, 6);
+  assert.throws(() => recordsOf(csv, ['n'], { ...none, missing: 'skip', na: '' }, limit), {
+    message: /^row 5 .* column “n”: must be a number, got “NA”$/,
+  });
+  assert.throws(() => recordsOf(csv, ['n'], { ...skip, na: '1,4,8,9,NA' }, limit), {
+    message: 'no row is left: each has a missing cell',
+  });
+  const { starts, rows: kept } = countedRows(readFor(csv, ['n'], skip), skip, limit, 100);
+  assert.deepEqual(
+    [starts, kept],
+    [
+      [0, 1, 1, 2, 3, 3, 4],
+      [0, 2, 3, 5],
+    ],
+  );
+});
+
 test('persons whose names are different texts of one number remain different persons', () => {
   const { recordsOf } = parts.contributions;
   const once = { maxContributions: 1, minSeparation: 1 };
   const records = (csv) =>
-    recordsOf(csv, ['n'], { person: 'who', time: '', bucket: 'day', from: '', to: '' }, once);
+    recordsOf(
+      csv,
+      ['n'],
+      { person: 'who', time: '', bucket: 'day', from: '', to: '', ...asWritten },
+      once,
+    );
   const tableOf = (texts) =>
     parts.csv.parseCsv(`who,n\n${texts.map((one) => `"${one}",1\n`).join('')}`);
   for (const [first, second] of [
@@ -388,14 +433,16 @@ test('persons whose names are different texts of one number remain different per
   // Reading them as numbers to be summed must not merge any two of them.
   const csv = tableOf(['1,000', '1000', 'A5', 'A6', '0', '1,000']);
   const column = csv.columns[0];
-  const [thousands] = parts.csv_repair.readingsOf(csv, column);
+  const [thousands] = parts.csv_repair.readingsOf(csv, column, asWritten);
   const read = thousands.apply(csv);
-  const [zero] = parts.csv_repair.readingsOf(read, read.columns[0]);
+  const [zero] = parts.csv_repair.readingsOf(read, read.columns[0], asWritten);
   const all = zero.apply(read);
   assert.deepEqual([...all.columns[0].values], [1000, 1000, 0, 0, 0, 1000]);
   for (const one of [csv, read, all]) assert.equal(records(one).numPersons, 5);
-  const left = parts.csv_repair.readingsOf(read, read.columns[0]).at(-1).apply(read);
-  assert.deepEqual([records(left).numPersons, left.numRows], [3, 4], 'without A5 and A6');
+  const left = parts.csv_repair.readingsOf(read, read.columns[0], asWritten).at(-1).apply(read);
+  const { numPersons, numContributions, numSteps } = records(left);
+  assert.deepEqual([numPersons, numContributions], [3, 3], 'without A5 and A6');
+  assert.equal(numSteps, 6, 'every row is a step');
 });
 
 test('the text of every cell can be restored, if not stored then from its number', () => {
@@ -475,11 +522,14 @@ const otherSettings = {
   label: '-',
   person: 'who & whose',
   time: 'when',
+  timeFormat: 'seconds',
   bucket: 'week',
   timeZone: 'Europe/Berlin',
   ids: 'numbers',
   from: '2026-03-01',
   to: '2026-03-31 12:00',
+  missing: 'skip',
+  na: 'NA,-',
   stream: 'switching',
   numSteps: 100_000,
   dimension: 64,
@@ -601,7 +651,7 @@ test('lists of several sums are read, and anything else is refused', () => {
 
 test('a range or category known of a column is not used for another column', () => {
   const { choiceOf } = parts.statistic_choice;
-  const roles = { person: 'who', time: 'day', bucket: 'day', from: '', to: '' };
+  const roles = { person: 'who', time: 'day', bucket: 'day', from: '', to: '', ...asWritten };
   const csv = parts.csv.parseCsv('day,who,n,m,drink\n2026-01-01,a,1,2,tea\n2026-01-02,b,2,7,');
   const none = { ...roles, columns: ['m'], ...parts.settings.noStatistic, window: 7, decay: 0.5 };
   const together = 'total,window=7,decay=0.5';
@@ -662,7 +712,8 @@ test('the rows of a person that count are those that peopleStatistic counts', ()
   const csv = parts.csv.parseCsv(
     'day,who,n\n2026-01-02,a,1\n2026-01-02,a,2\n2026-01-02,b,3\n2026-01-04,a,4\n2026-01-05,a,5\n2026-01-05,b,6\n2026-01-07,b,7',
   );
-  const roles = { person: 'who', time: 'day', bucket: 'day', from: '2026-01-01', to: '2026-01-08' };
+  const edges = { from: '2026-01-01', to: '2026-01-08' };
+  const roles = { person: 'who', time: 'day', bucket: 'day', ...edges, ...asWritten };
   const limit = { maxContributions: 2, minSeparation: 3 };
   const { rows, starts, numDropped } = countedRows(csv, roles, limit, 100);
   assert.deepEqual(rows, [0, 2, 4, 5]);

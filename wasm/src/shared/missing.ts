@@ -45,6 +45,19 @@ export function markedIdsText(column: string, marks: readonly string[]): string 
   return `column ${JSON.stringify(column)}: ${are}`;
 }
 
+/** Ways to treat a row with a missing cell; the first is the default. */
+export const POLICIES = ['refuse', 'zero', 'skip'] as const;
+export type MissingPolicy = (typeof POLICIES)[number];
+
+/** Describes the list of texts in messages. */
+export const MARKS_WANTED = `texts separated by commas, such as ${SUGGESTED.join(',')}`;
+
+/** Returns the texts of a list with commas between them; undefined if one of them is empty. */
+export function marksOf(list: string): string[] | undefined {
+  const texts = list.split(',').map((text) => text.trim());
+  return texts.includes('') ? undefined : texts;
+}
+
 /** True if a cell is empty or holds one of the texts. */
 export function isMissing(cell: string, texts: readonly string[] = []): boolean {
   const text = cell.trim();

@@ -69,6 +69,7 @@ const ofData: ReadonlySet<Key> = new Set([
   'label',
   'person',
   'time',
+  'missing',
   'measured',
   'category',
 ]);

@@ -7,12 +7,15 @@ import { defaults, noStatistic, SettingError, type Settings } from './settings.t
 import { learnsFrom, noLabel } from './workload.ts';
 import type { Table } from 'dp-ftrl';
 import { h } from '../base/dom.ts';
-import { count, percent } from '../base/format.ts';
+import { counted, percent } from '../base/format.ts';
 import { hiddenNote, hiddenReason } from '../base/secrets.ts';
 import { clipButtons, recordNorms } from '../data/clip_guide.ts';
 import { ColumnsField } from '../data/columns_field.ts';
 import {
   fittingBucket,
+  fittingFormat,
+  numberColumns,
+  readFor,
   recordsOf,
   RoleError,
   suggestPerson,
@@ -40,6 +43,8 @@ import type { Reading } from '../data/csv_repair.ts';
 import { examples, exampleText } from '../data/examples.ts';
 import { knownTables } from '../data/known_tables.ts';
 import { visitors } from '../data/made_up.ts';
+import { noMarks, readMissing } from '../data/missing_cells.ts';
+import { MissingField, missingText } from '../data/missing_field.ts';
 import { randomSeed } from '../data/random.ts';
 import { RolesField, type RoleChoice } from '../data/roles_field.ts';
 import { choiceOf, maxStatisticSteps, type StatisticTable } from '../data/statistic_choice.ts';
@@ -60,6 +65,7 @@ const noRoles = {
   person: '',
   ids: 'texts',
   time: '',
+  timeFormat: 'any',
   bucket: 'day',
   timeZone: 'UTC',
   from: '',
@@ -94,6 +100,11 @@ export class DataPanel {
     chosen: (patch) => this.chooseRoles(patch),
     refused: (message) => this.controls.error('person', message),
   });
+  private readonly missing = new MissingField({
+    chosen: (patch) => this.chooseRoles(patch),
+    refused: (message) => this.controls.error('missing', message),
+  });
+  private readonly missingField: HTMLElement;
   private readonly labelField: HTMLElement;
   private readonly personField: HTMLElement;
   private readonly timeField: HTMLElement;
@@ -123,6 +134,8 @@ export class DataPanel {
     this.columnsField = this.field('columns', 'Columns', this.columns.list);
     this.columnsField.classList.add('wide');
     this.columnsField.append(this.columns.faults);
+    this.missingField = this.field('missing', 'Missing cells', this.missing.policy);
+    this.missingField.append(this.missing.marks);
     this.labelField = this.field('label', 'Label', this.label);
     this.personField = this.field('person', 'Persons', this.roles.person);
     this.timeField = this.field('time', 'Time', this.roles.time);
@@ -141,6 +154,7 @@ export class DataPanel {
       source,
       this.box.element,
       this.columnsField,
+      this.missingField,
       this.personField,
       this.timeField,
       this.guide,
@@ -167,11 +181,13 @@ export class DataPanel {
     if (role !== undefined) {
       throw new SettingError(role, 'a learner protects rows, so it takes no user or time column');
     }
-    const labels = attempt(() => labelColumn(csv, label, settings.loss), {
+    const columns = this.columnsOf(settings);
+    const read = readMissing(csv, { numbers: columns, texts: [label] }, settings);
+    const labels = attempt(() => labelColumn(read, label, settings.loss), {
       key: 'label',
       deployed,
     });
-    return learned(attempt(() => makeTable(csv, this.columnsOf(settings), labels), { deployed }));
+    return learned(attempt(() => makeTable(read, columns, labels), { deployed }));
   }
 
   /** Builds the records, cached until the columns, roles or limits change. */
@@ -234,7 +250,7 @@ export class DataPanel {
 
   /** Removes messages about the table, which may quote its cells. */
   private clearErrors(): void {
-    for (const key of ['source', 'columns', 'label', 'person', 'time'] as const)
+    for (const key of ['source', 'columns', 'missing', 'label', 'person', 'time'] as const)
       this.controls.error(key, null);
   }
 
@@ -294,17 +310,19 @@ export class DataPanel {
   fileOf(settings: Settings): SnippetSource['file'] {
     const { csv } = this;
     if (settings.source === 'synthetic' || csv === null) return null;
-    const isOwn = settings.source === 'own';
     const roles = rolesOf(settings);
-    const { person, ids } = roles;
+    const { person, ids, time } = roles;
+    const columns = this.columnsOf(settings);
+    const read = readFor(csv, columns, roles);
+    const isSaved = settings.source === 'own' || roles.timeFormat !== 'any' || read !== csv;
+    const how = { person, areNumbers: ids === 'numbers', hasTimes: time !== '' };
     return {
-      name: isOwn ? 'data.csv' : `examples/${settings.source}.csv`,
-      columns: this.columnsOf(settings),
+      name: isSaved ? 'data.csv' : `examples/${settings.source}.csv`,
+      columns,
       label: learnsFrom(settings) ? settings.label : '',
       ...roles,
-      text: isOwn
-        ? () => csvText(withTimes(csv, roles), { person, areNumbers: ids === 'numbers' })
-        : null,
+      hasGaps: time === '' && read.skipped.size > 0,
+      text: isSaved ? () => csvText(withTimes(read, roles), how) : null,
     };
   }
 
@@ -334,6 +352,7 @@ export class DataPanel {
         sums,
         noiseSeed,
         ...noRoles,
+        ...noMarks,
         ...noStatistic,
       });
     } else if (source === 'own') {
@@ -348,6 +367,7 @@ export class DataPanel {
         sums,
         noiseSeed,
         ...noRoles,
+        ...noMarks,
         ...noStatistic,
       };
       this.events.changed({ source, ...made });
@@ -367,7 +387,8 @@ export class DataPanel {
     this.own = csv;
     this.asking = false;
     this.draft = draftOf(csv, this.settings);
-    for (const key of ['columns', 'person', 'time'] as const) this.controls.error(key, null);
+    for (const key of ['columns', 'missing', 'person', 'time'] as const)
+      this.controls.error(key, null);
     if (this.settings !== null) this.show(this.settings);
     this.columnsField.scrollIntoView({ block: 'nearest' });
   }
@@ -392,18 +413,20 @@ export class DataPanel {
 
   /** Changes the roles or limits; the run follows at once, a draft waits for its clip norm. */
   private chooseRoles(choice: Partial<RoleChoice>): void {
-    for (const key of ['person', 'time'] as const) this.controls.error(key, null);
+    for (const key of ['columns', 'missing', 'person', 'time'] as const)
+      this.controls.error(key, null);
     const patch = { ...choice };
     if (choice.time) {
-      const { bucket } = this.draft ?? this.settings!;
-      patch.bucket = fittingBucket(
-        (this.draft === null ? this.csv : this.own)!,
-        choice.time,
-        bucket,
-      );
+      const roles = this.draft ?? this.settings!;
+      const csv = (this.draft === null ? this.csv : this.own)!;
+      patch.timeFormat = fittingFormat(csv, choice.time, roles);
+      patch.bucket = fittingBucket(csv, choice.time, roles.bucket);
     }
     if (this.draft !== null) {
       this.draft = { ...this.draft, ...patch };
+      if (this.draft.columns.length === 0) {
+        this.draft.columns = numberColumns(this.own!, this.draft).slice(0, 1);
+      }
       this.show(this.settings!);
       return;
     }
@@ -416,7 +439,8 @@ export class DataPanel {
   /** Returns why these columns of the user's own data cannot be summed; null if they can. */
   private faultOf(names: string[]): string | null {
     try {
-      for (const name of names) findColumn(this.own!, name);
+      const read = readFor(this.own!, names, this.draft!);
+      for (const name of names) findColumn(read, name);
       return null;
     } catch (error) {
       if (error instanceof CsvError) return this.hides ? hiddenReason : error.message;
@@ -458,6 +482,10 @@ export class DataPanel {
 
   /** Applies a chosen way to read faulty cells of the user's own data. */
   private repair(reading: Reading): void {
+    if ('choice' in reading) {
+      this.chooseRoles(reading.choice);
+      return;
+    }
     const isInUse = this.draft === null;
     this.own = reading.apply(this.own!);
     this.controls.error('columns', null);
@@ -487,8 +515,9 @@ export class DataPanel {
   }
 
   private showNothing(): void {
-    const { columnsField, labelField, personField, timeField, guide } = this;
-    for (const one of [columnsField, labelField, personField, timeField, guide]) one.hidden = true;
+    const { columnsField, missingField, labelField, personField, timeField, guide } = this;
+    for (const one of [columnsField, missingField, labelField, personField, timeField, guide])
+      one.hidden = true;
     this.columns.clear();
     guide.replaceChildren();
     for (const key of ['person', 'time'] as const) this.controls.hint(key, '');
@@ -500,7 +529,9 @@ export class DataPanel {
     this.columnsField.hidden = false;
     this.labelField.hidden = clipNorm === null;
     if (clipNorm === null) this.clipped.textContent = ''; // The text describes the current run.
-    this.columns.show(csv, chosen, label, { units: this.settings!.units, isHidden: this.hides });
+    const { units } = this.settings!;
+    this.columns.show(csv, chosen, label, { roles: choice, units, isHidden: this.hides });
+    this.showMissing(csv, choice);
     const skipped = this.columns.numTexts(csv);
     const unnamed = csv.unnamed === null ? '' : `The table ${csv.unnamed}. `;
     const note = `${unnamed}${skipped > 0 ? `${skipped} more without numbers. ` : ''}`;
@@ -516,6 +547,13 @@ export class DataPanel {
     this.showGuide(records, choice, clipNorm);
   }
 
+  private showMissing(csv: Csv, choice: Draft): void {
+    this.missingField.hidden = csv !== this.own && choice.missing === 'refuse';
+    this.missing.show(choice);
+    const { size } = readFor(csv, choice.columns, choice).skipped;
+    this.controls.hint('missing', missingText(choice, this.hides ? null : size));
+  }
+
   /**
    * Shows the roles, and returns the records if they can be built from the choices; null for a
    * learner, too.
@@ -523,7 +561,7 @@ export class DataPanel {
   private showRoles(csv: Csv, choice: Draft, label: string, isDraft: boolean): Records | null {
     const learns = label !== noLabel;
     this.personField.hidden = learns || csv.columns.length === 1;
-    this.timeField.hidden = learns || !this.roles.hasTimes(csv);
+    this.timeField.hidden = learns || !this.roles.hasTimes(csv, choice);
     this.roles.show(csv, choice, choice.columns);
     let records: Records | null = null;
     try {
@@ -535,7 +573,8 @@ export class DataPanel {
         this.controls.error(error.role, this.hides ? hiddenReason : error.message);
       }
     }
-    const { person, time } = this.roles.effects(csv, choice, { records, isHidden: this.hides });
+    const read = readFor(csv, choice.columns, choice);
+    const { person, time } = this.roles.effects(read, choice, { records, isHidden: this.hides });
     this.controls.hint('person', person);
     this.controls.hint('time', time);
     return records;
@@ -576,7 +615,7 @@ export class DataPanel {
   }
 
   private field(
-    key: 'source' | 'columns' | 'label' | 'person' | 'time',
+    key: 'source' | 'columns' | 'missing' | 'label' | 'person' | 'time',
     title: string,
     input: HTMLSelectElement | HTMLFieldSetElement,
   ): HTMLElement {
@@ -602,7 +641,7 @@ function draftOf(csv: Csv, settings: Settings | null): Draft {
   const time = person === '' ? '' : suggestTime(csv);
   const columns = suggestColumns(csv, noLabel).slice(0, 1);
   const bucket = fittingBucket(csv, time, noRoles.bucket);
-  return { ...noRoles, columns, person, time, bucket, participations, minSeparation };
+  return { ...noRoles, ...noMarks, columns, person, time, bucket, participations, minSeparation };
 }
 
 function roleChoiceOf(settings: Settings): RoleChoice {
@@ -610,8 +649,9 @@ function roleChoiceOf(settings: Settings): RoleChoice {
   return { ...rolesOf(settings), participations, minSeparation };
 }
 
-function rolesOf({ person, ids, time, bucket, timeZone, from, to }: Roles): Roles {
-  return { person, ids, time, bucket, timeZone, from, to };
+function rolesOf(roles: Roles): Roles {
+  const { person, ids, time, timeFormat, bucket, timeZone, from, to, missing, na } = roles;
+  return { person, ids, time, timeFormat, bucket, timeZone, from, to, missing, na };
 }
 
 /**
@@ -656,8 +696,9 @@ function learned(table: Table): Records {
 
 function clippedText(records: Records, clipNorm: number, info: SimulationInfo): string {
   const { table, numContributions, numPersons } = records;
-  const noun = numPersons === null ? 'rows' : 'records of persons';
-  const rows = `${count(numContributions)} ${noun}`;
+  const [noun, plural] =
+    numPersons === null ? ['row'] : ['record of a person', 'records of persons'];
+  const rows = counted(numContributions, noun!, plural);
   if (info.learns) {
     return info.clippingImpossible
       ? `${rows}; no gradient can be longer than the clip norm.`

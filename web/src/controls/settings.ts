@@ -19,13 +19,14 @@ import {
   type Side,
 } from './parameters.ts';
 import { queriesNames } from '../base/route.ts';
-import { buckets, idKinds, zoneName, type Roles } from '../data/contributions.ts';
+import { buckets, idKinds, timeFormats, zoneName, type Roles } from '../data/contributions.ts';
 import {
   DEFAULT_CLIP_NORM,
   DEFAULT_MECHANISM,
   NEIGHBOURS,
   OBJECTIVES,
 } from '../../../wasm/src/shared/defaults.ts';
+import { MARKS_WANTED, marksOf, POLICIES } from '../../../wasm/src/shared/missing.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import {
   maxCategories,
@@ -176,10 +177,13 @@ export const defaults: Readonly<Settings> = {
   person: '',
   ids: 'texts',
   time: '',
+  timeFormat: 'any',
   bucket: 'day',
   timeZone: 'UTC',
   from: '',
   to: '',
+  missing: POLICIES[0],
+  na: '',
   stream: 'stationary',
   numSteps: 1024,
   dimension: 4,
@@ -252,6 +256,7 @@ export const ownKeys = [
   'time',
   'from',
   'to',
+  'na',
   'numSteps',
   'clipNorm',
   'noiseSeed',
@@ -473,10 +478,21 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   person: { name: 'user-column', read: (text) => text, write: String },
   ids: choice('ids', 'user-ids', idKinds),
   time: { name: 'time-column', read: (text) => text, write: String },
+  timeFormat: choice('timeFormat', 'time-format', timeFormats),
   bucket: choice('bucket', 'bucket', buckets),
   timeZone: { name: 'time-zone', read: zoneName, write: String },
   from: { name: 'from', read: (text) => text, write: String },
   to: { name: 'to', read: (text) => text, write: String },
+  missing: choice('missing', 'missing', POLICIES),
+  na: {
+    name: 'na',
+    read(text) {
+      const given = text.trim();
+      if (given === '' || marksOf(given) !== undefined) return given;
+      throw new SettingError('na', `na must be ${MARKS_WANTED}, got ${quote(given)}`);
+    },
+    write: String,
+  },
   stream: choice('stream', 'stream', ['stationary', 'drifting', 'switching'] as const),
   numSteps: integer('numSteps', 'steps', 1, maxSteps),
   dimension: integer('dimension', 'dimension', 1, maxDimension),

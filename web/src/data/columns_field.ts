@@ -5,8 +5,10 @@
 
 import { h, setText } from '../base/dom.ts';
 import { count, quantity } from '../base/format.ts';
-import { offered, type Column, type Csv } from './csv.ts';
+import { faultsOf, offered, valuesOf, type Column, type Csv } from './csv.ts';
+import { readFor, type Roles } from './contributions.ts';
 import { faultsText, readingsOf, type Reading } from './csv_repair.ts';
+import { noMarks } from './missing_cells.ts';
 import { maxUnit, unitOf, type Units } from './units.ts';
 
 export interface ColumnsEvents {
@@ -18,14 +20,15 @@ export interface ColumnsEvents {
 }
 
 /** Returns the sum of a column before clipping. */
-function unclippedTotal(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0);
+function unclippedTotal(csv: Csv, column: Column): number {
+  return valuesOf(csv, column).reduce((sum, value) => sum + value, 0);
 }
 
-function totalText({ values, faults }: Column): string {
-  return faults.length > 0
-    ? `${count(faults.length)} faulty`
-    : `total ${quantity(unclippedTotal(values), 6)}`;
+function totalText(csv: Csv, column: Column): string {
+  const { length } = faultsOf(csv, column);
+  return length > 0
+    ? `${count(length)} faulty`
+    : `total ${quantity(unclippedTotal(csv, column), 6)}`;
 }
 
 function unitLabel(name: string, field: HTMLInputElement): HTMLElement {
@@ -34,13 +37,26 @@ function unitLabel(name: string, field: HTMLInputElement): HTMLElement {
 }
 
 interface ColumnsLook {
+  roles: Roles;
   units: Units;
   isHidden: boolean;
 }
 
+/** A column of the table as it is read. */
+interface ReadColumn {
+  csv: Csv;
+  column: Column;
+}
+
+/** Returns a column as it is read with the chosen ones, or else alone. */
+function readColumn(csv: Csv, name: string, chosen: readonly string[], roles: Roles): ReadColumn {
+  const read = readFor(csv, chosen.includes(name) ? chosen : [name], roles);
+  return { csv: read, column: read.columns.find((one) => one.name === name)! };
+}
+
 /** A column in the list. */
 interface ColumnRow {
-  column: Column;
+  name: string;
   box: HTMLInputElement;
   said: HTMLElement;
   /** Unit field; null if the column is not summed. */
@@ -62,29 +78,36 @@ export class ColumnsField {
   constructor(private readonly events: ColumnsEvents) {}
 
   /** `isHidden` leaves out what depends on the cells. */
-  show(csv: Csv, chosen: readonly string[], label: string, { units, isHidden }: ColumnsLook): void {
+  show(
+    csv: Csv,
+    chosen: readonly string[],
+    label: string,
+    { roles, units, isHidden }: ColumnsLook,
+  ): void {
     // Keeps the list while a unit is typed, so that it or the next field keeps the focus.
     const choice = JSON.stringify([chosen, label]);
     if (csv !== this.csv || choice !== this.choice) this.fill(csv, chosen, label);
     [this.csv, this.choice] = [csv, choice];
-    for (const { column, box, said, field } of this.rows) {
-      box.checked = chosen.includes(column.name);
-      const unit = unitOf([column.name], units);
+    for (const { name, box, said, field } of this.rows) {
+      box.checked = chosen.includes(name);
+      const unit = unitOf([name], units);
+      const { csv: read, column } = readColumn(csv, name, chosen, roles);
       if (field !== null && field !== document.activeElement) field.value = unit;
       if (isHidden) said.removeAttribute('value');
-      else said.setAttribute('value', String(unclippedTotal(column.values)));
-      const total = isHidden ? 'total hidden' : totalText(column);
+      else said.setAttribute('value', String(unclippedTotal(read, column)));
+      const total = isHidden ? 'total hidden' : totalText(read, column);
       setText(said, `${total} ${field === null || isHidden ? '' : unit}`.trim());
     }
     const faulty = (isHidden ? [] : csv.columns)
-      .map((column) => ({ column, readings: readingsOf(csv, column) }))
+      .map(({ name }) => readColumn(csv, name, chosen, roles))
+      .map((one) => ({ ...one, readings: readingsOf(one.csv, one.column, roles) }))
       .filter(({ readings }) => readings.length > 0);
     this.faults.replaceChildren(
-      ...faulty.map(({ column, readings }) =>
+      ...faulty.map(({ csv: read, column, readings }) =>
         h(
           'li',
           {},
-          h('p', {}, faultsText(csv, column)),
+          h('p', {}, faultsText(read, column, roles)),
           ...readings.map((reading) => this.offer(reading)),
         ),
       ),
@@ -105,21 +128,21 @@ export class ColumnsField {
     const isInside = this.list.contains(activeElement);
     this.rows = [];
     this.list.replaceChildren(h('legend', { class: 'visually-hidden' }, 'Columns to sum'));
-    for (const column of offered(csv)) {
-      const isChosen = chosen.includes(column.name) && column.name !== label;
+    for (const { name } of offered(csv)) {
+      const isChosen = chosen.includes(name) && name !== label;
       const said = h('data');
-      const field = isChosen ? this.unitField(column.name) : null;
-      const box = this.box(column.name, label);
-      this.rows.push({ column, box, said, field });
-      this.list.append(h('label', {}, box, h('span', {}, ` ${column.name}`), said));
-      if (field !== null) this.list.append(unitLabel(column.name, field));
+      const field = isChosen ? this.unitField(name) : null;
+      const box = this.box(name, label);
+      this.rows.push({ name, box, said, field });
+      this.list.append(h('label', {}, box, h('span', {}, ` ${name}`), said));
+      if (field !== null) this.list.append(unitLabel(name, field));
       if (isInside && box.value === focused) box.focus();
     }
   }
 
   /** Returns the number of columns with faulty cells that can be read in some way. */
   numRepairable(csv: Csv): number {
-    return csv.columns.filter((column) => readingsOf(csv, column).length > 0).length;
+    return csv.columns.filter((column) => readingsOf(csv, column, noMarks).length > 0).length;
   }
 
   /** Returns the number of text columns, which are not in the list. */

@@ -7,10 +7,21 @@ import type { Table } from 'dp-ftrl';
 import { bucketOf, BUCKETS as buckets, bucketText } from '../../../wasm/src/shared/calendar.ts';
 import type { Bucket, Buckets } from '../../../wasm/src/shared/calendar.ts';
 import { earlierText, Span } from '../../../wasm/src/shared/span.ts';
+import { isMissing } from '../../../wasm/src/shared/missing.ts';
+import {
+  finerText,
+  formatOf,
+  formatsFor,
+  formatsOf,
+  TIME_FORMATS,
+} from '../../../wasm/src/shared/time-format.ts';
+import type { TimeFormatName } from '../../../wasm/src/shared/time-format.ts';
 import { timeIn, unambiguous, WANTED, type Written } from '../../../wasm/src/shared/time-text.ts';
 import { unknownZone, Zone } from '../../../wasm/src/shared/zone.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
-import { CsvError, findColumn, placeOf, textsOf, type Column, type Csv } from './csv.ts';
+import { CsvError, faultsOf, findColumn, numRead, placeOf, textsOf, valuesOf } from './csv.ts';
+import type { Column, Csv } from './csv.ts';
+import { readMissing, type MissingChoice } from './missing_cells.ts';
 
 export { buckets, type Bucket };
 
@@ -18,14 +29,32 @@ export { buckets, type Bucket };
 export const idKinds = ['texts', 'numbers'] as const;
 export type Ids = (typeof idKinds)[number];
 
-/** Roles of columns that are not summed; '' if there is no such column. */
-export interface Roles {
+/** Formats of times; the first, the default, is that of times that can be read in one way only. */
+export const timeFormats = ['any', ...TIME_FORMATS] as const;
+export type TimeFormat = (typeof timeFormats)[number];
+
+/** Words for a format, to follow “times are”. */
+export const timeFormatNames: Record<TimeFormat, string> = {
+  any: 'like 2026-03-01 or Mar 1 2026',
+  iso: 'like 2026-03-01',
+  'month-name': 'like Mar 1 2026',
+  seconds: 'in seconds since 1970',
+  milliseconds: 'in milliseconds since 1970',
+  'day-month-year': 'day first, like 31.12.2026',
+  'month-day-year': 'month first, like 12/31/2026',
+  log: 'like 31/Dec/2026:18:30:00',
+};
+
+/** Roles of columns that are not summed, '' if there is no such column, and how cells are read. */
+export interface Roles extends MissingChoice {
   /** Column that identifies the person of a row; without one, single rows are protected. */
   person: string;
   /** How cells of that column are read: with numbers, 7 and 007 are one person. */
   ids: Ids;
   /** Column with the time of a row; all rows of a bucket form one step. Without it, a row is a step. */
   time: string;
+  /** How its cells are written. */
+  timeFormat: TimeFormat;
   bucket: Bucket;
   /** Zone by whose clocks buckets begin, and of times without an offset. */
   timeZone: string;
@@ -73,6 +102,8 @@ const maxRecordEntries = 8_000_000;
 
 type Role = RoleError['role'];
 
+const gapText = 'is missing: fill it in, or choose that missing cells skip their row';
+
 function columnOf(csv: Csv, name: string, role: Role): Column {
   const column = csv.columns.find((one) => one.name === name);
   if (column === undefined) throw new RoleError(role, `there is no column “${name}”`);
@@ -87,23 +118,56 @@ function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: strin
 function personsOf(csv: Csv, { person, ids }: Roles): string[] {
   const column = columnOf(csv, person, 'person');
   return textsOf(column).map((id, row) => {
+    if (csv.skipped.has(row)) return '';
     const name = personOfId(id, ids === 'numbers');
     if (name) return name;
-    const what = name === '' ? 'is missing' : 'is not a number: read ids as texts';
+    const what = name === '' ? gapText : 'is not a number: read ids as texts';
     return refuse(csv, row, column, 'person', what);
   });
 }
 
-/** Times of a column as written; undefined for a cell that is no time. */
-const knownTimes = new WeakMap<Column, (Written | undefined)[]>();
+type Times = readonly (Written | undefined)[];
 
-function timesOf(column: Column): (Written | undefined)[] {
-  let times = knownTimes.get(column);
+/** Times of a column as written, by their format; undefined for a cell that is no time. */
+const knownTimes = new WeakMap<Column, Map<TimeFormat, Times>>();
+
+const nameOf = (format: TimeFormat): TimeFormatName | undefined =>
+  format === 'any' ? undefined : format;
+
+function timesOf(column: Column, format: TimeFormat): Times {
+  if (!knownTimes.has(column)) knownTimes.set(column, new Map());
+  const formats = knownTimes.get(column)!;
+  let times = formats.get(format);
   if (times === undefined) {
-    times = textsOf(column).map((text) => unambiguous(text.trim()));
-    knownTimes.set(column, times);
+    const { parse } = formatOf(nameOf(format));
+    times = textsOf(column).map((text) => parse(text.trim()));
+    formats.set(format, times);
   }
   return times;
+}
+
+/** Advice for a time that is in no bucket. */
+function adviceOn({ unit, isLeap }: Written): string {
+  if (isLeap) return '';
+  if (unit === 'year') return ': choose that a step is a year';
+  if (unit === 'month') return ': choose that a step is a month or a year';
+  return ': the zone says whose clocks show these times';
+}
+
+/** Explains why a cell is no time of the format, with the formats that would read it. */
+function notATime(column: Column, row: number, roles: Roles): string {
+  const texts = textsOf(column);
+  if (isMissing(texts[row]!)) return gapText;
+  const others = formatsFor(texts[row]!, texts, bucketsIn(roles));
+  const names = others.map((name) => `“${timeFormatNames[name]}”`);
+  const finer = finerText(texts[row]!);
+  const hint =
+    names.length > 0
+      ? `; choose that times are ${names.join(' or ')}`
+      : finer === undefined
+        ? ''
+        : `; ${finer}`;
+  return `must be ${formatOf(nameOf(roles.timeFormat)).wanted}${hint}`;
 }
 
 function bucketsIn({ bucket, timeZone }: Roles): Buckets {
@@ -150,10 +214,14 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
   const { first, last: end } = edgesOf(roles);
   const buckets = bucketsIn(roles);
   let last = -Infinity;
-  const indices = Float64Array.from(timesOf(column), (written, row) => {
-    if (written === undefined) refuse(csv, row, column, 'time', `must be ${WANTED}`);
+  const times = timesOf(column, roles.timeFormat);
+  const indices = new Float64Array(times.length);
+  for (const [row, written] of times.entries()) {
+    if (csv.skipped.has(row)) continue;
+    if (written === undefined)
+      return refuse(csv, row, column, 'time', notATime(column, row, roles));
     const at = timeIn(written, buckets);
-    if (typeof at === 'string') refuse(csv, row, column, 'time', at);
+    if (typeof at === 'string') refuse(csv, row, column, 'time', `${at}${adviceOn(written)}`);
     const index = bucketOf(at, buckets);
     if (index < last) {
       const what = earlierText(last - index, bucket);
@@ -165,10 +233,20 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
     if (end !== null && index > end)
       refuse(csv, row, column, 'time', `is after the ${bucket} of to`);
     last = index;
-    return index;
-  });
+    indices[row] = index;
+  }
+  fillSkipped(csv, indices);
   if (end === null) requireShort(csv, { column, indices, first, bucket });
   return indices;
+}
+
+/** Gives each skipped row the bucket of the row above it that is read, or of the first one. */
+function fillSkipped({ skipped }: Csv, indices: Float64Array): void {
+  let latest = indices[indices.findIndex((_, row) => !skipped.has(row))]!;
+  for (let row = 0; row < indices.length; ++row) {
+    if (skipped.has(row)) indices[row] = latest;
+    latest = indices[row]!;
+  }
 }
 
 /** Refuses rows whose times are absurdly far apart, before their steps are made. */
@@ -188,7 +266,9 @@ function requireShort(
 ): void {
   const span = new Span<number>(bucket, first !== null);
   const origin = first ?? indices[0]!;
-  indices.forEach((index, row) => span.add(index - origin, row));
+  indices.forEach((index, row) => {
+    if (!csv.skipped.has(row)) span.add(index - origin, row);
+  });
   const excess = span.excess((row) => (row === undefined ? 'from' : placeOf(csv, row)));
   if (excess) refuse(csv, excess.to, column, 'time', `${excess.what}, or set from and to`);
 }
@@ -231,6 +311,7 @@ interface Layout {
 
 /** Returns the layout of a table; without a time column, every row is a step. */
 function layoutOf(csv: Csv, roles: Roles): Layout {
+  if (numRead(csv) === 0) throw new CsvError('no row is left: each has a missing cell');
   const indices = roles.time === '' ? null : bucketsOf(csv, roles);
   const persons = roles.person === '' ? null : personsOf(csv, roles);
   const edges = indices === null ? { first: null, last: null } : edgesOf(roles);
@@ -266,6 +347,7 @@ export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: numb
     const step = stepOf(row);
     if (step >= maxSteps) break;
     while (starts.length <= step) starts.push(rows.length);
+    if (csv.skipped.has(row)) continue;
     const person = persons?.[row];
     if (person !== undefined && (latest.get(person) === step || !counting.takes(person, step))) {
       numDropped += 1;
@@ -280,9 +362,30 @@ export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: numb
   return { rows, starts, numDropped, timeOf };
 }
 
-/** Returns the rows as records of steps. */
-export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limit: Limit): Records {
+/** Returns the table as it is read for sums of some columns, or for a statistic of them. */
+export function readFor(csv: Csv, names: readonly string[], roles: Roles): Csv {
+  const texts = [roles.person, roles.time].filter((name) => name !== '');
+  return readMissing(csv, { numbers: names, texts }, roles);
+}
+
+/** Returns the names of the columns whose cells, read alone, are numbers. */
+export function numberColumns(csv: Csv, roles: Roles): string[] {
+  const areNumbers = ({ name }: Column): boolean => {
+    const read = readFor(csv, [name], roles);
+    return faultsOf(read, read.columns.find((one) => one.name === name)!).length === 0;
+  };
+  return csv.columns.filter(areNumbers).map(({ name }) => name);
+}
+
+/** Returns the rows of a table as records of steps. */
+export function recordsOf(
+  table: Csv,
+  names: readonly string[],
+  roles: Roles,
+  limit: Limit,
+): Records {
   if (names.length === 0) throw new CsvError('choose at least one column to sum');
+  const csv = readFor(table, names, roles);
   const columns = names.map((name) => findColumn(csv, name).values);
   const width = columns.length;
   const { numSteps, stepOf, persons, origin } = layoutOf(csv, roles);
@@ -298,6 +401,7 @@ export function recordsOf(csv: Csv, names: readonly string[], roles: Roles, limi
   let batchSize = 1;
   let size = 0;
   for (let row = 0; row < csv.numRows; ++row) {
+    if (csv.skipped.has(row)) continue;
     const step = stepOf(row);
     if (step !== openStep) [open, openStep, size] = [new Map(), step, 0];
     for (let k = 0; k < width; ++k) raw[step * width + k]! += columns[k]![row]!;
@@ -387,14 +491,36 @@ export function suggestTime(csv: Csv): string {
   return csv.columns.find((column) => isTimeColumn(csv, column))?.name ?? '';
 }
 
+/** True if a column holds times that can be read in one way only. */
 export function isTimeColumn(csv: Csv, column: Column): boolean {
-  const { faults, values } = column;
+  if (numRead(csv) === 0) return false;
+  const times = (): Times => timesOf(column, 'any').filter((_, row) => !csv.skipped.has(row));
+  const faults = faultsOf(csv, column);
   if (faults.length > 0) {
-    return faults.length === csv.numRows && timesOf(column).every((at) => at !== undefined);
+    return faults.length === numRead(csv) && times().every((at) => at !== undefined);
   }
   const [first, last] = likelyYears;
-  const areYears = values.every((value) => value >= first && value <= last);
-  return areYears && timesOf(column).every((at) => at?.unit === 'year');
+  const areYears = valuesOf(csv, column).every((value) => value >= first && value <= last);
+  return areYears && times().every((at) => at?.unit === 'year');
+}
+
+/** Formats in which a column holds likely times, by table and column. */
+const knownFormats = new WeakMap<Csv, Map<string, readonly TimeFormat[]>>();
+
+/** Returns the formats in which a column holds times; empty if it could hold none. */
+function formatsIn(csv: Csv, column: Column): readonly TimeFormat[] {
+  if (!knownFormats.has(csv)) knownFormats.set(csv, new Map());
+  const formats = knownFormats.get(csv)!;
+  const found = formats.get(column.name) ?? findFormats(csv, column);
+  formats.set(column.name, found);
+  return found;
+}
+
+function findFormats(csv: Csv, column: Column): readonly TimeFormat[] {
+  if (isTimeColumn(csv, column)) return ['any'];
+  const texts = textsOf(column).filter((_, row) => !csv.skipped.has(row));
+  if (texts.length === 0) return [];
+  return formatsOf(texts, { bucket: 'day', zone: Zone.UTC });
 }
 
 /** Numbers outside of these are no years. */
@@ -403,9 +529,23 @@ const likelyYears = [1800, 2100] as const;
 /** Returns the shortest buckets that the times of a column fit, at least as long as `bucket`. */
 export function fittingBucket(csv: Csv, name: string, bucket: Bucket): Bucket {
   const column = csv.columns.find((one) => one.name === name);
-  const units = column === undefined ? [] : timesOf(column).map((at) => at?.unit);
+  const units = column === undefined ? [] : timesOf(column, 'any').map((at) => at?.unit);
   const least = units.includes('year') ? 'year' : units.includes('month') ? 'month' : bucket;
   return buckets.indexOf(bucket) < buckets.indexOf(least) ? least : bucket;
+}
+
+/** Returns the format that reads a column; the default if there is none, or a choice of several. */
+export function fittingFormat(csv: Csv, name: string, choice: MissingChoice): TimeFormat {
+  const read = readMissing(csv, { numbers: [], texts: [name] }, choice);
+  const column = read.columns.find((one) => one.name === name);
+  const [format = 'any', ...others] = column === undefined ? [] : formatsIn(read, column);
+  return others.length > 0 ? 'any' : format;
+}
+
+/** True if a column holds times in some format. */
+export function canBeTime(csv: Csv, column: Column, choice: MissingChoice): boolean {
+  const read = readMissing(csv, { numbers: [], texts: [column.name] }, choice);
+  return formatsIn(read, column).length > 0;
 }
 
 const isoText = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
@@ -433,7 +573,7 @@ export function withTimes(csv: Csv, roles: Roles): Csv {
   const columns = csv.columns.map((column) => {
     if (column.name !== roles.time) return column;
     const texts = textsOf(column);
-    const faults = timesOf(column).map((written, row) => {
+    const faults = timesOf(column, roles.timeFormat).map((written, row) => {
       const time = written && timeIn(written, buckets);
       return { row, text: typeof time === 'number' ? isoText(time) : texts[row]! };
     });

@@ -4,6 +4,7 @@
 // number makes its column unusable until the user chooses how to read it.
 
 import type { LossName, Table } from 'dp-ftrl';
+import { count, counted } from '../base/format.ts';
 import {
   CsvFault,
   CsvParser,
@@ -55,14 +56,14 @@ export interface Csv {
   /** 1-based line of each row in the text. */
   lines: Int32Array;
   columns: Column[];
+  /** Rows that add nothing. Where every row is a step, they still are steps. */
+  skipped: ReadonlySet<number>;
   /** Says which columns are left out because they have no name; null if none is. */
   unnamed: string | null;
 }
 
 const maxRows = 100_000;
 export const maxBytes = 20_000_000;
-
-const grouped = (value: number): string => value.toLocaleString('en-US');
 
 export function showCell(cell: string): string {
   if (cell === '') return 'an empty cell';
@@ -74,11 +75,23 @@ export function placeOf(csv: Csv, row: number): string {
   return `row ${row + 1} (line ${csv.lines[row]} of the text)`;
 }
 
+/** Returns the number of rows that are read. */
+export function numRead({ numRows, skipped }: Csv): number {
+  return numRows - skipped.size;
+}
+
+/** Returns the cells of a column that are not numbers, in rows that are read. */
+export function faultsOf({ skipped }: Csv, { faults }: Column): Cell[] {
+  return skipped.size === 0 ? faults : faults.filter(({ row }) => !skipped.has(row));
+}
+
 /** Returns why a column cannot be summed as it is; null if it can. */
-function faultText(csv: Csv, { name, faults }: Column): string | null {
+function faultText(csv: Csv, column: Column): string | null {
+  const { name } = column;
+  const faults = faultsOf(csv, column);
   const [first] = faults;
   if (first === undefined) return null;
-  const others = faults.length > 1 ? `, and ${grouped(faults.length - 1)} more like it` : '';
+  const others = faults.length > 1 ? `, and ${count(faults.length - 1)} more like it` : '';
   return (
     `${placeOf(csv, first.row)}, column “${name}”: must be a number, ` +
     `got ${showCell(first.text)}${others}`
@@ -135,12 +148,15 @@ class Builder {
   finish(leaveOut: boolean): Csv {
     const numRows = this.lines.length;
     if (this.numRagged > 0 && !leaveOut) {
-      const others = this.numRagged > 1 ? `; ${grouped(this.numRagged - 1)} more rows differ` : '';
+      const others =
+        this.numRagged > 1
+          ? `; ${counted(this.numRagged - 1, 'more row')} ${this.numRagged === 2 ? 'differs' : 'differ'}`
+          : '';
       throw new RaggedError(`${this.firstRagged}${others}`, this.numRagged);
     }
     if (numRows === 0) throw new CsvError('there is no row below the header');
     if (numRows > maxRows) {
-      throw new CsvError(`at most ${grouped(maxRows)} rows fit, got ${grouped(numRows)}`);
+      throw new CsvError(`at most ${counted(maxRows, 'row')} fit, got ${count(numRows)}`);
     }
     const named = this.columns.filter(({ name }) => name !== '');
     const columns = named.map((column) => ({
@@ -148,7 +164,8 @@ class Builder {
       values: Float64Array.from(column.values),
     }));
     const unnamed = unnamedText(this.names) ?? null;
-    return { numRows, lines: Int32Array.from(this.lines), columns, unnamed };
+    const lines = Int32Array.from(this.lines);
+    return { numRows, lines, columns, skipped: new Set(), unnamed };
   }
 }
 
@@ -176,7 +193,9 @@ function* recordsOf(text: string) {
  */
 export function* csvInPieces(text: string, options: ParseOptions = {}): Generator<number, Csv> {
   if (text.length > maxBytes) {
-    throw new CsvError(`the text must be at most ${maxBytes / 1e6} MB, got ${text.length} bytes`);
+    throw new CsvError(
+      `the text must be at most ${maxBytes / 1e6} MB, got ${counted(text.length, 'byte')}`,
+    );
   }
   if (text.trim() === '') throw new CsvError('the text is empty');
   const markup = kindOfMarkup(text);
@@ -216,7 +235,12 @@ export function parseCsv(text: string, options: ParseOptions = {}): Csv {
 
 /** Returns the columns worth offering, with at least one number. */
 export function offered(csv: Csv): Column[] {
-  return csv.columns.filter((column) => column.faults.length < csv.numRows);
+  return csv.columns.filter((column) => faultsOf(csv, column).length < numRead(csv));
+}
+
+/** Returns the values of a column in rows that are read. */
+export function valuesOf({ skipped }: Csv, { values }: Column): Float64Array {
+  return skipped.size === 0 ? values : values.filter((_, row) => !skipped.has(row));
 }
 
 function isCounter(values: Float64Array): boolean {
@@ -227,8 +251,10 @@ function isCounter(values: Float64Array): boolean {
 
 /** Suggests columns to sum: clean ones that do not merely count the rows. */
 export function suggestColumns(csv: Csv, label: string): string[] {
-  const clean = csv.columns.filter(({ name, faults }) => faults.length === 0 && name !== label);
-  const telling = clean.filter((column) => !isCounter(column.values));
+  const clean = csv.columns.filter(
+    (column) => faultsOf(csv, column).length === 0 && column.name !== label,
+  );
+  const telling = clean.filter((column) => !isCounter(valuesOf(csv, column)));
   return (telling.length > 0 ? telling : clean).map((column) => column.name);
 }
 
@@ -253,19 +279,30 @@ export function textsOf({ values, faults, written }: Column): string[] {
 
 /**
  * Returns the table as CSV, with the numbers as parsed and one spelling for the ids of a person. Its
- * own names stay as they are, because programs look columns up by them.
+ * own names stay as they are, because programs look columns up by them. Of a skipped row, all cells
+ * are empty; with a time column, such rows are left out.
  */
 export function csvText(
   csv: Csv,
-  { person, areNumbers }: { person: string; areNumbers: boolean },
+  {
+    person,
+    areNumbers,
+    hasTimes = false,
+  }: { person: string; areNumbers: boolean; hasTimes?: boolean },
 ): string {
+  const { skipped } = csv;
   const columns = csv.columns.map((column) =>
     column.name === person
       ? textsOf(column).map((id) => personOfId(id, areNumbers) ?? id)
       : textsOf({ ...column, written: [] }),
   );
   const lines = [csv.columns.map(({ name }) => name)];
-  for (let row = 0; row < csv.numRows; ++row) lines.push(columns.map((texts) => texts[row]!));
+  for (let row = 0; row < csv.numRows; ++row) {
+    if (hasTimes && skipped.has(row)) continue;
+    lines.push(columns.map((texts) => (skipped.has(row) ? '' : texts[row]!)));
+  }
+  // A blank line is no row, so a table of one column gets another, without a name.
+  if (skipped.size > 0 && columns.length === 1) for (const cells of lines) cells.push('');
   return lines.map((cells) => `${cells.map(quotedCell).join(',')}\n`).join('');
 }
 
@@ -274,8 +311,19 @@ export function firstUnfit(values: Float64Array): number {
   return values.findIndex((value) => ![0, 1, -1].includes(value));
 }
 
+/** Throws if rows are skipped: a learner is measured on every row. */
+function requireAll(csv: Csv): void {
+  const [row] = csv.skipped;
+  if (row === undefined) return;
+  throw new CsvError(
+    `a learner is measured on every row, but ${placeOf(csv, row)} is left out: ` +
+      'remove such rows from the table first',
+  );
+}
+
 /** Returns a column of labels that the loss can learn. */
 export function labelColumn(csv: Csv, name: string, loss: LossName): Float64Array {
+  requireAll(csv);
   const { values } = findColumn(csv, name);
   const wrong = loss === 'logistic' ? firstUnfit(values) : -1;
   if (wrong >= 0) {

@@ -2,15 +2,15 @@
 
 // Ways to read cells that are not numbers. Each is offered, and none is applied automatically.
 
-import { isMark, isMissing } from '../../../wasm/src/shared/missing.ts';
-import { placeOf, showCell, type Cell, type Column, type Csv } from './csv.ts';
+import { count, counted } from '../base/format.ts';
+import { faultsOf, numRead, placeOf, showCell, type Cell, type Column, type Csv } from './csv.ts';
+import { looksMissing, suggestMarks, type MissingChoice } from './missing_cells.ts';
 
-/** A way to read the faulty cells of a column. */
-export interface Reading {
+/** A way to read the faulty cells of a column: another table, or what missing cells are. */
+export type Reading = {
   /** Describes the effect; the text of a button. */
   text: string;
-  apply(csv: Csv): Csv;
-}
+} & ({ apply(csv: Csv): Csv } | { choice: MissingChoice });
 
 /** Largest number of faulty cells listed. */
 const maxListed = 5;
@@ -43,42 +43,29 @@ function reread(
   };
 }
 
-function asZero({ name, values, faults, written }: Column): Column {
+function asZero(
+  { name, values, faults, written }: Column,
+  isRead: (cell: Cell) => boolean,
+): Column {
   const fixed = values.slice();
-  for (const { row } of faults) fixed[row] = 0;
-  return { name, values: fixed, faults: [], written: [...written, ...faults] };
+  const zeros = faults.filter(isRead);
+  for (const { row } of zeros) fixed[row] = 0;
+  const rest = faults.filter((cell) => !isRead(cell));
+  return { name, values: fixed, faults: rest, written: [...written, ...zeros] };
 }
 
-/** Returns the table without the rows in which the column has a fault. */
-function without(csv: Csv, { faults }: Column): Csv {
-  const isOut = new Set(faults.map(({ row }) => row));
-  const place = new Int32Array(csv.numRows);
-  let numRows = 0;
-  for (let row = 0; row < csv.numRows; ++row) {
-    place[row] = numRows;
-    if (!isOut.has(row)) numRows += 1;
-  }
-  const kept = (cells: Cell[]): Cell[] =>
-    cells.filter(({ row }) => !isOut.has(row)).map(({ row, text }) => ({ row: place[row]!, text }));
-  return {
-    ...csv,
-    numRows,
-    lines: csv.lines.filter((_, row) => !isOut.has(row)),
-    columns: csv.columns.map((column) => ({
-      name: column.name,
-      values: column.values.filter((_, row) => !isOut.has(row)),
-      faults: kept(column.faults),
-      written: kept(column.written),
-    })),
-  };
+/** Returns the table without these rows; where every row is a step, the steps remain. */
+function without(csv: Csv, faults: readonly Cell[]): Csv {
+  return { ...csv, skipped: new Set([...csv.skipped, ...faults.map(({ row }) => row)]) };
 }
 
 /**
  * Returns ways to read a column, best first; empty if it needs no repair or holds nothing like a
- * number.
+ * number. What is done about missing cells holds for the whole table.
  */
-export function readingsOf(csv: Csv, column: Column): Reading[] {
-  const { name, faults } = column;
+export function readingsOf(csv: Csv, column: Column, choice: MissingChoice): Reading[] {
+  const { name } = column;
+  const faults = faultsOf(csv, column);
   if (faults.length === 0) return [];
   const readings: Reading[] = [];
   const offer = (pattern: RegExp, read: (text: string) => number): void => {
@@ -90,28 +77,42 @@ export function readingsOf(csv: Csv, column: Column): Reading[] {
   };
   offer(thousands, withoutCommas);
   offer(decimalComma, commaAsPoint);
-  if (readings.length === 0 && faults.length === csv.numRows) return [];
-  const them = faults.length === 1 ? 'it' : 'them';
+  const isNumeric = faults.length < numRead(csv);
+  if (readings.length === 0 && !isNumeric) return [];
+  const isGap = ({ text }: Cell): boolean => looksMissing(text, choice);
+  const gaps = faults.filter(isGap);
+  if (gaps.length > 0) {
+    const na = suggestMarks(gaps, choice);
+    readings.push({ text: 'count missing cells as 0', choice: { missing: 'zero', na } });
+    if (isNumeric) {
+      readings.push({
+        text: 'leave out rows with missing cells',
+        choice: { missing: 'skip', na },
+      });
+    }
+    return readings;
+  }
   readings.push({
-    text: `count ${them} as 0`,
-    apply: (one) => withColumn(one, name, asZero),
+    text: `count ${faults.length === 1 ? 'it' : 'them'} as 0`,
+    apply: (one) => withColumn(one, name, (c) => asZero(c, (cell) => !isGap(cell))),
   });
-  if (faults.length < csv.numRows) {
-    const rows = faults.length === 1 ? 'its row' : `their ${faults.length} rows`;
-    readings.push({ text: `leave out ${rows}`, apply: (one) => without(one, column) });
+  if (isNumeric) {
+    const rows = faults.length === 1 ? 'its row' : `their ${counted(faults.length, 'row')}`;
+    readings.push({ text: `leave out ${rows}`, apply: (one) => without(one, faults) });
   }
   return readings;
 }
 
 /** Lists the cells of a column that are not numbers, with their rows. */
-export function faultsText(csv: Csv, { name, faults }: Column): string {
+export function faultsText(csv: Csv, column: Column, choice: MissingChoice): string {
+  const faults = faultsOf(csv, column);
   const cells = faults
     .slice(0, maxListed)
     .map(({ row, text }) => `${showCell(text)} in ${placeOf(csv, row)}`);
-  const more = faults.length > maxListed ? ` and ${faults.length - maxListed} more` : '';
-  const isOne = faults.length === 1;
-  const areMissing = faults.every(({ text }) => isMissing(text) || isMark(text));
-  const numbers = isOne ? 'cell is not a number' : 'cells are not numbers';
-  const are = areMissing ? `${isOne ? 'cell is' : 'cells are'} missing` : numbers;
-  return `“${name}” is not summed: ${faults.length} ${are}: ${cells.join(', ')}${more}.`;
+  const more = faults.length > maxListed ? ` and ${count(faults.length - maxListed)} more` : '';
+  const areMissing = faults.every(({ text }) => looksMissing(text, choice));
+  const are = faults.length === 1 ? 'is' : 'are';
+  const what = areMissing ? 'missing' : faults.length === 1 ? 'not a number' : 'not numbers';
+  const list = `${cells.join(', ')}${more}`;
+  return `“${column.name}” is not summed: ${counted(faults.length, 'cell')} ${are} ${what}: ${list}.`;
 }

@@ -35,6 +35,7 @@ export function visitors(numSteps: number, seed: number, stream: StreamName): Cs
   const texts = new Float64Array(numSteps).fill(NaN);
   return {
     unnamed: null,
+    skipped: new Set(),
     numRows: numSteps,
     lines: Int32Array.from({ length: numSteps }, (_, row) => row + 2),
     columns: [

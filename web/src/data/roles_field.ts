@@ -2,11 +2,21 @@
 
 // Columns that are not summed: the person and the time of a row.
 
+import { markedIdsText } from '../../../wasm/src/shared/missing.ts';
 import { h } from '../base/dom.ts';
-import { count, percent } from '../base/format.ts';
-import { buckets, idKinds, isTimeColumn, zoneName } from './contributions.ts';
-import type { Bucket, Ids, Records, Roles } from './contributions.ts';
-import type { Csv } from './csv.ts';
+import { count, counted, percent } from '../base/format.ts';
+import {
+  buckets,
+  canBeTime,
+  idKinds,
+  isTimeColumn,
+  timeFormatNames,
+  timeFormats,
+  zoneName,
+} from './contributions.ts';
+import type { Bucket, Ids, Records, Roles, TimeFormat } from './contributions.ts';
+import { numRead, type Csv } from './csv.ts';
+import { marksAmong } from './missing_cells.ts';
 
 /** Roles of columns, and the limit on the rows of one person. */
 export interface RoleChoice extends Roles {
@@ -25,6 +35,12 @@ const rowText =
 const idsTitle = 'As numbers, 7, 7.0 and 007 are one person. As texts they are three.';
 const eventText = 'Says when a row happened. All rows of a day, say, are then one step.';
 
+/** Names of the two counts in messages. */
+const countNames = {
+  participations: 'the most steps of a person',
+  minSeparation: 'the fewest steps apart',
+} as const;
+
 export class RolesField {
   readonly person = h('select', {
     id: 'set-person',
@@ -39,6 +55,7 @@ export class RolesField {
   /** Shown below the time column. */
   readonly bucketLine: HTMLElement;
   private readonly ids = h('select', { id: 'set-ids', title: idsTitle });
+  private readonly format = h('select', { id: 'set-time-format' });
   private readonly bucket = h('select', { id: 'set-bucket' });
   private readonly zone = h('input', {
     id: 'set-time-zone',
@@ -54,6 +71,12 @@ export class RolesField {
   constructor(private readonly events: RolesEvents) {
     this.person.addEventListener('change', () => events.chosen({ person: this.person.value }));
     this.time.addEventListener('change', () => events.chosen({ time: this.time.value }));
+    this.format.append(
+      ...timeFormats.map((name) => h('option', { value: name }, timeFormatNames[name])),
+    );
+    this.format.addEventListener('change', () =>
+      events.chosen({ timeFormat: this.format.value as TimeFormat }),
+    );
     this.bucket.append(...buckets.map((name) => h('option', { value: name }, name)));
     this.bucket.addEventListener('change', () =>
       events.chosen({ bucket: this.bucket.value as Bucket }),
@@ -75,6 +98,7 @@ export class RolesField {
     this.bucketLine = h(
       'p',
       { class: 'limits' },
+      h('label', { class: 'inline' }, 'times are ', this.format),
       h('label', { class: 'inline' }, 'a step is a ', this.bucket),
       h('label', { class: 'inline' }, 'in zone ', this.zone),
       h('label', { class: 'inline' }, 'from ', this.from),
@@ -83,8 +107,8 @@ export class RolesField {
   }
 
   /** True if a column could hold the times of the rows. */
-  hasTimes(csv: Csv): boolean {
-    return csv.columns.some((column) => isTimeColumn(csv, column));
+  hasTimes(csv: Csv, choice: RoleChoice): boolean {
+    return csv.columns.some((column) => canBeTime(csv, column, choice));
   }
 
   show(csv: Csv, choice: RoleChoice, summed: readonly string[]): void {
@@ -92,15 +116,19 @@ export class RolesField {
       h('option', { value: '' }, none),
       ...names.map((name) => h('option', { value: name }, name)),
     ];
-    const times = csv.columns.filter((column) => isTimeColumn(csv, column)).map(({ name }) => name);
+    const times = csv.columns
+      .filter((column) => canBeTime(csv, column, choice))
+      .map(({ name }) => name);
     const others = csv.columns
+      .filter((column) => !isTimeColumn(csv, column))
       .map(({ name }) => name)
-      .filter((name) => !times.includes(name) && !summed.includes(name));
+      .filter((name) => name !== choice.time && !summed.includes(name));
     this.person.replaceChildren(...options(others, 'none: protect rows'));
     this.person.value = choice.person;
     this.ids.value = choice.ids;
     this.time.replaceChildren(...options(times, 'none: every row is a step'));
     this.time.value = choice.time;
+    this.format.value = choice.timeFormat;
     this.bucket.value = choice.bucket;
     this.limits.hidden = choice.person === '';
     this.bucketLine.hidden = choice.time === '';
@@ -121,24 +149,26 @@ export class RolesField {
    */
   effects(
     csv: Csv,
-    { bucket, timeZone, from, to }: Roles,
+    roles: Roles,
     { records, isHidden }: { records: Records | null; isHidden: boolean },
   ): { person: string; time: string } {
+    const { bucket, timeZone, from, to } = roles;
     const { numPersons = null, numDropped = 0, span = null, numSteps = 0 } = records ?? {};
-    const counted = csv.numRows - numDropped;
+    const numRows = numRead(csv);
+    const numCounted = numRows - numDropped;
     return {
       person:
         numPersons === null
           ? rowText
           : isHidden
             ? `${rowText} How many there are, and how many of their rows count, is hidden.`
-            : `${count(numPersons)} persons; ${count(counted)} of ${count(csv.numRows)} rows count, ` +
-              `${percent(counted / csv.numRows)}. The first ones of each person count, and those of one ` +
-              'step form one record.',
+            : `${counted(numPersons, 'person')}; ${count(numCounted)} of ${counted(numRows, 'row')} ` +
+              `${numCounted === 1 ? 'counts' : 'count'}, ${percent(numCounted / numRows)}. The first ones of each person count, and those of one ` +
+              `step form one record.${markedText(csv, roles)}`,
       time:
         span === null
           ? eventText
-          : `${count(numSteps)} steps, one per ${bucket} in ${timeZone}, from ${span[0]} to ${span[1]}, which ` +
+          : `${counted(numSteps, 'step')}, one per ${bucket} in ${timeZone}, from ${span[0]} to ${span[1]}, which ` +
             `will be public. ${edgesText(from, to)}`,
     };
   }
@@ -164,10 +194,21 @@ export class RolesField {
       if (isCount) this.events.chosen({ [key]: value });
       else input.setAttribute('aria-invalid', 'true');
       const wanted = 'must be a whole number from 1 to 1,000,000';
-      this.events.refused(isCount ? null : `${wanted}, got “${input.value.trim()}”`);
+      this.events.refused(
+        isCount ? null : `${countNames[key]} ${wanted}, got “${input.value.trim()}”`,
+      );
     });
     return input;
   }
+}
+
+/** Warns of ids that look missing, as all their rows are those of one person; or ''. */
+function markedText(csv: Csv, roles: Roles): string {
+  const column = csv.columns.find(({ name }) => name === roles.person);
+  const marks = column === undefined ? [] : marksAmong(csv, column, roles);
+  if (marks.length === 0) return '';
+  const remedy = 'choose that missing cells skip their row, and name such texts';
+  return ` Note ${markedIdsText(roles.person, marks)}. If they are missing, ${remedy}.`;
 }
 
 /**

@@ -11,6 +11,8 @@ interface SourceFile extends Roles {
   columns: readonly string[];
   /** Column that is learned from the others; '' if columns are only summed. */
   label: string;
+  /** True if every row is a step and some rows add nothing; all cells of these are empty. */
+  hasGaps: boolean;
   /** Returns the file as the page read it; null for a file that comes with the programs. */
   text: (() => string) | null;
 }

@@ -8,7 +8,7 @@ import type { Settings } from '../controls/settings.ts';
 import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
 import { participationOf } from '../controls/participation.ts';
 import { problemOf, settingsOfSum, weightsOf, wordsOf, workloadOf } from '../controls/workload.ts';
-import { countedRows, type CountedRows, type Limit } from '../data/contributions.ts';
+import { countedRows, readFor, type CountedRows, type Limit } from '../data/contributions.ts';
 import { CategoryIndex } from '../../../wasm/src/shared/categories.ts';
 import { CsvError, findColumn, textsOf } from '../data/csv.ts';
 import {
@@ -325,7 +325,16 @@ export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<
       'Mean, spread and counts cover all records so far, or a window: choose one of these under “What is summed”.',
     );
   }
-  const records = countedRows(table.csv, settings, limit, settings.numSteps);
-  const released = await { moments, histogram, sums }[settings.statistic](engine, wanted, records);
+  const { csv, choice } = table;
+  const used = settings.statistic === 'histogram' ? choice.category : choice.measured;
+  const read = readFor(csv, used === '' ? [] : [used], settings);
+  if (
+    settings.neighbours === 'replace-one' &&
+    (settings.missing === 'skip' || csv.skipped.size > 0)
+  )
+    throw new Wanting('Rows that are left out need zero-out neighbours: how many count is secret.');
+  const records = countedRows(read, settings, limit, settings.numSteps);
+  const release = { moments, histogram, sums }[settings.statistic];
+  const released = await release(engine, { ...wanted, table: { csv: read, choice } }, records);
   return { ...released, timeOf: records.timeOf };
 }

@@ -22,8 +22,9 @@ import { rules, type Key, type Settings } from '../controls/settings.ts';
 import { learnsFrom } from '../controls/workload.ts';
 import type { DataPanel } from '../controls/data_panel.ts';
 import { byId, h } from '../base/dom.ts';
-import { count } from '../base/format.ts';
+import { counted } from '../base/format.ts';
 import type { Learner } from '../run/run.ts';
+import { numberColumns } from '../data/contributions.ts';
 
 /** Parameters of individual mechanisms, without the variants that apply to any mechanism. */
 const ownParameters = parameterNames.filter((name) => !variants.includes(name));
@@ -108,8 +109,8 @@ export class Form {
     const rows = this.data.numSteps(settings);
     const ends =
       rows !== null && settings.numSteps > rows
-        ? ` The data ends after ${count(rows)} ${settings.time === '' ? 'rows' : 'steps'}; the noise is ` +
-          `made for ${count(settings.numSteps)} steps, so it is larger than needed.`
+        ? ` The data ends after ${counted(rows, settings.time === '' ? 'row' : 'step')}; the noise is ` +
+          `made for ${counted(settings.numSteps, 'step')}, so it is larger than needed.`
         : '';
     this.controls.hint('numSteps', `${hints.numSteps}${ends}`);
   }
@@ -137,12 +138,8 @@ export class Form {
     const table = this.data.tableOf(settings);
     if (table === null) return;
     const { measured, category } = table.choice;
-    const numbers = table.csv.columns.filter(({ faults }) => faults.length === 0);
-    this.controls.offer(
-      'measured',
-      numbers.map(({ name }) => name),
-      measured,
-    );
+    const numbers = numberColumns(table.csv, settings);
+    this.controls.offer('measured', numbers, measured);
     this.controls.offer(
       'category',
       table.csv.columns.map(({ name }) => name),

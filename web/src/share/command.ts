@@ -78,6 +78,7 @@ export function commandOf({ options, file }: SnippetSource): string | null {
     else if (value !== false) parts.push(`${flag} ${quoted(String(value))}`);
   }
   parts.push(...roleFlags(file, options.participation));
+  if (file.hasGaps) parts.push('--missing skip');
   for (const column of file.columns) parts.push(`--column ${quoted(column)}`);
   return `${parts.join(' ')} ${quoted(file.name)}\n`;
 }

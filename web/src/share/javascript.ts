@@ -131,10 +131,12 @@ function eventsOf(options: SimulationOptions, file: Source): string {
     `const sums = dp.${file.person === '' ? 'prefixSum' : 'peopleSum'}(${objectOf(asked)});\n`;
   const numRows = numRowsOf(options);
   const rows = numRows === null ? 'rows' : `rows.slice(0, ${numRows})`;
+  // A row of empty cells is a step without a record.
+  const unlessGap = file.hasGaps ? "if (row.join('') !== '') " : '';
   const stepped =
     file.time === ''
       ? `let totals;\nfor (const row of ${rows}) {\n` +
-        `  sums.contribute(${each});\n  totals = sums.endSteps();\n}\n`
+        `  ${unlessGap}sums.contribute(${each});\n  totals = sums.endSteps();\n}\n`
       : 'for (const row of rows) {\n  const step = bucketOf(timeOf(row)) - first;\n' +
         '  if (step > sums.step) sums.endSteps(step - sums.step);\n' +
         `  sums.contribute(${each});\n}\n` +

@@ -4,13 +4,19 @@
 // row depends on that row alone, and no other row moves to another step: a skipped row is a record
 // that adds nothing.
 
-import { isMark, isMissing, listWith, markedIdsText } from '../../shared/missing.js';
+import {
+  isMark,
+  isMissing,
+  listWith,
+  markedIdsText,
+  MARKS_WANTED,
+  marksOf,
+  POLICIES,
+} from '../../shared/missing.js';
 import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 
 export const MISSING_OPTIONS: Known = { missing: 'value', na: 'value' };
-
-export const POLICIES = ['refuse', 'zero', 'skip'] as const;
 
 /** Text that a missing cell is read as with `zero`. */
 export const ZERO = '0';
@@ -31,14 +37,10 @@ export class Missing {
   /** @param areSteps  whether each row is a step, so that leaving one out would shift later ones. */
   static read(args: Args, { areSteps }: { areSteps: boolean }): Missing {
     const policy = args.oneOf('missing', POLICIES);
-    const texts =
-      args
-        .text('na')
-        ?.split(',')
-        .map((text) => text.trim()) ?? [];
-    if (args.has('na') && texts.includes('')) {
-      const got = JSON.stringify(args.text('na'));
-      throw new Misuse(`--na must be texts separated by commas, such as NA,NaN,null,-, got ${got}`);
+    const list = args.text('na');
+    const texts = list === undefined ? [] : marksOf(list);
+    if (texts === undefined) {
+      throw new Misuse(`--na must be ${MARKS_WANTED}, got ${JSON.stringify(list)}`);
     }
     if (args.has('na') && policy === 'refuse') {
       throw new Misuse(

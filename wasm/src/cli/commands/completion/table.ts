@@ -11,12 +11,12 @@ import {
   NEIGHBOURS,
   OBJECTIVES,
 } from '../../../shared/defaults.js';
+import { TIME_FORMATS } from '../../../shared/time-format.js';
 import type { CatalogueEntry } from '../../../types/all.js';
 import { fullHelp, SUMMARIES, type CommandName } from '../../help/help.js';
 import { meaningOf, parseHelp } from '../../help/parsed.js';
 import { DELIMITERS } from '../../input/delimiter.js';
 import { DECIMALS } from '../../input/format.js';
-import { TIME_FORMATS } from '../../input/time-format.js';
 import { FORMATS } from '../../output/row-text.js';
 import { ANYWHERE, type Kind, type Known } from '../../options/args.js';
 import { FILE_OPTIONS } from '../../options/roles.js';
