@@ -9,6 +9,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
 import { some } from '../js/support/extent.mjs';
+import { holds, tableOf } from '../js/support/message-table.mjs';
 import {
   changes,
   enter,
@@ -739,6 +740,63 @@ test('every example runs, and pendulum learns', async () => {
   }
   assert.ok('private learner' in (await readKey(page, '#learning')));
   assert.match(await textOf(page, '#facts'), /Predictions right so far/);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+/** Gives the form the table of a row, and then the settings of the row one by one. */
+async function fillIn(page, { table, bytes, set = {}, columns }) {
+  if (table !== undefined) {
+    await page.$eval('#csv-text', (area, text) => (area.value = text), table);
+    await page.$eval('#csv-use', (button) => button.click());
+  } else {
+    await fillIn(page, { table: 'n\n1\n' }); // Clears the message of the last file.
+    await page.evaluate((given) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([Uint8Array.from(given)], 'own.csv'));
+      document.body.dispatchEvent(
+        new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
+      );
+    }, bytes);
+    await page.waitForSelector('#set-source-error:not([hidden])');
+  }
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+  for (const [name, value] of Object.entries(set)) {
+    const change = (control, text) => {
+      control.value = text;
+      if (control.value !== text) throw new Error(`${control.id} has no ${text}`);
+      control.dispatchEvent(new Event('change'));
+    };
+    await page.$eval(`#set-${name}`, change, value);
+  }
+  if (columns === undefined) return;
+  // Each click makes the list anew; what is wanted comes first, as no choice is refused.
+  for (const isWanted of [true, false]) {
+    for (const name of await page.$$eval('.columns input[type=checkbox]', (all) =>
+      all.map((box) => box.value),
+    )) {
+      if (columns.includes(name) !== isWanted) continue;
+      await page.$$eval(
+        '.columns input[type=checkbox]',
+        (all, value, wanted) => {
+          const box = all.find((one) => one.value === value);
+          if (box.checked !== wanted) box.click();
+        },
+        name,
+        isWanted,
+      );
+    }
+  }
+}
+
+test('messages: the form for the own table says what its table says', async () => {
+  const { page, said } = await open('steps=20');
+  await page.select('#set-source', 'own');
+  await holds(tableOf('page').rows, async (row) => {
+    await fillIn(page, row);
+    const error = await page.$(`#set-${row.where}-error`);
+    return error.evaluate((one) => (one.hidden ? 'accepted' : one.textContent));
+  });
   assert.deepEqual(said, []);
   await page.close();
 });

@@ -10,25 +10,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { consumer, importEntry, node, root, run } from './support/consumer.mjs';
-import { runRow, tableOf } from './support/messages.mjs';
+import { holds, tableOf } from './support/message-table.mjs';
+import { runRow } from './support/messages.mjs';
 import { scratchFolder } from './support/scratch.mjs';
-
-/** Compares what rows say with their table; each row must say `today`, or else `wanted`. */
-async function holds(rows, saidBy) {
-  const wrong = [];
-  for (const row of rows) {
-    const { today, wanted, ...call } = row;
-    assert.notEqual(today, wanted, `not open: ${JSON.stringify(call)}`);
-    const said = await saidBy(row);
-    if (said === (today ?? wanted)) continue;
-    wrong.push({
-      ...call,
-      said,
-      expected: said === wanted ? 'mended: drop `today`' : (today ?? wanted),
-    });
-  }
-  assert.deepEqual(wrong, []);
-}
 
 test('messages: a row fails that says something else, that is mended or that is not open', async () => {
   const says = (text) => async () => text;

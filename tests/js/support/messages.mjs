@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads the tables of tests/messages, and does what their rows say.
+// Does what the rows of the command's table in tests/messages say.
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { cli, dpFtrl, root, run } from './consumer.mjs';
-
-/** The table of a surface. */
-export function tableOf(surface) {
-  return JSON.parse(readFileSync(join(root, `tests/messages/${surface}.json`), 'utf8'));
-}
+import { cli, dpFtrl, run } from './consumer.mjs';
 
 /** Splits a command line at spaces, except within single quotes. */
 function wordsOf(line) {
