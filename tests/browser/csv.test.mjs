@@ -465,6 +465,23 @@ test('texts that mark a missing cell are suggested, and a list that is none is r
   await page.close();
 });
 
+test('ids that look missing are persons with a warning, until their text is a mark', async () => {
+  const { page } = await open('steps=20');
+  await paste(page, 'who,n\na,1\nNaN,2\nnan,4\nb,8\n');
+  await page.waitForSelector('#clip-guide .ask');
+  await page.select('#set-person', 'who');
+  assert.match(
+    await textOf(page, '#set-person-hint'),
+    /^4 persons; .* Note column "who": the ids "NaN" and "nan", which often stand for missing ones, are one person each\./,
+  );
+  await page.select('#set-missing', 'skip');
+  await enter(page, '#set-na', 'NaN,nan');
+  const hint = await textOf(page, '#set-person-hint');
+  assert.match(hint, /^2 persons; 2 of 2 rows count, /);
+  assert.doesNotMatch(hint, /Note/);
+  await page.close();
+});
+
 for (const { format, times, chosen = format } of some(
   [
     { format: 'seconds', times: ['1772355600', '1772442000', '1772700000'] },
