@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/descent_search.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
+#include "math/linear_algebra.hpp"
 
 namespace dpftrl::detail {
 namespace {
@@ -173,9 +173,9 @@ constexpr std::int64_t kFirstIterations = 60;
 constexpr std::int64_t kPieceIterations = 100;
 
 /// Hessian by central differences of the gradient.
-Eigen::MatrixXd hessian_at(const SmoothFunction& log_error, const Vector& point, double step) {
+Matrix hessian_at(const SmoothFunction& log_error, const Vector& point, double step) {
   const Eigen::Index size = point.size();
-  Eigen::MatrixXd hessian(size, size);
+  Matrix hessian(size, size);
   Vector forward(size), backward(size);
   for (Eigen::Index k = 0; k < size; ++k) {
     Vector at = point;
@@ -275,15 +275,16 @@ Task<Search::Left> Search::polish(const SmoothFunction& log_error, DescentResult
   (void)log_error(best.point, gradient);
   for (int round = 0; round < 25 && left.line_searches > 0; ++round) {
     if (!(best.gradient_norm > limits.tolerance)) break;
-    const Eigen::MatrixXd hessian = hessian_at(log_error, best.point, limits.newton_step);
+    const Matrix hessian = hessian_at(log_error, best.point, limits.newton_step);
     if (!hessian.allFinite()) break;
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(hessian);
-    const Vector curvature = eigen.eigenvalues().cwiseAbs();
-    const Vector slope = eigen.eigenvectors().transpose() * gradient;
+    const Eigensystem eigen = symmetric_eigen(hessian);
+    const Eigen::MatrixXd vectors = eigen.vectors;  // by columns: products add in that order
+    const Vector curvature = eigen.values.cwiseAbs();
+    const Vector slope = vectors.transpose() * gradient;
     bool moved = false;
     for (double damping = 1e-11; damping < 10 && !moved; damping *= 30) {
       const Vector direction =
-          eigen.eigenvectors() *
+          vectors *
           slope.cwiseQuotient((curvature.array() + damping * curvature.maxCoeff()).matrix());
       if (!(direction.lpNorm<Eigen::Infinity>() < 1)) continue;
       const Vector trial = best.point - direction;
