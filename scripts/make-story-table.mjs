@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Generates web/src/story/errors/yours_table.ts, the errors of a few mechanisms over the horizon,
+// Generates web/src/story/errors/yours-table.ts, the errors of a few mechanisms over the horizon,
 // because optima at long horizons take seconds, too long for the page to compute. Needs the package
 // in dist/, and a minute: `node scripts/make-story-table.mjs`. A test of the page recomputes rows.
 
@@ -36,4 +36,4 @@ export type ErrorRow = readonly [number, number, number, number, number, number,
 export const errorRows: readonly ErrorRow[] = [
 ${rows.join('')}];
 `;
-writeFileSync(new URL('../web/src/story/errors/yours_table.ts', import.meta.url), text);
+writeFileSync(new URL('../web/src/story/errors/yours-table.ts', import.meta.url), text);

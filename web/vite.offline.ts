@@ -65,7 +65,7 @@ function installable(): { icons: File[]; touch: File; manifest: File } {
 
 function serviceWorker(files: readonly string[], build: string): string {
   const { outputFiles } = buildSync({
-    entryPoints: [fileURLToPath(new URL('src/offline/service_worker.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL('src/offline/service-worker.ts', import.meta.url))],
     bundle: true,
     format: 'iife',
     minify: true,

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import temml from 'temml';
 import type { Plugin, UserConfig } from 'vite';
-import { countDay, type Simulator } from './src/story/hero_numbers.ts';
-import { heroMarkup } from './src/story/hero_picture.ts';
+import { countDay, type Simulator } from './src/story/hero-numbers.ts';
+import { heroMarkup } from './src/story/hero-picture.ts';
 import { digits } from './vite.digits.ts';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));

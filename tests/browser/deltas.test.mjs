@@ -22,7 +22,7 @@ import {
 const { open } = await startSite();
 const library = await load();
 const { crossingOf } = await importSources('web/src', [
-  "export { crossingOf } from './figures/delta_figure.ts';",
+  "export { crossingOf } from './figures/delta-figure.ts';",
 ]);
 
 const customers = 'data=shop_day&label=-&column=count&steps=840&speed=max';

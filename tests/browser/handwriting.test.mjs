@@ -18,7 +18,7 @@ const parts = await importSources('web', [
   `export * from '${numbers}/packing.ts';`,
   `export * from '${numbers}/softmax.ts';`,
   `export * from '${numbers}/strokes.ts';`,
-  `export { groupOf, imagesOfPhone } from '${numbers}/crowd_rounds.ts';`,
+  `export { groupOf, imagesOfPhone } from '${numbers}/crowd-rounds.ts';`,
   "export { NUM_HELD_OUT, NUM_TRAINING, split } from './vite.digits.ts';",
 ]);
 

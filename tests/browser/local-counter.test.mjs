@@ -20,7 +20,7 @@ import {
 const { open } = await startSite();
 const library = await load();
 const { localStddev, overtakes } = await importSources('web/src/figures', [
-  "export * from './local_counter.ts';",
+  "export * from './local-counter.ts';",
 ]);
 
 const shown = 'randomised-response=shown';

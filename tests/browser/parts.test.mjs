@@ -15,11 +15,11 @@ const names = [
   'data/chi',
   'data/contributions',
   'data/csv',
-  'data/csv_repair',
-  'data/known_tables',
-  'data/made_up',
-  'data/statistic_choice',
-  'data/true_statistics',
+  'data/csv-repair',
+  'data/known-tables',
+  'data/made-up',
+  'data/statistic-choice',
+  'data/true-statistics',
   'figures/decimate',
   'base/format',
   'share/command',
@@ -27,7 +27,7 @@ const names = [
   'controls/parameters',
   'controls/settings',
   'figures/simultaneous',
-  'figures/sums_view',
+  'figures/sums-view',
   'controls/url',
   'story/queue',
 ];
@@ -36,7 +36,10 @@ const asWritten = { timeFormat: 'any', missing: 'refuse', na: '' };
 
 const parts = await importSources(
   'web/src',
-  names.map((name) => `export * as ${path.basename(name)} from './${name}.ts';`),
+  names.map((name) => {
+    const part = path.basename(name).replaceAll('-', '_');
+    return `export * as ${part} from './${name}.ts';`;
+  }),
 );
 
 test('the radius of the norm band: 2 in one dimension, closed forms in two and four', () => {

@@ -11,7 +11,7 @@ import { importSources } from './support.mjs';
 const dp = await load();
 const { tree, floor, yours } = await importSources(
   'web/src/story/errors',
-  ['tree', 'floor', 'yours'].map((name) => `export * as ${name} from './${name}_numbers.ts';`),
+  ['tree', 'floor', 'yours'].map((name) => `export * as ${name} from './${name}-numbers.ts';`),
 );
 
 function assertNear(actual, expected, what, tolerance = 1e-9) {

@@ -25,7 +25,7 @@ const { open } = await startSite();
 const library = await load();
 const { clippedSteps, decayOf, halfLifeOf, stepsOf, sumOfSquares, weightedSums } =
   await importSources('web/src', [
-    "export * from './data/weighted_sums.ts';",
+    "export * from './data/weighted-sums.ts';",
     "export * from './controls/workload.ts';",
   ]);
 

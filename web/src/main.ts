@@ -4,13 +4,13 @@
 // one is shown. Each is created when it is first shown and runs nothing before.
 
 import './style.css';
-import { givenTable } from './data/given_table.ts';
+import { givenTable } from './data/given-table.ts';
 import { keepForOffline } from './offline/register.ts';
 import { byId, setText } from './base/dom.ts';
 import { startEngine, type Engine } from './base/engine.ts';
-import { serveCsv } from './data/csv_worker.ts';
+import { serveCsv } from './data/csv-worker.ts';
 import type { App } from './page/app.ts';
-import type { QueriesPage } from './page/queries_page.ts';
+import type { QueriesPage } from './page/queries-page.ts';
 import { sayWhetherNewest } from './base/newest.ts';
 import { setUpTheme } from './base/theme.ts';
 import { routeOf } from './base/route.ts';
@@ -37,7 +37,7 @@ class Page {
     else if (!routeOf(location).embedded) keepForOffline(sayWhetherNewest);
     const table = givenTable();
     if (table !== null) {
-      void import('./story/errors/hand_over.ts').then(({ handOver }) => handOver(table));
+      void import('./story/errors/hand-over.ts').then(({ handOver }) => handOver(table));
     }
   }
 
@@ -76,7 +76,7 @@ class Page {
       return;
     }
     if (route.view === 'queries') {
-      this.queries ??= import('./page/queries_page.ts').then(({ QueriesPage: View }) => new View());
+      this.queries ??= import('./page/queries-page.ts').then(({ QueriesPage: View }) => new View());
       void this.queries.then((queries) => queries.open());
       return;
     }

@@ -35,7 +35,7 @@ import {
   readRange,
   readTogether,
   type StatisticChoice,
-} from '../data/statistic_choice.ts';
+} from '../data/statistic-choice.ts';
 import type { Units } from '../data/units.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 

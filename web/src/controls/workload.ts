@@ -4,8 +4,8 @@
 // build up.
 
 import type { Participation, Workload } from 'dp-ftrl';
-import type { SumKind } from '../data/statistic_choice.ts';
-import type { Weights } from '../data/weighted_sums.ts';
+import type { SumKind } from '../data/statistic-choice.ts';
+import type { Weights } from '../data/weighted-sums.ts';
 import { counted, quantity } from '../base/format.ts';
 import { participationOf } from './participation.ts';
 import type { Settings } from './settings.ts';

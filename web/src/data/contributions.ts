@@ -21,7 +21,7 @@ import { unknownZone, Zone } from '../../../wasm/src/shared/zone.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
 import { CsvError, faultsOf, findColumn, numRead, placeOf, textsOf, valuesOf } from './csv.ts';
 import type { Column, Csv } from './csv.ts';
-import { readMissing, type MissingChoice } from './missing_cells.ts';
+import { readMissing, type MissingChoice } from './missing-cells.ts';
 
 export { buckets, type Bucket };
 

@@ -7,7 +7,7 @@ import type { Analyst } from '../base/analyst.ts';
 import { byId, h, setText } from '../base/dom.ts';
 import { boundRecords, counted, digits, quantity } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
-import { laneColours } from './lane_colours.ts';
+import { laneColours } from './lane-colours.ts';
 import { parametersText } from '../controls/parameters.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 import { problemOf, wordsOf } from '../controls/workload.ts';

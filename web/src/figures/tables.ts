@@ -8,10 +8,10 @@ import { wordsOf } from '../controls/workload.ts';
 import { h } from '../base/dom.ts';
 import { count, fixed, percent, quantity } from '../base/format.ts';
 import type { Run } from '../run/run.ts';
-import { curvesOf } from './learner_curves.ts';
-import { learningAt } from './learning_figure.ts';
-import type { Additions } from './sums_figure.ts';
-import { SumsView } from './sums_view.ts';
+import { curvesOf } from './learner-curves.ts';
+import { learningAt } from './learning-figure.ts';
+import type { Additions } from './sums-figure.ts';
+import { SumsView } from './sums-view.ts';
 
 const numRows = 32;
 

@@ -7,11 +7,11 @@ import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
 import { DEFAULT_MECHANISM, defaultMechanism } from '../../../wasm/src/shared/defaults.ts';
 import { BudgetMeter } from '../controls/budget.ts';
 import { Controls } from '../controls/controls.ts';
-import { HalfLifeField } from '../controls/half_life.ts';
+import { HalfLifeField } from '../controls/half-life.ts';
 import { parameterKey, parameterNames, type Side } from '../controls/parameters.ts';
 import { Player } from '../run/player.ts';
-import { PlayerBar } from '../run/player_bar.ts';
-import { SearchBar } from '../controls/search_bar.ts';
+import { PlayerBar } from '../run/player-bar.ts';
+import { SearchBar } from '../controls/search-bar.ts';
 import {
   checkTogether,
   choose,
@@ -28,11 +28,11 @@ import {
   type Settings,
 } from '../controls/settings.ts';
 import { Strategies } from '../controls/strategies.ts';
-import { TargetFields } from '../controls/target_fields.ts';
+import { TargetFields } from '../controls/target-fields.ts';
 import { readAddress, writeAddress, writeQueriesAddress } from '../controls/url.ts';
 import { noLabel } from '../controls/workload.ts';
-import { DataPanel } from '../controls/data_panel.ts';
-import type { StatisticChoice } from '../data/statistic_choice.ts';
+import { DataPanel } from '../controls/data-panel.ts';
+import type { StatisticChoice } from '../data/statistic-choice.ts';
 import { unitOf } from '../data/units.ts';
 import { connectExport } from '../share/export.ts';
 import { connectKeys } from '../share/keys.ts';

@@ -5,7 +5,7 @@
 import type { CatalogueEntry, Certificate, MechanismName } from 'dp-ftrl';
 import type { BudgetMeter } from '../controls/budget.ts';
 import type { Controls } from '../controls/controls.ts';
-import type { HalfLifeField } from '../controls/half_life.ts';
+import type { HalfLifeField } from '../controls/half-life.ts';
 import { hints, lambdaText, statisticText, workloadText } from '../controls/explain.ts';
 import {
   parameterKey,
@@ -20,7 +20,7 @@ import {
 import { participationText, sensitivityText } from '../controls/participation.ts';
 import { rules, type Key, type Settings } from '../controls/settings.ts';
 import { learnsFrom } from '../controls/workload.ts';
-import type { DataPanel } from '../controls/data_panel.ts';
+import type { DataPanel } from '../controls/data-panel.ts';
 import { byId, h } from '../base/dom.ts';
 import { counted } from '../base/format.ts';
 import type { Learner } from '../run/run.ts';

@@ -3,25 +3,25 @@
 // Connects the figures to a run and shares one cursor among them.
 
 import type { MechanismName, MechanismParameters } from 'dp-ftrl';
-import type { PlayerBar } from '../run/player_bar.ts';
+import type { PlayerBar } from '../run/player-bar.ts';
 import type { Player } from '../run/player.ts';
 import { rules, type Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
 import { CertificateTable } from '../figures/certificate.ts';
-import { DeltaFigure } from '../figures/delta_figure.ts';
-import { ErrorsFigure } from '../figures/errors_figure.ts';
-import { FactorizationFigure } from '../figures/factorization_figure.ts';
+import { DeltaFigure } from '../figures/delta-figure.ts';
+import { ErrorsFigure } from '../figures/errors-figure.ts';
+import { FactorizationFigure } from '../figures/factorization-figure.ts';
 import { Ghosts, maxGhostSteps } from '../figures/ghosts.ts';
-import { LearningFigure } from '../figures/learning_figure.ts';
-import { MiniChart } from '../figures/mini_chart.ts';
+import { LearningFigure } from '../figures/learning-figure.ts';
+import { MiniChart } from '../figures/mini-chart.ts';
 import type { Panel, Picture } from '../figures/picture.ts';
 import { Ranking } from '../figures/ranking.ts';
 import { bandsText, SimultaneousBands, type SimultaneousBand } from '../figures/simultaneous.ts';
-import { SumsFigure, type Additions } from '../figures/sums_figure.ts';
-import { StatisticsFigure, type StatisticNumbers } from '../figures/statistics_figure.ts';
+import { SumsFigure, type Additions } from '../figures/sums-figure.ts';
+import { StatisticsFigure, type StatisticNumbers } from '../figures/statistics-figure.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
 import { Analyst } from '../base/analyst.ts';
-import type { StatisticTable } from '../data/statistic_choice.ts';
+import type { StatisticTable } from '../data/statistic-choice.ts';
 import { randomSeed } from '../data/random.ts';
 import { unitOf } from '../data/units.ts';
 import { byId, h, setText } from '../base/dom.ts';

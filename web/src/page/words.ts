@@ -4,9 +4,9 @@
 
 import { wordsOf } from '../controls/workload.ts';
 import { inUnit } from '../data/units.ts';
-import { curvesOf } from '../figures/learner_curves.ts';
-import { learningAt } from '../figures/learning_figure.ts';
-import type { SumsFigure } from '../figures/sums_figure.ts';
+import { curvesOf } from '../figures/learner-curves.ts';
+import { learningAt } from '../figures/learning-figure.ts';
+import type { SumsFigure } from '../figures/sums-figure.ts';
 import { count, counted, percent, quantity } from '../base/format.ts';
 import type { Run } from '../run/run.ts';
 

@@ -10,8 +10,8 @@ import { numClipped } from '../data/csv.ts';
 import { History, type Kept } from './history.ts';
 import { choicesOf, type Choice, type Settings } from '../controls/settings.ts';
 import { learnsFrom, problemOf, weightsOf, workloadOf } from '../controls/workload.ts';
-import { weightedSums } from '../data/weighted_sums.ts';
-import { WeightedRun, type Simulated } from './weighted_run.ts';
+import { weightedSums } from '../data/weighted-sums.ts';
+import { WeightedRun, type Simulated } from './weighted-run.ts';
 
 /** A mechanism with the settings of one run. */
 interface Chosen {

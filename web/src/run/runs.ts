@@ -3,7 +3,7 @@
 // Prepares runs one at a time. A newer request replaces earlier ones, even one in progress.
 
 import type { Strategies } from '../controls/strategies.ts';
-import type { SearchBar } from '../controls/search_bar.ts';
+import type { SearchBar } from '../controls/search-bar.ts';
 import type { Settings } from '../controls/settings.ts';
 import { problemOf } from '../controls/workload.ts';
 import type { Records } from '../data/contributions.ts';

@@ -8,7 +8,7 @@ import type { Settings } from '../controls/settings.ts';
 import { byId, h } from '../base/dom.ts';
 import type { Run } from '../run/run.ts';
 import { hiddenNote } from '../base/secrets.ts';
-import type { StatisticNumbers } from '../figures/statistics_figure.ts';
+import type { StatisticNumbers } from '../figures/statistics-figure.ts';
 import { csvCell } from '../../../wasm/src/shared/csv.ts';
 import type { Picture } from '../figures/picture.ts';
 import type { SimultaneousBand } from '../figures/simultaneous.ts';

@@ -9,7 +9,7 @@ import type { Panel } from '../figures/picture.ts';
 import { count, fixed, percent, quantity } from '../base/format.ts';
 import type { Engine } from '../base/engine.ts';
 import { Slider } from './handle.ts';
-import { privacy } from './hero_numbers.ts';
+import { privacy } from './hero-numbers.ts';
 import { bestGuess, density } from './normal.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
 import { positionIn } from './position.ts';

@@ -7,7 +7,7 @@ import { h, setText } from '../base/dom.ts';
 import { count, fixed, quantity } from '../base/format.ts';
 import { levelLine, type Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
-import { numPeople, privacy } from './hero_numbers.ts';
+import { numPeople, privacy } from './hero-numbers.ts';
 import { areaBetween, evenTicks, lineThrough, Plane, type Point, type Scale } from './plane.ts';
 import { positionIn } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';

@@ -38,7 +38,7 @@ const scenes: readonly Scene[] = [
     id: 'take_back',
     title: 'Take it back',
     sentence: 'Each step takes back part of the noise of the step before.',
-    load: () => import('./take_back.ts'),
+    load: () => import('./take-back.ts'),
   },
   {
     id: 'tree',
@@ -252,7 +252,7 @@ function takeDrops(): void {
     event.stopPropagation();
     classList.remove('dropping');
     const [file] = event.dataTransfer?.files ?? [];
-    if (file) void import('./errors/hand_over.ts').then(({ handOver }) => handOver(file));
+    if (file) void import('./errors/hand-over.ts').then(({ handOver }) => handOver(file));
   });
 }
 

@@ -6,13 +6,13 @@
 import './errors.css';
 import type { UnitError } from 'dp-ftrl';
 import type { Colour } from '../../figures/colours.ts';
-import { colourOf } from '../../figures/lane_colours.ts';
+import { colourOf } from '../../figures/lane-colours.ts';
 import { levelLine, STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { h } from '../../base/dom.ts';
 import { count, counted, fixed, percent, quantity } from '../../base/format.ts';
-import { BarsPicture } from './bars_picture.ts';
-import { errorsOfBars, squareRootBars, type BarErrors } from './floor_numbers.ts';
-import { FloorPicture } from './floor_picture.ts';
+import { BarsPicture } from './bars-picture.ts';
+import { errorsOfBars, squareRootBars, type BarErrors } from './floor-numbers.ts';
+import { FloorPicture } from './floor-picture.ts';
 import { Choices, headRow, number, row } from './parts.ts';
 import { joined, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';

@@ -4,11 +4,11 @@
 
 import './errors.css';
 import { h, setText } from '../../base/dom.ts';
-import { colourOf } from '../../figures/lane_colours.ts';
+import { colourOf } from '../../figures/lane-colours.ts';
 import { STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { count, counted, fixed } from '../../base/format.ts';
 import { Handle } from '../handle.ts';
-import { blocksOf, numBlocks, numHeights } from './tree_numbers.ts';
+import { blocksOf, numBlocks, numHeights } from './tree-numbers.ts';
 import { Choices, makeGrip, number, place, row } from './parts.ts';
 import { evenTicks, lineThrough, Plane, type Scale } from '../plane.ts';
 import { joined, placesOf, type Position } from '../position.ts';

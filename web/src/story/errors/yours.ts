@@ -5,11 +5,11 @@
 
 import './errors.css';
 import { parseNumber } from '../../../../wasm/src/shared/number.ts';
-import { colourOf } from '../../figures/lane_colours.ts';
+import { colourOf } from '../../figures/lane-colours.ts';
 import { STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { h, setText } from '../../base/dom.ts';
 import { count, counted, fixed, quantity } from '../../base/format.ts';
-import { dropPlace } from './hand_over.ts';
+import { dropPlace } from './hand-over.ts';
 import { Handle } from '../handle.ts';
 import {
   bearableMultiplier,
@@ -18,7 +18,7 @@ import {
   nearestHorizon,
   rankedMechanisms,
   type HorizonErrors,
-} from './yours_numbers.ts';
+} from './yours-numbers.ts';
 import { headRow, makeGrip, number, place, row } from './parts.ts';
 import { areaBetween, lineThrough, Plane, type Point, type Scale } from '../plane.ts';
 import { joined, placesOf, type Position } from '../position.ts';

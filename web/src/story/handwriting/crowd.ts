@@ -25,7 +25,7 @@ import {
   SEPARATION,
   type Crowd,
   type Round,
-} from './numbers/crowd_rounds.ts';
+} from './numbers/crowd-rounds.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
 import { digitsPanel, largestIn, Picture } from './picture.ts';
 

@@ -9,13 +9,13 @@ import { count, counted, percent, scientific } from '../../base/format.ts';
 import { Slider, type SliderOptions } from '../handle.ts';
 import { joined, placesOf, type Position } from '../position.ts';
 import type { Mount, SceneView } from '../scene.ts';
-import { AccuracyChart, spreadOf, type Curves } from './accuracy_chart.ts';
+import { AccuracyChart, spreadOf, type Curves } from './accuracy-chart.ts';
 import { NAMES } from './answers.ts';
 import { loadDigits, type DigitSet } from './numbers/digits.ts';
 import { BATCH_SIZES, DELTA, NOISES, type Noise } from './numbers/learners.ts';
 import { Reading } from './reading.ts';
 import { Training, type Wish } from './training.ts';
-import { WeightPictures } from './weight_pictures.ts';
+import { WeightPictures } from './weight-pictures.ts';
 
 const EPSILONS = [0.25, 0.5, 1, 2, 4, 8];
 const LISTS = { epsilon: EPSILONS, batch: BATCH_SIZES };

@@ -4,7 +4,7 @@
 // seeds.
 
 import type { Context } from '../scene.ts';
-import type { Curves } from './accuracy_chart.ts';
+import type { Curves } from './accuracy-chart.ts';
 import type { DigitSet } from './numbers/digits.ts';
 import { mannerOf, NOISES, NUM_LOOKS, train } from './numbers/learners.ts';
 import type { BatchSize, Look, Noise, Trained } from './numbers/learners.ts';

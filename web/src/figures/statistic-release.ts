@@ -20,9 +20,9 @@ import {
   Wanting,
   type Range,
   type StatisticTable,
-} from '../data/statistic_choice.ts';
-import { weightedSums } from '../data/weighted_sums.ts';
-import { trueCounts, trueMoments, type Steps } from '../data/true_statistics.ts';
+} from '../data/statistic-choice.ts';
+import { weightedSums } from '../data/weighted-sums.ts';
+import { trueCounts, trueMoments, type Steps } from '../data/true-statistics.ts';
 import type { Engine } from '../base/engine.ts';
 import { count, counted, quantity } from '../base/format.ts';
 import { strategyOf, type Lane } from '../run/run.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { serveCsv } from './csv_worker.ts';
+import { serveCsv } from './csv-worker.ts';
 
 serveCsv();

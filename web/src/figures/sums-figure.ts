@@ -12,12 +12,12 @@ import { GrowingRange } from './axis.ts';
 import { Chart } from './chart.ts';
 import type { Colour } from './colours.ts';
 import { Decimated, type Edge } from './decimate.ts';
-import { laneColours } from './lane_colours.ts';
+import { laneColours } from './lane-colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
-import type { MiniLine } from './mini_chart.ts';
+import type { MiniLine } from './mini-chart.ts';
 import { STEP_AXIS, type Panel as PicturePanel, type Series } from './picture.ts';
 import type { SimultaneousBand } from './simultaneous.ts';
-import { SumsView, Track, type SumsAt } from './sums_view.ts';
+import { SumsView, Track, type SumsAt } from './sums-view.ts';
 
 /** A line in a chart: its style and its value. */
 interface Curve {

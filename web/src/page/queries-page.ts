@@ -15,7 +15,7 @@ import {
   type Settings,
 } from '../controls/settings.ts';
 import { readAddress, writeQueriesAddress } from '../controls/url.ts';
-import { QueriesFigure } from '../figures/queries_figure.ts';
+import { QueriesFigure } from '../figures/queries-figure.ts';
 import { downloadPicture } from '../share/download.ts';
 import { Address, connectShare } from '../base/address.ts';
 import { Analyst } from '../base/analyst.ts';

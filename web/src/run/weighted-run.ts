@@ -5,7 +5,7 @@
 import type { ErrorOptions, PrefixSumOptions, SimulationChunk } from 'dp-ftrl';
 import type { RemotePrefixSum, SimulationInfo } from 'dp-ftrl/worker-client';
 import type { Records } from '../data/contributions.ts';
-import { clippedSteps, weightedSums, type Weights } from '../data/weighted_sums.ts';
+import { clippedSteps, weightedSums, type Weights } from '../data/weighted-sums.ts';
 import type { Engine, RemoteSimulation } from '../base/engine.ts';
 
 /** Members of a simulation that a run uses. */

@@ -16,7 +16,7 @@ import {
 } from './contributions.ts';
 import type { Bucket, Ids, Records, Roles, TimeFormat } from './contributions.ts';
 import { numRead, type Csv } from './csv.ts';
-import { marksAmong } from './missing_cells.ts';
+import { marksAmong } from './missing-cells.ts';
 
 /** Roles of columns, and the limit on the rows of one person. */
 export interface RoleChoice extends Roles {

@@ -12,7 +12,7 @@ import {
 import { h } from '../base/dom.ts';
 import { counted } from '../base/format.ts';
 import type { Roles } from './contributions.ts';
-import type { MissingChoice } from './missing_cells.ts';
+import type { MissingChoice } from './missing-cells.ts';
 
 export interface MissingEvents {
   chosen(patch: Partial<MissingChoice>): void;

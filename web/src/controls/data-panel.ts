@@ -9,8 +9,8 @@ import type { Table } from 'dp-ftrl';
 import { h } from '../base/dom.ts';
 import { counted, percent } from '../base/format.ts';
 import { hiddenNote, hiddenReason } from '../base/secrets.ts';
-import { clipButtons, recordNorms } from '../data/clip_guide.ts';
-import { ColumnsField } from '../data/columns_field.ts';
+import { clipButtons, recordNorms } from '../data/clip-guide.ts';
+import { ColumnsField } from '../data/columns-field.ts';
 import {
   fittingBucket,
   fittingFormat,
@@ -38,16 +38,16 @@ import {
   suggestColumns,
   type Csv,
 } from '../data/csv.ts';
-import { CsvBox } from '../data/csv_box.ts';
-import type { Reading } from '../data/csv_repair.ts';
+import { CsvBox } from '../data/csv-box.ts';
+import type { Reading } from '../data/csv-repair.ts';
 import { examples, exampleText } from '../data/examples.ts';
-import { knownTables } from '../data/known_tables.ts';
-import { visitors } from '../data/made_up.ts';
-import { noMarks, readMissing } from '../data/missing_cells.ts';
-import { MissingField, missingText } from '../data/missing_field.ts';
+import { knownTables } from '../data/known-tables.ts';
+import { visitors } from '../data/made-up.ts';
+import { noMarks, readMissing } from '../data/missing-cells.ts';
+import { MissingField, missingText } from '../data/missing-field.ts';
 import { randomSeed } from '../data/random.ts';
-import { RolesField, type RoleChoice } from '../data/roles_field.ts';
-import { choiceOf, maxStatisticSteps, type StatisticTable } from '../data/statistic_choice.ts';
+import { RolesField, type RoleChoice } from '../data/roles-field.ts';
+import { choiceOf, maxStatisticSteps, type StatisticTable } from '../data/statistic-choice.ts';
 import { unitOf } from '../data/units.ts';
 import type { SnippetSource } from '../data/source.ts';
 import type { SimulationInfo } from 'dp-ftrl/worker-client';

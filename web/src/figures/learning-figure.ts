@@ -10,7 +10,7 @@ import type { Run } from '../run/run.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Level } from './chart.ts';
 import { Decimated } from './decimate.ts';
-import { curvesOf, type LearnerCurve } from './learner_curves.ts';
+import { curvesOf, type LearnerCurve } from './learner-curves.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { levelLine, STEP_AXIS, type Panel, type Series } from './picture.ts';
 

@@ -6,7 +6,7 @@ import { h, setText } from '../base/dom.ts';
 import { counted, quantity } from '../base/format.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import type { Column, Csv } from './csv.ts';
-import { CsvBox } from './csv_box.ts';
+import { CsvBox } from './csv-box.ts';
 import { binned } from './histogram.ts';
 
 export class HistogramSource {

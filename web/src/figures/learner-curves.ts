@@ -5,7 +5,7 @@
 import type { Run } from '../run/run.ts';
 import type { Colour } from './colours.ts';
 import type { History } from '../run/history.ts';
-import { laneColours } from './lane_colours.ts';
+import { laneColours } from './lane-colours.ts';
 
 export interface LearnerCurve {
   /** Name in a legend. */

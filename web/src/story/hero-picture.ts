@@ -4,7 +4,7 @@
 // scripts run, and without them.
 
 import { fixed } from '../base/format.ts';
-import { numPeople, type Day, type Lane } from './hero_numbers.ts';
+import { numPeople, type Day, type Lane } from './hero-numbers.ts';
 
 /** Range of counts in the picture. */
 export const range = { from: -100, to: 800 } as const;

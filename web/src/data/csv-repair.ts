@@ -4,7 +4,7 @@
 
 import { count, counted } from '../base/format.ts';
 import { faultsOf, numRead, placeOf, showCell, type Cell, type Column, type Csv } from './csv.ts';
-import { looksMissing, suggestMarks, type MissingChoice } from './missing_cells.ts';
+import { looksMissing, suggestMarks, type MissingChoice } from './missing-cells.ts';
 
 /** A way to read the faulty cells of a column: another table, or what missing cells are. */
 export type Reading = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Ranges and categories of the tables that come with the page. They follow from how the tables were
-// made (examples/README.md, data/made_up.ts), not from their rows.
+// made (examples/README.md, data/made-up.ts), not from their rows.
 
-import type { KnownTable } from './statistic_choice.ts';
+import type { KnownTable } from './statistic-choice.ts';
 
 /** Keyed by the name of the source. */
 export const knownTables: Readonly<Record<string, KnownTable>> = {

@@ -3,7 +3,7 @@
 // Largest error of some mechanisms at many horizons, precomputed with the library.
 
 import type { MechanismName } from 'dp-ftrl';
-import { errorRows } from './yours_table.ts';
+import { errorRows } from './yours-table.ts';
 
 /** Mechanisms in the order of the table's columns. */
 export const rankedMechanisms = [

@@ -7,8 +7,8 @@
 import type { Settings } from '../controls/settings.ts';
 import { wordsOf } from '../controls/workload.ts';
 import { CsvError } from '../data/csv.ts';
-import { limitOf } from '../controls/data_panel.ts';
-import { Wanting, type StatisticTable } from '../data/statistic_choice.ts';
+import { limitOf } from '../controls/data-panel.ts';
+import { Wanting, type StatisticTable } from '../data/statistic-choice.ts';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h, setText } from '../base/dom.ts';
 import { messageOf } from '../run/failures.ts';
@@ -21,7 +21,7 @@ import { Chart } from './chart.ts';
 import { Decimated } from './decimate.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { STEP_AXIS, type Panel as PicturePanel } from './picture.ts';
-import type { Released, Track } from './statistic_release.ts';
+import type { Released, Track } from './statistic-release.ts';
 import { makeTable, type TableColumn } from './tables.ts';
 
 /** Confidence of the intervals, the default of the library. */
@@ -240,7 +240,7 @@ export class StatisticsFigure {
       if (!isSame) {
         const [engine, { releaseStatistic }] = await Promise.all([
           this.analyst.engine(),
-          import('./statistic_release.ts'),
+          import('./statistic-release.ts'),
         ]);
         this.released = await releaseStatistic(engine, {
           settings,

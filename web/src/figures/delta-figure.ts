@@ -18,7 +18,7 @@ import type { Lane } from '../run/run.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart } from './chart.ts';
 import type { Colour } from './colours.ts';
-import { laneColours } from './lane_colours.ts';
+import { laneColours } from './lane-colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { Panel } from './picture.ts';
 

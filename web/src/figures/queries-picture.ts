@@ -3,7 +3,7 @@
 // The histogram, its queries and their matrices as a picture for download.
 
 import { extentOf, type Matrix } from '../data/matrix.ts';
-import { matrixPanel } from './heat_map.ts';
+import { matrixPanel } from './heat-map.ts';
 import type { MapPanel, Panel, Series } from './picture.ts';
 
 /** True and noisy answers to one query. */

@@ -4,7 +4,7 @@
 // randomised response. docs/math/queries.md has the formula.
 
 import type { UnitError } from 'dp-ftrl';
-import { sumOfSquares, type Weights } from '../data/weighted_sums.ts';
+import { sumOfSquares, type Weights } from '../data/weighted-sums.ts';
 import { count, counted } from '../base/format.ts';
 import type { Lane } from '../run/run.ts';
 

@@ -7,8 +7,8 @@ import { h, setText } from '../base/dom.ts';
 import { count, quantity } from '../base/format.ts';
 import { faultsOf, offered, valuesOf, type Column, type Csv } from './csv.ts';
 import { readFor, type Roles } from './contributions.ts';
-import { faultsText, readingsOf, type Reading } from './csv_repair.ts';
-import { noMarks } from './missing_cells.ts';
+import { faultsText, readingsOf, type Reading } from './csv-repair.ts';
+import { noMarks } from './missing-cells.ts';
 import { maxUnit, unitOf, type Units } from './units.ts';
 
 export interface ColumnsEvents {

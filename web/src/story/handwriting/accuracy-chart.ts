@@ -4,7 +4,7 @@
 // a band from the worst to the best.
 
 import { svg } from '../../base/dom.ts';
-import { colourOf } from '../../figures/lane_colours.ts';
+import { colourOf } from '../../figures/lane-colours.ts';
 import type { Panel, Series } from '../../figures/picture.ts';
 import { count, percent, roundPercent } from '../../base/format.ts';
 import { areaBetween, lineThrough, Plane, type Point } from '../plane.ts';

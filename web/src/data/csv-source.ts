@@ -4,7 +4,7 @@
 
 import { startWorker } from '../base/engine.ts';
 import { CsvError, parseCsv, RaggedError, type Csv, type ParseOptions } from './csv.ts';
-import { readCsv, type CsvAnswer, type CsvRequest } from './csv_worker.ts';
+import { readCsv, type CsvAnswer, type CsvRequest } from './csv-worker.ts';
 
 /** Texts shorter than this parse faster than a worker starts. */
 const shortText = 200_000;
@@ -26,7 +26,7 @@ export async function loadCsv(
   let worker: Worker | null = null;
   try {
     worker = startWorker(
-      () => new Worker(new URL('./csv_entry.ts', import.meta.url), { type: 'module' }),
+      () => new Worker(new URL('./csv-entry.ts', import.meta.url), { type: 'module' }),
     );
     return await ask(worker, request, report);
   } catch (error) {

@@ -3,12 +3,12 @@
 // Noise that takes back part of the previous noise. The user guesses the best share before the
 // scene reveals it.
 
-import './take_back.css';
+import './take-back.css';
 import { h, setText } from '../base/dom.ts';
 import { count, fixed } from '../base/format.ts';
 import { STEP_AXIS, type Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
-import { numPeople, privacy } from './hero_numbers.ts';
+import { numPeople, privacy } from './hero-numbers.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
 import { positionIn, type Position } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';

@@ -6,7 +6,7 @@ import { h } from '../base/dom.ts';
 import { SecretPart } from '../base/secrets.ts';
 import { counted } from '../base/format.ts';
 import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './csv.ts';
-import { loadCsv } from './csv_source.ts';
+import { loadCsv } from './csv-source.ts';
 
 export interface CsvBoxEvents {
   taken(csv: Csv): void;
