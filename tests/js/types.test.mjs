@@ -3,14 +3,9 @@
 // The declarations compile in strict projects of every kind, and reject what the library rejects.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { consumer, node, root } from './support/consumer.mjs';
 import { onlyInAll, some } from './support/extent.mjs';
-
-const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+import { compile } from './support/types.mjs';
 
 const source = `
 import { createInstance, DpError, load } from 'dp-ftrl';
@@ -171,44 +166,6 @@ privateOptimizer(tf, dp, { ...target, model, dimension: 3 });
 // @ts-expect-error a loss is a tensor
 ofModel.minimize(() => 3, tf.zeros([2, 3]));
 `;
-
-/**
- * Compiles a separate project that contains only the package and the named packages: the types of
- * Node, or TensorFlow.js.
- */
-async function compile(
-  text,
-  options,
-  nodeTypes,
-  packages = nodeTypes ? ['@types/node', 'undici-types'] : [],
-) {
-  const folder = mkdtempSync(join(consumer, 'types-'));
-  try {
-    for (const name of packages) {
-      const place = join(folder, 'node_modules', name);
-      mkdirSync(dirname(place), { recursive: true });
-      symlinkSync(join(root, 'node_modules', name), place);
-    }
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-    writeFileSync(join(folder, 'use.ts'), text);
-    const compilerOptions = {
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      noEmit: true,
-      skipLibCheck: false,
-      skipDefaultLibCheck: true,
-      types: nodeTypes ? ['node'] : [],
-      ...options,
-    };
-    writeFileSync(
-      join(folder, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions, files: ['use.ts'] }),
-    );
-    return await node([tsc, '-p', folder]);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 const dom = ['ES2022', 'DOM'];
 const projects = [

@@ -53,4 +53,4 @@ export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
 }
 
 export { DpError } from './core/errors.js';
-export type * from './types/all.js';
+export type * from './types/public.js';

@@ -20,7 +20,7 @@ import {
 } from './stores/files.js';
 import { GrowingFile } from './stores/growing-file.js';
 import { StoreQueue } from './stores/store-queue.js';
-import type { ErrorCode, Refusal, ReleaseStore, StoreLease } from './types/all.js';
+import type { ErrorCode, Refusal, Store, StoreLease } from './types/all.js';
 
 function hashOf(bytes: Uint8Array): Hash {
   return createHash('sha256').update(bytes);
@@ -52,7 +52,7 @@ function ofFile(code: ErrorCode, path: string, refusal: Refusal, cause?: unknown
  * A lock whose process no longer runs is taken over. Processes that share the file must see each
  * other's process ids (one machine, one container), and the file system must support hard links.
  */
-export class FileStore implements ReleaseStore {
+export class FileStore implements Store {
   private readonly queue = new StoreQueue('FileStore', (value) => this.inUse(value));
   /** Hash of the bytes that were read or written last; undefined if there was no file. */
   private seen: Hash | undefined;
@@ -168,6 +168,11 @@ export class FileStore implements ReleaseStore {
       }
       this.seen!.update(bytes);
     });
+  }
+
+  /** Closes the store, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** Releases the file once a pending save has finished. */

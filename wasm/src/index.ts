@@ -57,4 +57,4 @@ export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
 }
 
 export { DpError } from './core/errors.js';
-export type * from './types/all.js';
+export type * from './types/public.js';

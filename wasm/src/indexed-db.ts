@@ -9,7 +9,7 @@ import { makeError } from './core/errors.js';
 import { joined } from './shared/joined.js';
 import { readStoreName } from './stores/store-name.js';
 import { StoreQueue } from './stores/store-queue.js';
-import type { ReleaseStore, StoreLease } from './types/all.js';
+import type { Store, StoreLease } from './types/all.js';
 
 const STORE = 'IndexedDbStore';
 const DATABASE = 'dp-ftrl';
@@ -127,7 +127,7 @@ function openDatabase(): Promise<IDBDatabase> {
  * release of the same steps. The store asks the browser for persistence, `persisted` says whether
  * it was granted, and `mustExist` in the options of a ledger refuses one that was evicted.
  */
-export class IndexedDbStore implements ReleaseStore {
+export class IndexedDbStore implements Store {
   /**
    * Resolves to true if the browser has promised not to evict the storage of this site; false if it
    * has not, or cannot be asked. It may wait for an answer of the user.
@@ -141,12 +141,17 @@ export class IndexedDbStore implements ReleaseStore {
   /** Rejects if the browser closes the database, after which pending requests never settle. */
   private readonly lost: Promise<never>;
   private isLost = false;
+  // Defined by the constructor where the symbol exists; not every browser has it yet.
+  declare readonly [Symbol.asyncDispose]: () => Promise<void>;
 
   private constructor(
     private readonly database: IDBDatabase,
     private readonly name: string,
     private readonly lock: NameLock,
   ) {
+    if (typeof Symbol.asyncDispose === 'symbol') {
+      Object.defineProperty(this, Symbol.asyncDispose, { value: () => this.close() });
+    }
     // Let a page of a later version open the database without waiting for this one.
     database.onversionchange = () => database.close();
     this.lost = new Promise((_, reject) => {

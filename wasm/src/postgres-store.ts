@@ -9,7 +9,7 @@ import { isBytes, wrongType } from './core/check.js';
 import { makeError } from './core/errors.js';
 import { readStoreName } from './stores/store-name.js';
 import { StoreQueue } from './stores/store-queue.js';
-import type { ErrorCode, Refusal, ReleaseStore, StoreLease } from './types/all.js';
+import type { ErrorCode, Refusal, Store, StoreLease } from './types/all.js';
 
 const STORE = 'PostgresStore';
 
@@ -152,7 +152,7 @@ function joined(parts: readonly { bytes: Uint8Array }[]): Uint8Array {
  * standby that is promoted must have everything that was acknowledged, so it has to be a
  * synchronous one (`synchronous_standby_names`).
  */
-export class PostgresStore implements ReleaseStore {
+export class PostgresStore implements Store {
   private readonly queue = new StoreQueue(STORE, (value) =>
     this.refusal('store_in_use', inUse(value)),
   );
@@ -226,6 +226,11 @@ export class PostgresStore implements ReleaseStore {
   /** Throws as `save`. */
   async append(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
     return this.write(APPEND, copied(bytes), lease);
+  }
+
+  /** Closes the store, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /**

@@ -12,6 +12,8 @@ import { Connection, readCall } from './worker/connection.js';
 import type { CallOptions, OptimizeCallOptions } from './worker/connection.js';
 import { FUNCTIONS, type FunctionName, type Takes } from './worker/methods.js';
 import type { MessageTarget, Port } from './worker/protocol.js';
+import { streamsOf } from './worker/streams.js';
+import type { Streams } from './types/streams/stream.js';
 import { make, type Remotes } from './worker/remotes.js';
 import type { RemoteComparator, RemoteLearner, RemoteNoise } from './worker/remotes.js';
 import type {
@@ -64,7 +66,11 @@ export type AbortableFunctions = Promised<Named<'abortable'>, [call?: CallOption
 export type SearchingFunctions = Promised<Named<'searching'>, [call?: OptimizeCallOptions]>;
 
 /** The library in a worker: the functions of {@link api.DpFtrl}, with promises. */
-export interface Client extends PlainFunctions, AbortableFunctions, SearchingFunctions {
+export interface Client
+  extends PlainFunctions,
+    AbortableFunctions,
+    SearchingFunctions,
+    Streams<'worker'> {
   /**
    * Resolves to the version of the library once the worker is ready; rejects if it cannot be
    * loaded.
@@ -256,6 +262,7 @@ export function connect(options: ConnectOptions = {}): Client {
     ready,
     ...functionsOf(connection),
     bounds: boundsOf(connection),
+    ...streamsOf(connection),
     ...makersOf(connection),
     cancel: () => connection.cancel(),
     terminate: () => connection.terminate(),
@@ -288,4 +295,4 @@ export type {
   RemoteTotals,
   RemoteTwin,
 } from './worker/remotes.js';
-export type * from './types/all.js';
+export type * from './types/public.js';

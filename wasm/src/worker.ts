@@ -7,6 +7,7 @@
 
 import { certificateInPieces, compareInPieces, errorInPieces } from './api/searches.js';
 import { foundFirst, queriesInPieces, searching, type Pieces } from './api/searches.js';
+import { streamInPieces } from './api/searches.js';
 import { wrongType } from './core/check.js';
 import { DpError, refusalOf } from './core/errors.js';
 import { load } from './index.js';
@@ -17,7 +18,8 @@ import { joinChunks } from './worker/chunks.js';
 import { OBJECTS, type FunctionName, type Kind } from './worker/methods.js';
 import type { Objects, Stream, StreamKind } from './worker/methods.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './worker/protocol.js';
-import type { Port, Request } from './worker/protocol.js';
+import type { Port, Request, Turn } from './worker/protocol.js';
+import { factsOf, placeOf, turnOf, type PiecewiseStream } from './worker/turn.js';
 
 /** Longest time between two checks for messages, so that a cancellation is noticed. */
 const SLICE_MILLISECONDS = 8;
@@ -29,6 +31,11 @@ interface Held {
   epoch: number;
   /** Number of simulation steps that take about one slice, adapted while running. */
   sliceSteps: number;
+}
+
+interface HeldStream {
+  stream: PiecewiseStream;
+  epoch: number;
 }
 
 type Name = FunctionName | Kind;
@@ -76,10 +83,15 @@ function infoOf(kind: Kind, object: Objects[Kind]): object {
   return Object.fromEntries(all);
 }
 
+/** Returns the buffers of a value, each once; parts of a reading share one. */
 function buffersOf(value: unknown): ArrayBuffer[] {
-  if (ArrayBuffer.isView(value)) return [value.buffer as ArrayBuffer];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(buffersOf);
+  const all = new Set<ArrayBuffer>();
+  const add = (it: unknown): void => {
+    if (ArrayBuffer.isView(it)) all.add(it.buffer as ArrayBuffer);
+    else if (typeof it === 'object' && it !== null) Object.values(it).forEach(add);
+  };
+  add(value);
+  return [...all];
 }
 
 function describe(error: unknown): Failure {
@@ -92,6 +104,12 @@ function describe(error: unknown): Failure {
   };
 }
 
+/** Answers a verb that was stopped after some steps of a batch. */
+function stoppedTurn({ stream }: HeldStream, released: unknown[]): Turn {
+  const failure = { code: 'aborted', message: 'aborted', refusal: {}, rows: { released } } as const;
+  return { failure, place: placeOf(stream) };
+}
+
 type Call = Extract<Request, { dpFtrl: 'call' }>;
 
 /** Answers the calls of one client. */
@@ -102,6 +120,10 @@ class Server {
   private readonly queue: Call[] = [];
   private epoch = 0;
   private running = false;
+  /** Streams by the id of the call that made them. */
+  private readonly streams = new Map<number, HeldStream>();
+  /** Calls that are to stop before their next piece. */
+  private readonly stopped = new Set<number>();
   /** Aborted calls that are no longer queued, including the one that is running. */
   private readonly aborted = new Set<number>();
 
@@ -116,6 +138,8 @@ class Server {
       if (at >= 0) this.queue.splice(at, 1);
       else if (this.running) this.aborted.add(request.id);
       this.drop(request.id); // The call may have been answered already.
+    } else if (request?.dpFtrl === 'stop') {
+      this.stop(request.id);
     } else if (request?.dpFtrl === 'call') {
       this.queue.push(request);
       if (!this.running) void this.answerAll();
@@ -123,7 +147,7 @@ class Server {
   }
 
   private dropStale(): void {
-    for (const [id, { epoch }] of this.handles) {
+    for (const [id, { epoch }] of [...this.handles, ...this.streams]) {
       if (this.stale(epoch)) this.drop(id);
     }
   }
@@ -131,6 +155,21 @@ class Server {
   private drop(id: number): void {
     this.handles.get(id)?.object.dispose();
     this.handles.delete(id);
+    this.streams.get(id)?.stream.dispose();
+    this.streams.delete(id);
+  }
+
+  /** Takes out a verb of a stream that waits, or lets it end after its current piece. */
+  private stop(id: number): void {
+    const at = this.queue.findIndex((call) => call.id === id);
+    if (at < 0) {
+      if (this.running) this.stopped.add(id);
+      return;
+    }
+    const held = this.streams.get((this.queue[at]!.argument as Methods['turn'][0]).id);
+    if (!held) return; // Its answer will say that it was disposed of.
+    this.queue.splice(at, 1);
+    this.port.postMessage({ dpFtrl: 'result', id, value: stoppedTurn(held, []) }, []);
   }
 
   private stale(epoch: number): boolean {
@@ -158,6 +197,7 @@ class Server {
       }
       await nextTask();
       this.aborted.clear();
+      this.stopped.clear();
       this.dropStale();
     }
     this.running = false;
@@ -185,6 +225,10 @@ class Server {
         return this.batch(call);
       case 'advance':
         return this.advance(call);
+      case 'open':
+        return this.open(api, call);
+      case 'turn':
+        return this.turn(call);
       case 'dispose':
         return this.drop((argument as Methods['dispose'][0]).id);
     }
@@ -207,6 +251,40 @@ class Server {
     const { id, epoch } = call;
     this.handles.set(id, { kind, object, epoch, sliceSteps: 1 });
     return { id, info: infoOf(kind, object) };
+  }
+
+  private async open(api: DpFtrl, call: Call): Promise<Methods['open'][1] | undefined> {
+    const { kind, options } = call.argument as Methods['open'][0];
+    const made = await this.inPieces(call, streamInPieces(api, kind, options as object));
+    if (made === undefined) return undefined;
+    const stream = made as PiecewiseStream;
+    const { id, epoch } = call;
+    this.streams.set(id, { stream, epoch });
+    return { id, facts: factsOf(stream), place: placeOf(stream) };
+  }
+
+  private async turn(call: Call): Promise<Turn> {
+    const { id, verb, args } = call.argument as Methods['turn'][0];
+    const held = this.streams.get(id);
+    if (!held) throw new DpError('disposed', 'this stream was disposed of');
+    const { stream } = held;
+    const pieces = turnOf(stream, verb, args);
+    let readings: unknown[] = [];
+    try {
+      for (let start = performance.now(); ; ) {
+        if (this.stopped.has(call.id) || this.unwanted(call)) return stoppedTurn(held, readings);
+        const piece = pieces.next();
+        if (piece.done) return { value: piece.value, place: placeOf(stream) };
+        readings = piece.value.readings;
+        if (performance.now() - start < SLICE_MILLISECONDS) continue;
+        const { fraction } = piece.value;
+        this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress: { fraction } }, []);
+        await nextTask();
+        start = performance.now();
+      }
+    } catch (error) {
+      return { failure: describe(error), place: placeOf(stream) };
+    }
   }
 
   private held(id: number): Held {

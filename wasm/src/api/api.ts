@@ -30,6 +30,13 @@ import { makePeopleStatistic, makeStatistic } from './statistics/statistic.js';
 import { makePeopleStatisticLedger } from './statistics/people-statistic-ledger.js';
 import { makeStatisticLedger } from './statistics/statistic-ledger.js';
 import { errorOf } from './unit-error.js';
+import { consistent } from './streams/consistent.js';
+import { HISTOGRAM } from './streams/histogram.js';
+import { makeStream } from './streams/make.js';
+import { MOMENTS } from './streams/moments.js';
+import { COUNTER, SUMS, TOTALS } from './streams/numbers.js';
+import type { Kind } from './streams/kind.js';
+import type { Streams } from '../types/streams/stream.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
 import type { DpFtrl, ErrorBounds } from '../types/all.js';
 
@@ -141,6 +148,20 @@ function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
   };
 }
 
+/** The functions that make streams. */
+function streamsOf(instance: Instance): Streams {
+  const of = (kind: Kind<never>) => (options: unknown) => makeStream(instance, kind, options);
+  const kinds = {
+    counter: COUNTER,
+    totals: TOTALS,
+    sums: SUMS,
+    moments: MOMENTS,
+    histogram: HISTOGRAM,
+  };
+  const all = Object.entries(kinds).map(([name, kind]) => [name, of(kind as Kind<never>)]);
+  return Object.fromEntries(all) as Streams;
+}
+
 /** The functions that make statistics, of records and of people. */
 function ofStatistics(
   instance: Instance,
@@ -186,6 +207,8 @@ export function makeApi(core: Core): DpFtrl {
     optimization: (options) => makeOptimization(instance, options),
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),
+    ...streamsOf(instance),
+    consistent: (readings, how) => consistent(core, readings, how),
     ...ofStatistics(instance),
     ...ofTables(instance),
     learner: (options) => makeLearner(instance, options),

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Core } from '../core/core.js';
+import type { Instance } from '../core/handle.js';
 import type { DpCounter } from '../types/all.js';
+import type { Streams } from '../types/streams/stream.js';
 import { copyOfCatalogue, makeInstance } from './catalogue.js';
+import { makeStream } from './streams/make.js';
+import { COUNTER, TOTALS } from './streams/numbers.js';
 import { makeLedger } from './sums/ledger.js';
 import { makePeopleLedger } from './sums/people-ledger.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
+
+/** The functions that make streams. */
+function streamsOf(instance: Instance): Pick<Streams, 'counter' | 'totals'> {
+  return {
+    counter: (options: unknown) => makeStream(instance, COUNTER, options) as never,
+    totals: (options: unknown) => makeStream(instance, TOTALS, options) as never,
+  };
+}
 
 /** Makes the API of an instance for counting only. */
 export function makeCounterApi(core: Core): DpCounter {
@@ -14,6 +26,7 @@ export function makeCounterApi(core: Core): DpCounter {
   return Object.freeze<DpCounter>({
     version: PACKAGE_VERSION,
     mechanisms: () => copyOfCatalogue(instance),
+    ...streamsOf(instance),
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),
     ledger: (options) => makeLedger(instance, options),

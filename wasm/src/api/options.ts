@@ -37,7 +37,7 @@ function wrongLength(where: Where, name: string, wanted: string, got: number): E
 }
 
 /** Returns a reader of an option that is an object, whose keys must be among `known`. */
-function readNested(
+export function readNested(
   where: Where,
   name: string,
   value: unknown,

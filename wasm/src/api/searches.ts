@@ -12,6 +12,8 @@ import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from '../
 import type { ErrorOptions, MechanismName, MechanismOptions } from '../types/all.js';
 import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from '../types/all.js';
 import type { SavedStrategy, SearchLimits, UnitError, UnitErrorOptions } from '../types/all.js';
+import type { Bound } from '../types/streams/options.js';
+import type { Streams } from '../types/streams/stream.js';
 import type { CoreOptimization } from './optimization.js';
 import { defaultOf, readProblem } from './options.js';
 
@@ -128,6 +130,41 @@ function withSaved<Options extends object>(options: Options, mechanism: SavedStr
   const names = ['bands', 'buffers', 'objective'];
   const others = Object.entries(options).filter(([name]) => !names.includes(name));
   return { ...Object.fromEntries(others), mechanism } as Options;
+}
+
+/** Makes a stream, after searching for its strategy piece by piece if that takes long. */
+export function* streamInPieces(
+  api: DpFtrl,
+  name: keyof Streams,
+  options: object,
+): Pieces<unknown> {
+  const make = api[name] as (options: object) => unknown;
+  const { steps, workload, strategy, people, participation, delta } = options as StreamWords;
+  const own = typeof strategy === 'object' ? strategy : { name: strategy };
+  // Trees without a delta are found at once, and sums make their own strategy from their workloads.
+  const isSearched = name !== 'sums' && delta !== 0 && !(own && 'format' in own);
+  if (!isSearched) return make(options);
+  const { name: mechanism, ...parameters } = own ?? {};
+  const bound = inOldWords(people ?? participation);
+  const words = { ...parameters, mechanism, numSteps: steps, workload, participation: bound };
+  const saved = yield* searchFor(api, given(words));
+  return make(saved === undefined ? options : { ...options, strategy: saved });
+}
+
+/** Options of a stream that its strategy depends on, none of them checked. */
+interface StreamWords {
+  steps: number;
+  workload?: object | string;
+  strategy?: MechanismName | { name?: MechanismName };
+  people?: Bound;
+  participation?: Bound | { epochs: number };
+  delta: number;
+}
+
+function inOldWords(bound: StreamWords['participation']) {
+  if (bound === 'once') return 'single';
+  if (typeof bound !== 'object' || !('times' in bound)) return bound;
+  return { participations: bound.times, minSeparation: bound.apart };
 }
 
 /** Adds the ratio of the targeted error to the lower bound for every factorization, and the gap. */

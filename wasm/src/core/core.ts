@@ -13,7 +13,7 @@ import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from 
 import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
 import type { EpochsBounds, Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
 import type { PreconditioningCost, PreconditioningCostOptions } from '../types/all.js';
-import type { StackError, WorkloadError } from '../types/all.js';
+import type { LatticeNoise, StackError, WorkloadError } from '../types/all.js';
 
 // Every object passed to the core has all its fields, even if undefined: a missing one would be
 // looked up on Object.prototype.
@@ -186,8 +186,98 @@ interface CoreChoice extends CoreDraw {
   maxContributions: number;
 }
 
+/** Options of a stream, completed with defaults and of the right types. */
+export interface CoreStreamOptions extends CoreMechanism, CoreDraw {
+  kind: 'counter' | 'totals' | 'sums' | 'moments' | 'histogram';
+  pure: boolean;
+  mode: 'grid' | 'lattice';
+  latticeNoise: LatticeNoise;
+  precisionBits: number | undefined;
+  dimension: number;
+  /** For sums: whether records are numbers, whose readings are estimates. */
+  single: boolean;
+  grid: number | undefined;
+  confidence: number;
+  fixedTimes: boolean;
+  workloads: CoreWorkload[] | undefined;
+  importance: Float64Array | undefined;
+  /** Two ends for each column. */
+  ranges: Float64Array | undefined;
+  covariance: boolean;
+  numCategories: number | undefined;
+  total: boolean;
+  people: boolean;
+  journal: boolean;
+  /** Text that a state must repeat. */
+  about: string;
+  state: Uint8Array | undefined;
+}
+
+export interface CoreStream {
+  id: number;
+  certificate: Certificate;
+  grid: number;
+  recordSize: number;
+  /** Number of numbers in a reading. */
+  readingSize: number;
+  /** For sums, in the order of the workloads. */
+  workloads?: WorkloadError[];
+}
+
+/** Names in UTF-8, one after the other, and where each ends. */
+export interface CorePeople {
+  bytes: Uint8Array;
+  ends: Float64Array;
+}
+
+type People = CorePeople | undefined;
+
+/** The functions of streams. Those with `out` write readings into it; a journal takes undefined. */
+export interface StreamFunctions {
+  streamPlace: [
+    [id: number],
+    { step: number; records: number; waiting: number; dropped: number; acknowledged: number },
+  ];
+  streamAdd: [[id: number, people: People, rows: Float64Array], null];
+  streamEnd: [[id: number, steps: number, out: Float64Array | undefined], null];
+  /** Ends a step for each row. */
+  streamRelease: [
+    [id: number, people: People, rows: Float64Array, out: Float64Array | undefined],
+    null,
+  ];
+  /** Ends one step of all rows. */
+  streamReleaseBatch: [
+    [id: number, people: People, rows: Float64Array, out: Float64Array | undefined],
+    null,
+  ];
+  streamStddev: [[id: number, step: number], number];
+  streamHalfWidth: [[id: number, step: number | undefined, probability: number], number];
+  /** The functions from here on serve journals. */
+  streamAt: [[id: number, firstStep: number, steps: number], Float64Array];
+  /** True if the step was released with these records, false if it is open and empty. */
+  streamIsRepeat: [[id: number, step: number, people: People, rows: Float64Array], boolean];
+  streamCommitment: [[id: number], Uint8Array];
+  streamState: [[id: number], Uint8Array];
+  /** Returns the tag of the bytes that a log follows. */
+  streamLogTag: [[id: number, base: Uint8Array], Uint8Array];
+  /**
+   * Returns unacknowledged decisions, at most `maxSteps`, and the open step as bytes to append; the
+   * next tag; and how many steps they are.
+   */
+  streamLogFrame: [
+    [id: number, before: Uint8Array, maxSteps: number],
+    { bytes: Uint8Array; tag: Uint8Array; numSteps: number },
+  ];
+  streamReplay: [
+    [id: number, log: Uint8Array, before: Uint8Array, position: number],
+    { tag: Uint8Array; size: number },
+  ];
+  streamAcknowledge: [[id: number, steps: number], null];
+}
+
 /** The bound functions: name -> [arguments, value]. */
-interface CoreFunctions {
+interface CoreFunctions extends StreamFunctions {
+  streamCreate: [[options: CoreStreamOptions], CoreStream];
   version: [[], string];
   /** `parameters` are names of the core, separated by commas. */
   catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
@@ -499,6 +589,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'queriesQuantile', call: 'quantile' },
   { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },
   { start: 'statistic', call: 'statistic' },
+  { start: 'stream', call: 'stream', names: { checkpoint: 'store', log: 'store' } },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
   { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
   { start: 'peopleLedger', call: 'peopleLedger', names: { checkpoint: 'store' } },

@@ -5,7 +5,7 @@
 
 import { isBytes, wrongType } from '../core/check.js';
 import { DpError, makeError, type Where } from '../core/errors.js';
-import type { ReleaseStore } from '../types/all.js';
+import type { Store } from '../types/all.js';
 
 /** True for an error of this package, which says what happened. */
 function isOurs(error: unknown): boolean {
@@ -16,7 +16,7 @@ export class LeasedStore {
   private readonly lease = Object.freeze({});
 
   constructor(
-    private readonly store: ReleaseStore,
+    private readonly store: Store,
     private readonly where: Where,
   ) {}
 

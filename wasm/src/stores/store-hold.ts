@@ -4,7 +4,7 @@
 // would continue from the same step with the same noise, each for other records.
 
 import { makeError, type Where } from '../core/errors.js';
-import type { ReleaseStore } from '../types/all.js';
+import type { Store } from '../types/all.js';
 
 interface Holder {
   /** Owner of the store, while it is alive; undefined while it is being made. */
@@ -31,7 +31,7 @@ function separateMarks(): WeakMap<object, Mark> {
   return (host[MARKS] ??= new WeakMap<object, Mark>());
 }
 
-function markOf(store: ReleaseStore & { [MARK]?: Mark }): Mark {
+function markOf(store: Store & { [MARK]?: Mark }): Mark {
   const known = store[MARK] ?? separateMarks().get(store);
   if (known) return known;
   const mark: Mark = { holder: undefined };
@@ -48,7 +48,7 @@ export class StoreHold {
    *
    * @throws DpError `store_in_use` while another ledger has the store.
    */
-  static async take(where: Where, store: ReleaseStore): Promise<StoreHold> {
+  static async take(where: Where, store: Store): Promise<StoreHold> {
     const mark = markOf(store);
     for (;;) {
       const other = mark.holder;

@@ -9,7 +9,7 @@ import { isBytes, wrongType, type Reader } from '../core/check.js';
 import { makeError, type Where } from '../core/errors.js';
 import { KEY_BYTES, keyFromEntropy } from '../core/key.js';
 import { joined } from '../shared/joined.js';
-import type { ReleaseStore } from '../types/all.js';
+import type { Store } from '../types/all.js';
 import { LeasedStore } from './leased-store.js';
 import { StoreHold } from './store-hold.js';
 
@@ -99,16 +99,16 @@ export function readMemo(where: Where, memo: unknown): Uint8Array | undefined {
   return memo.slice();
 }
 
-function readStore(reader: Reader): ReleaseStore {
+function readStore(reader: Reader): Store {
   const store = reader.raw('store');
-  const given = store as Partial<ReleaseStore> | null | undefined;
-  const isMethod = (name: keyof ReleaseStore) => typeof given?.[name] === 'function';
+  const given = store as Partial<Store> | null | undefined;
+  const isMethod = (name: keyof Store) => typeof given?.[name] === 'function';
   const hasAll = isMethod('load') && isMethod('save') && isMethod('close');
   if (!hasAll || !(isMethod('append') || given!.append === undefined)) {
     const wanted = 'an object with load, save and close, and perhaps append';
     throw wrongType(reader.where, 'store', wanted, store);
   }
-  return given as ReleaseStore;
+  return given as Store;
 }
 
 /** Options that say where a ledger is stored. */

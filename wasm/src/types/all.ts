@@ -23,5 +23,6 @@ export type * from './queries.js';
 export type * from './refusal.js';
 export type * from './simulation-noise.js';
 export type * from './statistic.js';
+export type * from './store.js';
 export type * from './sums.js';
 export type * from './unit-error.js';

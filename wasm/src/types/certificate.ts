@@ -59,6 +59,12 @@ export interface Certificate {
    * l1-norms, and `mu` and `rho` are those implied by epsilon.
    */
   laplace?: LaplaceClaim;
+  /**
+   * Present for several workloads: the errors of each, at noise multiplier 1 and clip norm 1. Those
+   * above are over all of them: `maxError` is the largest, `meanError` the root of the mean of the
+   * squares, weighted by importance.
+   */
+  workloads?: Readonly<Record<string, { readonly maxError: number; readonly meanError: number }>>;
 }
 
 /**

@@ -1,47 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Running totals that survive restarts, and their storage.
+// Running totals that survive restarts.
 
 import type { Handle } from './instance.js';
+import type { Store } from './store.js';
 import type { PeopleNaming, PrefixSumOptions, PureSumOptions } from './sums.js';
 import type { Release, Totals } from './sums.js';
 
-/** Identifies the ledger that has loaded a store. It is compared by identity. */
-export type StoreLease = object;
-
-/**
- * Storage for the state of a ledger, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
- * (dp-ftrl/indexed-db). The stored bytes contain the key and the true sums, so they are as secret
- * as the records. A ledger has exclusive use of its store until it is disposed of; another ledger
- * is refused with `store_in_use`.
- *
- * A ledger passes its lease to each of its calls. The lease of the last `load` is the only one that
- * may write: a store that has another one refuses, so that of two ledgers on two wrappers of one
- * store, only one continues. A wrapper passes the lease on.
- */
-export interface ReleaseStore {
-  /**
-   * Returns the bytes that were saved last, or undefined (or null) if none were ever saved. From
-   * now on, `save` and `append` reject with every other lease.
-   */
-  load(lease?: StoreLease): Promise<Uint8Array | null | undefined>;
-  /**
-   * Replaces the bytes atomically. Resolves once they would survive a crash. Rejects without
-   * replacing anything if another writer has saved since `load`, or loaded.
-   */
-  save(bytes: Uint8Array, lease?: StoreLease): Promise<void>;
-  /**
-   * Appends bytes to those saved or appended last; `load` returns all of them, concatenated.
-   * Optional: with it, a release writes only what it adds; without it, ledgers save their whole
-   * state again. Resolves once the bytes would survive a crash. After a crash, the remaining bytes
-   * must be a prefix of them, or lack 512-byte sectors that read as zeros. Rejects without
-   * appending if another writer has saved or appended since, or loaded; a store that cannot tell
-   * whether it appended the bytes rejects every later call.
-   */
-  append?(bytes: Uint8Array, lease?: StoreLease): Promise<void>;
-  /** Releases the storage once a pending save has settled; `save` rejects from then on. */
-  close(): Promise<void>;
-}
+/** The earlier name of `Store`. */
+export type ReleaseStore = Store;
 
 /** Options that say where a ledger is stored. */
 export interface StoreOptions {

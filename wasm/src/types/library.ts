@@ -5,6 +5,8 @@
 import type { Certificate, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
 import type { GradientLearner, GradientLearnerLedger } from './learning/gradient-learner.js';
+import type { ConsistentCounts, Histogram } from './streams/readings.js';
+import type { Streams } from './streams/stream.js';
 import type {
   GradientLearnerLedgerOptions,
   GradientLearnerOptions,
@@ -84,9 +86,30 @@ import type {
 } from './unit-error.js';
 
 /** The library. All functions are methods of this object: `const dp = await load()`. */
-export interface DpFtrl {
+export interface DpFtrl extends Streams {
   readonly version: string;
   readonly limits: SearchLimits;
+  /**
+   * Makes the counts of a histogram consistent by post-processing, which costs no privacy.
+   * 'non-negative' sets negative counts to 0, which moves none farther from the truth; 'monotone'
+   * replaces the counts of all steps by the closest ones that are non-negative and never decrease,
+   * which increases neither the sum of squared errors of a category nor its largest error. It takes
+   * the readings of all steps from the first on, and counts of a window may truly decrease. The
+   * results are biased, and `stddev`, `low` and `high` do not apply to them.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const drinks = dp.histogram({ steps: 84, epsilon: 1, delta: 1e-6, categories: ['tea', 'milk'] });
+   * const days = drinks.releaseMany(['tea', 'milk', 'tea']);
+   * console.log(dp.consistent(days, 'monotone').at(-1).count.tea >= 0);
+   * ```
+   */
+  consistent<K extends string>(
+    readings: readonly Histogram<K>[],
+    how: 'non-negative' | 'monotone',
+  ): ConsistentCounts<K>[];
   mechanisms(): CatalogueEntry[];
   /**
    * Returns the noise required by a privacy target, at unit sensitivity.
@@ -869,5 +892,6 @@ export interface DpFtrl {
  */
 export type DpCounter = Pick<
   DpFtrl,
-  'version' | 'mechanisms' | 'prefixSum' | 'peopleSum' | 'ledger' | 'peopleLedger' | 'liveHandles'
+  | ('version' | 'mechanisms' | 'counter' | 'totals')
+  | ('prefixSum' | 'peopleSum' | 'ledger' | 'peopleLedger' | 'liveHandles')
 >;

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'entropy_unavailable'
   | 'bad_state'
   | 'already_released'
+  | 'other_options'
   | 'wrong_type'
   | 'load_failed'
   | 'compilation_blocked'

@@ -79,7 +79,8 @@ function batchOf(kind: StreamKind, stream: Stream, method: BatchMethod, args: un
 
 /** Fields of an error about the rows before the one that was refused. */
 export interface RowsBefore {
-  released?: Float64Array;
+  /** Totals, or readings of a stream. */
+  released?: Float64Array | unknown[];
   contributed?: number;
   learned?: number;
 }
@@ -97,7 +98,7 @@ export function rowsBefore(error: unknown): RowsBefore {
 function ofWhole(error: unknown, from: number, before: Float64Array | undefined): unknown {
   if (!(error instanceof Error)) return error;
   const rows = rowsBefore(error);
-  if (rows.released && before) {
+  if (rows.released instanceof Float64Array && before) {
     const released = new Float64Array(before.length + rows.released.length);
     released.set(before);
     released.set(rows.released, before.length);

@@ -48,11 +48,13 @@ interface Pending {
 /** The options of a call, and the function that its errors name. */
 interface Call extends CallOptions {
   where?: string;
+  /** Whether the worker answers a call that is aborted, with what it has done. */
+  isAnswered?: boolean;
   epoch?: number;
   onProgress?: OnProgress;
 }
 
-function errorOf({ code, message, refusal, rows }: Failure): Error {
+export function errorOf({ code, message, refusal, rows }: Failure): Error {
   return Object.assign(recalled(code, message, refusal), rows);
 }
 
@@ -104,12 +106,15 @@ export class Connection {
   call<M extends keyof Methods>(
     method: M,
     argument: Methods[M][0],
-    { where = method, epoch = this.epoch, signal, onProgress }: Call = {},
+    { where = method, epoch = this.epoch, signal, onProgress, isAnswered }: Call = {},
   ): Promise<Methods[M][1]> {
     if (this.closed) return Promise.reject(this.closed);
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (signal?.aborted && !isAnswered) return Promise.reject(signal.reason);
     const id = ++this.lastId;
-    const onAbort = (): void => this.abort(id, signal?.reason);
+    const onAbort = (): void => {
+      if (isAnswered) this.port.postMessage({ dpFtrl: 'stop', id }, []);
+      else this.abort(id, signal?.reason);
+    };
     const answer = new Promise<Methods[M][1]>((resolve, reject) => {
       this.pending.set(id, {
         epoch,

@@ -25,6 +25,20 @@ export const FUNCTIONS = {
   },
 } as const satisfies Record<string, { [Name in keyof api.DpFtrl]?: number }>;
 
+/** Functions that make streams, whose verbs are the same. */
+export const STREAMS = ['counter', 'totals', 'sums', 'moments', 'histogram'] as const;
+export type StreamName = (typeof STREAMS)[number];
+
+/**
+ * Verbs of streams, with the number of their arguments; undefined for those that take a record, or
+ * lists of records.
+ */
+export const VERBS = {
+  ...{ add: undefined, addMany: undefined, release: undefined, releaseBatch: undefined },
+  ...{ releaseMany: undefined, end: 0, endMany: 1, stddev: 1, halfWidth: 1 },
+} as const;
+export type Verb = keyof typeof VERBS;
+
 /** Kinds of calls, by the options they take. */
 export type Takes = keyof typeof FUNCTIONS;
 export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[Takes];

@@ -3,8 +3,10 @@
 // Messages between worker and client.
 
 import type * as api from '../types/all.js';
+import type { Stream } from '../types/streams/stream.js';
+import type { CallProgress } from '../types/streams/stream.js';
 import type { BatchProgress, RowsBefore } from './batches.js';
-import type { BatchMethod, FunctionName, Info, Kind } from './methods.js';
+import type { BatchMethod, FunctionName, Info, Kind, StreamName, Verb } from './methods.js';
 
 export type SimulationInfo = Info<'simulation'>;
 /** Facts of totals or of a learner; only `lambda` changes. */
@@ -29,17 +31,34 @@ export interface Methods {
   batch: [{ id: number; name: BatchMethod; args: unknown[] }, Float64Array | undefined];
   /** Runs steps of a simulation in pieces, and reports progress. */
   advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
+  /** Makes a stream. Reports the progress of a search. */
+  open: [{ kind: StreamName; options: unknown }, { id: number; facts: StreamFacts; place: Place }];
+  /** Calls a verb of a stream. Batches run in pieces, and report progress. */
+  turn: [{ id: number; verb: Verb; args: readonly unknown[] }, Turn];
   dispose: [{ id: number }, undefined];
 }
 
+/** Properties of a stream that never change. */
+export type StreamFacts = Pick<
+  Stream<never, unknown>,
+  'steps' | 'certificate' | 'grid' | 'insecure'
+> & { arity: number };
+/** Properties of a stream that its verbs change. */
+export type Place = Pick<Stream<never, unknown>, 'step' | 'records' | 'waiting' | 'dropped'>;
+
+/** How a call of a verb has ended, and the place of the stream after it. */
+export type Turn = { place: Place } & ({ value: unknown } | { failure: Failure });
+
 /**
  * `epoch` only grows; the worker drops everything of an earlier one. `abort` gives up one call,
- * which then gets no answer; an object that it has made is disposed of. An object has the `id` of
- * the call that made it.
+ * which then gets no answer; an object that it has made is disposed of. `stop` ends a verb of a
+ * stream before its next piece, and its answer says how far it came. An object has the `id` of the
+ * call that made it.
  */
 export type Request =
   | { dpFtrl: 'call'; id: number; epoch: number; method: keyof Methods; argument: unknown }
   | { dpFtrl: 'abort'; id: number }
+  | { dpFtrl: 'stop'; id: number }
   | { dpFtrl: 'cancel'; epoch: number };
 
 /** An error as data: structured cloning would drop the additional fields of an Error. */
@@ -52,7 +71,11 @@ export interface Failure {
 
 export type Response =
   | { dpFtrl: 'result'; id: number; value: unknown }
-  | { dpFtrl: 'progress'; id: number; progress: api.OptimizeProgress | BatchProgress }
+  | {
+      dpFtrl: 'progress';
+      id: number;
+      progress: api.OptimizeProgress | BatchProgress | CallProgress;
+    }
   | { dpFtrl: 'failure'; id: number; failure: Failure };
 
 /**

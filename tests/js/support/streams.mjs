@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Streams of every kind, of records and of people, for laws that hold in every place.
+
+/** Kinds of streams: options, records, and records that are refused with the parameter at fault. */
+export const KINDS = {
+  counter: {
+    kind: 'counter',
+    options: { clip: 3 },
+    records: [3, 1, 0, 2.5, 1, 1, 2, 0.5],
+    bad: [
+      [Number.NaN, 'amount'],
+      [Number.NEGATIVE_INFINITY, 'amount'],
+      ['1', 'amount'],
+      [null, 'amount'],
+      [[1], 'amount'],
+    ],
+  },
+  totals: {
+    kind: 'totals',
+    options: { dimension: 2, clip: 5 },
+    records: [
+      [3, 4],
+      [1, 1],
+      [0, 0],
+      [-1, 2],
+      [0.5, 0.25],
+      [1, 0],
+      [0, 1],
+      [2, 2],
+    ],
+    flat: true,
+    bad: [
+      [[1, Number.NaN], 'record[1]'],
+      [[Number.POSITIVE_INFINITY, 0], 'record[0]'],
+      [[1], 'record'],
+      [[1, 2, 3], 'record'],
+      [[], 'record'],
+      [['1', 2], 'record[0]'],
+      [7, 'record'],
+    ],
+  },
+  sums: {
+    kind: 'sums',
+    options: { workloads: { all: 'prefix', week: { window: 2 } }, importance: { all: 1, week: 2 } },
+    records: [1, 0.5, 1, 0, 0.25, 1, 1, 0],
+    bad: [[Number.NaN, 'amount']],
+  },
+  'sums of rows': {
+    kind: 'sums',
+    options: { workloads: { all: 'prefix', week: { window: 2 } }, dimension: 2 },
+    records: [
+      [0.6, 0.8],
+      [0, 1],
+      [1, 0],
+      [0, 0],
+      [0.1, 0.2],
+      [0, 1],
+      [1, 0],
+      [0.6, 0.8],
+    ],
+    flat: true,
+    bad: [
+      [[1, Number.NaN], 'record[1]'],
+      [[1], 'record'],
+    ],
+  },
+  moments: {
+    kind: 'moments',
+    options: { columns: { age: [0, 100], height: [1, 2] }, covariance: true },
+    records: [30, 70, 200, -5, 18, 41, 55, 99].map((age, i) => ({ age, height: 1 + i / 8 })),
+    bad: [
+      [{ age: Number.NaN, height: 1 }, 'record.age'],
+      [{ age: 1, height: Number.POSITIVE_INFINITY }, 'record.height'],
+      [{ age: 1 }, 'record.height'],
+      [{ age: '1', height: 1 }, 'record.age'],
+      [[1, 2], 'record'],
+      [null, 'record'],
+      [Object.create({ age: 1, height: 1 }), 'record.age'],
+    ],
+  },
+  histogram: {
+    kind: 'histogram',
+    options: { categories: ['tea', 'coffee'], other: 'else' },
+    records: ['tea', 'milk', 'coffee', 'coffee', 'else', '', 'tea', 'tea'],
+    bad: [
+      [1, 'category'],
+      [undefined, 'category'],
+    ],
+  },
+};
+
+export const NAMES = ['ann', 'bob', 'ann', 'carl', 'ann', 'bob', 'ann', 'bob'];
+/** Options of people, of whom the earliest steps that this bound allows count. */
+export const PEOPLE = { people: { times: 2, apart: 2 } };
+
+export const TARGET = {
+  steps: 8,
+  epsilon: 1,
+  delta: 1e-6,
+  strategy: 'square-root',
+  insecureSeed: 3,
+};
+
+/** All kinds, of records and of people, with the arguments of their verbs. */
+export const CASES = Object.entries(KINDS).flatMap(([name, row]) =>
+  [false, true].map((isOfPeople) => {
+    const { kind, options, records, flat = false, bad } = row;
+    const listed = (from, to) => {
+      const part = records.slice(from, to);
+      const list = flat ? part.flat() : part;
+      return isOfPeople ? [NAMES.slice(from, to), list] : [list];
+    };
+    return {
+      name: isOfPeople ? `${name} of people` : name,
+      kind,
+      options: { ...TARGET, ...options, ...(isOfPeople && PEOPLE) },
+      numRecords: records.length,
+      one: (i) => (isOfPeople ? [NAMES[i], records[i]] : [records[i]]),
+      many: listed,
+      bad: bad.map(([record, parameter]) => ({
+        args: isOfPeople ? ['ann', record] : [record],
+        parameter,
+      })),
+      isOfPeople,
+    };
+  }),
+);
+
+/** Returns the first number of a reading, with its deviation. */
+export function firstOf(reading) {
+  const { count, sums, stddev, total } = reading;
+  if (stddev !== undefined) return reading;
+  if (sums !== undefined) return Object.values(sums)[0];
+  return total ?? count;
+}
+
+/** Returns all estimates of a reading. */
+export function estimatesOf(value) {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
+  if ('stddev' in value && typeof value.stddev === 'number') return [value];
+  return Object.values(value).flatMap(estimatesOf);
+}

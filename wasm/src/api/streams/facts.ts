@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The options of a stored stream, as its store keeps them: reopening it with others is refused.
+
+import { makeError, type Where } from '../../core/errors.js';
+import type { CoreParticipation, CoreWorkload } from '../../core/core.js';
+import type { Complete, Facts } from './kind.js';
+
+/** Longest list of numbers that is kept as it is. */
+const MOST_LISTED = 16;
+
+/** Checksum that tells lists apart; the core compares what they stand for. */
+function checksum(values: Float64Array): string {
+  let [low, high] = [0x811c9dc5, 0x9747b28c];
+  for (const word of new Uint32Array(values.buffer)) {
+    low = Math.imul(low ^ word, 0x01000193);
+    high = Math.imul(high ^ word, 0x85ebca6b) + low;
+  }
+  return [low, high].map((sum) => (sum >>> 0).toString(16)).join(' ');
+}
+
+/** Returns a list of numbers, or the length and checksum of a long one. */
+function listed(values: ArrayLike<number>): unknown {
+  if (values.length <= MOST_LISTED) return Array.from(values);
+  return { numbers: values.length, checksum: checksum(Float64Array.from(values)) };
+}
+
+/** Returns a workload in the words of the options. */
+export function factsOfWorkload({ kind, momentum, decay, width, values }: CoreWorkload): unknown {
+  switch (kind) {
+    case 'prefix':
+      return 'prefix';
+    case 'window':
+      return { window: width };
+    case 'momentum':
+      return momentum === 0 ? { decay } : { momentum, decay };
+    case 'rates':
+      return { rates: listed(values!), momentum };
+    case 'matrix':
+      return { matrix: listed(values!) };
+  }
+}
+
+function factsOfParticipation({ kind, times, separation }: CoreParticipation): unknown {
+  if (kind === 'single') return 'once';
+  return kind === 'fixed-epoch' ? { epochs: times } : { times, apart: separation };
+}
+
+function factsOfStrategy({ mechanism, parameters }: Complete): unknown {
+  const { plan, ...others } = parameters;
+  const given = Object.entries(others).filter(([, value]) => value !== undefined);
+  const own = given.map(([name, value]) => [
+    name,
+    typeof value === 'object' ? listed(value as ArrayLike<number>) : value,
+  ]);
+  if (!plan) return own.length === 0 ? mechanism : { name: mechanism, ...Object.fromEntries(own) };
+  const saved = plan.numbers.map(({ name, values }) => [name, listed(values)]);
+  return { name: mechanism, ...Object.fromEntries([...own, ...saved]) };
+}
+
+/** Returns all options; `own` are those that not all streams share. */
+export function factsOf(complete: Complete, own: Facts): Facts {
+  const { kind, numSteps, epsilon, delta, people, neighbours, insecureSeed } = complete;
+  return {
+    stream: kind,
+    steps: numSteps,
+    epsilon,
+    delta,
+    [people ? 'people' : 'participation']: factsOfParticipation(complete.participation),
+    neighbours,
+    strategy: factsOfStrategy(complete),
+    ...own,
+    ...(insecureSeed !== undefined && { insecureSeed: String(insecureSeed) }),
+  };
+}
+
+/** Reads the facts in a store; undefined if they are those of something else than a stream. */
+function parsed(bytes: Uint8Array | undefined): Facts | undefined {
+  try {
+    const facts = JSON.parse(new TextDecoder().decode(bytes)) as Facts | null;
+    return typeof facts?.['stream'] === 'string' ? facts : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Longest text of a value in a message. */
+const MOST_SHOWN = 100;
+
+/** Formats a value; braces would be read as names of parameters. */
+function inText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(inText).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';
+  const fields = Object.entries(value).map(([name, one]) => `${name}: ${inText(one)}`);
+  return fields.join(', ');
+}
+
+function shown(value: unknown): string {
+  const text = inText(value).replaceAll('{', '(').replaceAll('}', ')');
+  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}...`;
+}
+
+/** Refuses a store whose stream was begun with other options, and names the first of them. */
+export function requireSameFacts(where: Where, facts: Facts, stored: Uint8Array | undefined): void {
+  const old = parsed(stored);
+  if (old === undefined) {
+    throw makeError('bad_state', where, {
+      parameter: 'store',
+      constraint: 'must hold a stream of this version',
+      value: 'something else, such as a ledger of an earlier one',
+    });
+  }
+  const names = [...new Set([...Object.keys(facts), ...Object.keys(old)])];
+  const other = names.find((name) => JSON.stringify(facts[name]) !== JSON.stringify(old[name]));
+  if (other === undefined) return;
+  const isLeftOut = old[other] === undefined;
+  const wanted = isLeftOut ? 'left out' : shown(old[other]);
+  throw makeError('other_options', where, {
+    parameter: other === 'stream' ? 'store' : other,
+    constraint: `must be ${wanted}, as when the stored stream was begun`,
+    value: shown(facts[other]),
+  });
+}

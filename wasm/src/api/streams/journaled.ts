@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A stream in a store. The core decides a step, the store saves it, and only then is it read.
+
+import { outOfRange, requireCount } from '../../core/check.js';
+import { makeError, ofStep } from '../../core/errors.js';
+import { counted } from '../../shared/counted.js';
+import { Turns as Slices } from '../../shared/turns.js';
+import type { StreamLog } from '../../stores/log.js';
+import type { StoreHold } from '../../stores/store-hold.js';
+import { identityOf } from '../../stores/stored.js';
+import type { Certificate } from '../../types/all.js';
+import type { Async, Call, Journal, Stream } from '../../types/streams/stream.js';
+import type { Common } from './kind.js';
+import { partOf, type Place, type StreamHandle } from './stream.js';
+import { readCall, Turns } from './turns.js';
+
+/** Number of summed entries in the steps that are decided without a pause: some milliseconds. */
+const SLICE_ENTRIES = 2048;
+
+/** The parts of a stream in a store. */
+export interface Parts<R> {
+  handle: StreamHandle<R>;
+  log: StreamLog;
+  hold: StoreHold;
+  key: Uint8Array<ArrayBuffer>;
+  durable: Common['durable'];
+}
+
+/** Steps of a batch, which `decide` ends from one to another. */
+interface Batch {
+  steps: number;
+  call: Call;
+  decide(from: number, to: number): void;
+}
+
+export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[never], R>> {
+  readonly certificate: Certificate;
+  readonly grid: number;
+  readonly insecure: boolean;
+  readonly steps: number;
+  readonly identity: string;
+  // Defined by the constructor where the symbol exists; not every host has it yet.
+  declare readonly [Symbol.asyncDispose]: () => Promise<void>;
+  private readonly turns = new Turns();
+  /** As it was when the last call settled. */
+  private place: Place;
+  private ending: Promise<void> | undefined;
+
+  constructor(private readonly parts: Parts<R>) {
+    const { handle } = parts;
+    this.certificate = handle.certificate;
+    this.grid = handle.grid;
+    this.insecure = handle.insecure;
+    this.steps = handle.steps;
+    this.identity = identityOf(handle.core.call('streamCommitment', handle.id));
+    this.place = handle.place();
+    if (typeof Symbol.asyncDispose === 'symbol') {
+      Object.defineProperty(this, Symbol.asyncDispose, { value: () => this.dispose() });
+    }
+  }
+
+  get disposed(): boolean {
+    return this.parts.handle.disposed;
+  }
+
+  get step(): number {
+    return this.place.acknowledged;
+  }
+
+  get records(): number {
+    return this.place.records;
+  }
+
+  get waiting(): number {
+    return this.place.waiting;
+  }
+
+  get dropped(): number {
+    return this.place.dropped;
+  }
+
+  async add(...args: readonly unknown[]): Promise<void> {
+    return this.adding('add', args);
+  }
+
+  async addMany(...args: readonly unknown[]): Promise<void> {
+    return this.adding('addMany', args);
+  }
+
+  async end(...args: readonly unknown[]): Promise<R> {
+    const { call } = this.split('end', args, 0);
+    return this.ended('end', call, (handle) => handle.ask('end', 'streamEnd', 1, undefined));
+  }
+
+  async endMany(...args: readonly unknown[]): Promise<R[]> {
+    const where = 'endMany';
+    const { given, call } = this.split(where, args, 1);
+    const { handle } = this.parts;
+    const steps = handle.requireSteps(where, given[0]);
+    const decide = (from: number, to: number): void => {
+      handle.ask(where, 'streamEnd', to - from, undefined);
+    };
+    return this.batch(where, { steps, call, decide });
+  }
+
+  async release(...args: readonly unknown[]): Promise<R> {
+    const where = 'release';
+    const { given, call } = this.split(where, args);
+    const { people, rows } = this.parts.handle.given.one(where, given);
+    return this.ended(where, call, (handle) =>
+      handle.ask(where, 'streamRelease', people, rows, undefined),
+    );
+  }
+
+  async releaseBatch(...args: readonly unknown[]): Promise<R> {
+    const where = 'releaseBatch';
+    const { given, call } = this.split(where, args);
+    const { people, rows } = this.parts.handle.given.many(where, given);
+    return this.ended(where, call, (handle) =>
+      handle.ask(where, 'streamReleaseBatch', people, rows, undefined),
+    );
+  }
+
+  async releaseMany(...args: readonly unknown[]): Promise<R[]> {
+    const where = 'releaseMany';
+    const { given, call } = this.split(where, args);
+    const { handle } = this.parts;
+    const records = handle.given.many(where, given);
+    const decide = (from: number, to: number): void => {
+      const { people, rows } = partOf(records, from, to);
+      handle.ask(where, 'streamRelease', people, rows, undefined);
+    };
+    return this.batch(where, { steps: records.numRecords, call, decide });
+  }
+
+  async at(...args: readonly unknown[]): Promise<R> {
+    const where = 'at';
+    const { given, call } = this.split(where, args, 1);
+    const [step] = given;
+    return this.act(where, call, async () => {
+      const { acknowledged } = this.parts.handle.place();
+      const isFromEnd = typeof step === 'number' && step < 0;
+      const index = isFromEnd ? acknowledged + step : step;
+      if (acknowledged === 0 || (isFromEnd && (index as number) < 0)) {
+        throw outOfRange(where, 'step', `one of the ${counted(acknowledged, 'step')} read`, step);
+      }
+      return this.read(where, requireCount(where, 'step', index, acknowledged - 1));
+    });
+  }
+
+  async releaseAt(...args: readonly unknown[]): Promise<R> {
+    const where = 'releaseAt';
+    const { handle } = this.parts;
+    const { given, call } = this.split(where, args, 1 + handle.given.arity);
+    const step = requireCount(where, 'step', given[0], this.steps - 1);
+    const { people, rows } = handle.given.many(where, given.slice(1));
+    return this.act(where, call, async (decided) => {
+      const isRepeat = handle.ask(where, 'streamIsRepeat', step, people, rows);
+      if (isRepeat) return this.read(where, step);
+      handle.ask(where, 'streamReleaseBatch', people, rows, undefined);
+      decided(step);
+      await this.parts.log.write();
+      return this.read(where, step);
+    });
+  }
+
+  async stddev(...args: readonly unknown[]): Promise<number> {
+    const { given, call } = this.split('stddev', args, 1);
+    return this.turns.take('stddev', call, () => this.parts.handle.stddev(given[0] as number));
+  }
+
+  async halfWidth(...args: readonly unknown[]): Promise<number> {
+    const { given, call } = this.split('halfWidth', args, 1);
+    const [of] = given as [{ probability: number }];
+    return this.turns.take('halfWidth', call, () => this.parts.handle.halfWidth(of));
+  }
+
+  dispose(...args: readonly unknown[]): Promise<void> {
+    const { handle, hold, key } = this.parts;
+    this.ending ??= this.turns.take('dispose', this.split('dispose', args, 0).call, () => {
+      key.fill(0);
+      hold.release(Promise.resolve());
+      handle.dispose();
+    });
+    return this.ending;
+  }
+
+  /** Splits the options of the call from its other arguments. */
+  private split(where: string, args: readonly unknown[], arity = this.parts.handle.given.arity) {
+    if (args.length <= arity + 1) {
+      return { given: args.slice(0, arity), call: readCall(where, args[arity]) };
+    }
+    const constraint = `takes ${counted(arity, 'argument')} and the options of the call`;
+    throw makeError('wrong_type', where, { constraint, value: counted(args.length, 'argument') });
+  }
+
+  private async adding(where: 'add' | 'addMany', args: readonly unknown[]): Promise<void> {
+    const { given, call } = this.split(where, args);
+    const { handle, durable, log } = this.parts;
+    const records =
+      where === 'add' ? handle.given.one(where, given) : handle.given.many(where, given);
+    return this.act(where, call, async (decided) => {
+      handle.ask(where, 'streamAdd', records.people, records.rows);
+      if (records.numRecords === 0) return;
+      decided(handle.place().step);
+      if (durable === 'record') await log.write();
+    });
+  }
+
+  /** Decides, stores and reads the open step. */
+  private async ended(
+    where: string,
+    call: Call,
+    decide: (handle: StreamHandle<R>) => void,
+  ): Promise<R> {
+    const { handle, log } = this.parts;
+    return this.act(where, call, async (decided) => {
+      const { step } = handle.place();
+      decide(handle);
+      decided(step);
+      await log.write();
+      return this.read(where, step);
+    });
+  }
+
+  /**
+   * Decides, stores and reads many steps. If one is refused or cannot be stored, the error has the
+   * readings of the steps before it that are stored.
+   */
+  private async batch(where: string, batch: Batch): Promise<R[]> {
+    const { handle, log } = this.parts;
+    return this.act(where, batch.call, async (decided) => {
+      const { step: first } = handle.place();
+      let error: unknown;
+      try {
+        await this.decide(batch, () => decided(first));
+      } catch (refused) {
+        error = refused;
+      }
+      try {
+        if (handle.place().step > first) await log.write();
+      } catch (failed) {
+        error ??= failed;
+      }
+      const steps = handle.place().acknowledged - first;
+      const numbers = steps > 0 ? handle.ask(where, 'streamAt', first, steps) : new Float64Array();
+      const readings = handle.readings(numbers, first);
+      if (error !== undefined) throw Object.assign(error as Error, { released: readings });
+      return readings;
+    });
+  }
+
+  private async decide({ steps, call, decide }: Batch, decided: () => void): Promise<void> {
+    const slices = new Slices();
+    const size = Math.max(1, Math.floor(SLICE_ENTRIES / this.parts.handle.given.shape.numSums));
+    for (let from = 0; from < steps; from += size) {
+      const to = Math.min(steps, from + size);
+      decide(from, to);
+      decided();
+      call.onProgress?.({ fraction: to / steps });
+      await slices.pass();
+    }
+  }
+
+  /** Returns the reading of a stored step. */
+  private read(where: string, step: number): R {
+    const { handle } = this.parts;
+    return handle.given.shape.read(handle.ask(where, 'streamAt', step, 1), step);
+  }
+
+  /**
+   * Acts after all earlier calls, once what they failed to store is stored. An error of the store
+   * has the step that this call is about, unless the call did nothing.
+   *
+   * @param act  is passed a function to be called with the step, once it is decided.
+   */
+  private act<T>(
+    where: string,
+    call: Call,
+    act: (decided: (step: number) => void) => Promise<T>,
+  ): Promise<T> {
+    let step: number | undefined;
+    const { handle, log } = this.parts;
+    return this.turns.take(where, call, async () => {
+      try {
+        await log.catchUp();
+        return await act((decided) => (step = decided));
+      } catch (error) {
+        throw ofStep(error, step);
+      } finally {
+        if (!handle.disposed && !handle.core.aborted) this.place = handle.place();
+      }
+    });
+  }
+}

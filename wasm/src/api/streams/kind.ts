@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A kind of stream, and its options when they have been read.
+
+import type { Reader } from '../../core/check.js';
+import type { CoreMechanism, CoreStreamOptions } from '../../core/core.js';
+import type { MechanismName } from '../../types/all.js';
+import type { PeopleNames } from './people.js';
+import type { Shape } from './shape.js';
+
+/** When records are stored; the first is the default. */
+export const DURABLE = ['record', 'step'] as const;
+
+/** Options by name, with values that JSON can have; options left out are not there. */
+export type Facts = Record<string, unknown>;
+
+/** Options with the fields that the core takes beside key and state. */
+export type Complete = Omit<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
+
+/** The options of a stream, read. */
+export interface Common {
+  complete: Complete;
+  people: PeopleNames | undefined;
+  durable: (typeof DURABLE)[number];
+  /** Options that only a store keeps. */
+  kept: Facts;
+}
+
+/** A kind of stream: what is summed, and how it is read. */
+export interface Kind<R> {
+  name: CoreStreamOptions['kind'];
+  /** Options beside those of all streams. */
+  options: readonly string[];
+  /** Whether delta may be 0. */
+  isPure?: boolean;
+  /** Reads a mechanism; by default one of releases of one workload. */
+  readMechanism?: (reader: Reader, mechanisms: readonly MechanismName[]) => CoreMechanism;
+  /** Whether it takes prefix sums and windows only. */
+  hasWindowsOnly?: boolean;
+  /** Reads the options of this kind. */
+  read(
+    reader: Reader,
+    complete: Complete,
+  ): {
+    set: Partial<Complete>;
+    shape: Shape<R>;
+    /** The options of this kind as a store keeps them. */
+    own: Facts;
+    /** Names of several workloads. */
+    names?: readonly string[];
+  };
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Makes a stream of any kind, in memory or in a store.
+
+import type { Reader } from '../../core/check.js';
+import type { CoreStream, CoreStreamOptions } from '../../core/core.js';
+import { makeError, refusalOf, type RefusalError } from '../../core/errors.js';
+import type { Instance } from '../../core/handle.js';
+import { withKey } from '../../core/key.js';
+import { StreamLog } from '../../stores/log.js';
+import { openStored } from '../../stores/stored.js';
+import type { Certificate } from '../../types/all.js';
+import { readOptions } from '../options.js';
+import { factsOf, requireSameFacts } from './facts.js';
+import { JournaledStream } from './journaled.js';
+import type { Common, Kind } from './kind.js';
+import { readCommon, streamOptions } from './options.js';
+import { Records } from './records.js';
+import { named } from './shape.js';
+import { MemoryStream, StreamHandle, type Made } from './stream.js';
+import { inWords } from './words.js';
+
+/** Options of a stream that have been read. */
+interface Plan<R> extends Common, ReturnType<Kind<R>['read']> {
+  reader: Reader;
+}
+
+function plan<R>(instance: Instance, kind: Kind<R>, options: unknown): Plan<R> {
+  const reader = readOptions(kind.name, options, streamOptions(kind.options));
+  const common = readCommon(instance, reader, kind);
+  const own = kind.read(reader, common.complete);
+  return { ...common, ...own, reader, complete: { ...common.complete, ...own.set } };
+}
+
+/** An error about a grid that the caller did not choose is one about the options that it follows. */
+function inGiven<R>(error: RefusalError, { reader, complete }: Plan<R>): RefusalError {
+  if (error.parameter !== 'grid' || reader.has('grid')) return error;
+  const constraint =
+    'must be larger, or {steps} smaller, for sums and noise to have room on their grid';
+  const about = { parameter: 'epsilon', constraint, value: String(complete.epsilon) };
+  return makeError('invalid_argument', {}, { ...refusalOf(error), ...about }, error.cause);
+}
+
+/** Adds the errors of several workloads, by their names, to the certificate. */
+function certified({ certificate, workloads }: CoreStream, names: readonly string[] = []) {
+  if (!workloads) return certificate;
+  const errorsOf = (i: number) => {
+    const { maxError, meanError } = workloads[i]!;
+    return Object.freeze({ maxError, meanError });
+  };
+  return { ...certificate, workloads: Object.freeze(named(names, errorsOf)) } as Certificate;
+}
+
+type Rest = Pick<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
+
+/** Makes the stream in the core. */
+function make<R>(instance: Instance, planned: Plan<R>, rest: Rest): Made<R> {
+  const { complete, shape, names, people } = planned;
+  const { kind } = complete;
+  const all = { ...complete, ...rest };
+  try {
+    const stream = inWords(kind, () => instance.core.call('streamCreate', all));
+    return {
+      stream: { ...stream, certificate: certified(stream, names) },
+      given: new Records(shape, people),
+      insecure: complete.insecureSeed !== undefined,
+    };
+  } catch (error) {
+    throw inGiven(error as RefusalError, planned);
+  }
+}
+
+function makeInMemory<R>(instance: Instance, planned: Plan<R>): MemoryStream<never, R> {
+  const { reader, complete } = planned;
+  const rest = { state: undefined, about: '', journal: false };
+  return withKey(reader.where, complete, ({ key }) => {
+    const made = make(instance, planned, { ...rest, key });
+    return new MemoryStream<never, R>(instance, made);
+  });
+}
+
+function openInStore<R>(instance: Instance, planned: Plan<R>): Promise<JournaledStream<R>> {
+  const { reader, complete, shape, durable } = planned;
+  const facts = factsOf(complete, { ...planned.own, ...planned.kept });
+  const about = JSON.stringify(facts);
+  return openStored(reader, complete, ({ key: given, state }, stored) => {
+    if (state) requireSameFacts(reader.where, facts, stored.memo);
+    const made = make(instance, planned, { key: given, state, about, journal: true });
+    const handle = new StreamHandle(instance, made);
+    try {
+      const decider = { core: instance.core, id: () => handle.id, numSums: shape.numSums };
+      const log = new StreamLog(decider, stored, new TextEncoder().encode(about));
+      const { hold, key } = stored;
+      return new JournaledStream<R>({ handle, log, hold, key, durable });
+    } catch (error) {
+      handle.dispose();
+      throw error;
+    }
+  });
+}
+
+/** Returns a stream in memory or, if the options name a store, a promise of one in it. */
+export function makeStream<R>(
+  instance: Instance,
+  kind: Kind<R>,
+  options: unknown,
+): MemoryStream<never, R> | Promise<JournaledStream<R>> {
+  const read = () => plan(instance, kind, options);
+  const hasStore = (options as { store?: unknown } | null | undefined)?.store !== undefined;
+  // With a store, an error in the options rejects the promise.
+  if (hasStore) return Promise.resolve().then(() => openInStore(instance, read()));
+  return makeInMemory(instance, read());
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Moments: a record has a number for each of the named columns.
+
+import { float64s, outOfRange, wrongType, type Reader } from '../../core/check.js';
+import { makeError } from '../../core/errors.js';
+import type { Estimate, Moments } from '../../types/streams/readings.js';
+import type { Named } from '../../types/streams/options.js';
+import { requireLength } from '../options.js';
+import { factsOfWorkload } from './facts.js';
+import type { Kind } from './kind.js';
+import { readNames } from './options.js';
+import { ESTIMATE, estimateAt, memberOf, named, type Shape } from './shape.js';
+
+/**
+ * Writes the numbers of a record in the order of the columns, and ignores other properties; errors
+ * call the record `name`.
+ */
+function write(
+  names: readonly string[],
+  { where, name, record }: { where: string; name: string; record: unknown },
+  row: Float64Array,
+): void {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) {
+    throw wrongType(where, name, 'an object with a number for each column', record);
+  }
+  const given = record as Record<string, unknown>;
+  names.forEach((column, i) => {
+    // Properties that others put on Object.prototype are no numbers of the record.
+    const value = Object.hasOwn(given, column) ? given[column] : undefined;
+    const parameter = memberOf(name, column);
+    if (typeof value !== 'number') throw wrongType(where, parameter, 'a number', value);
+    if (!Number.isFinite(value)) throw outOfRange(where, parameter, 'finite', value);
+    row[i] = value;
+  });
+}
+
+/** Reads covariances, of which the core returns those of each column with the later ones. */
+function covarianceOf(
+  names: readonly string[],
+  variance: Named<string, Estimate>,
+  next: () => Estimate,
+): Named<string, Named<string, Estimate>> {
+  const pairs = new Map<string, Estimate>();
+  names.forEach((_, i) => {
+    for (let j = i + 1; j < names.length; ++j) {
+      const pair = next();
+      pairs.set(`${i} ${j}`, pair).set(`${j} ${i}`, pair);
+    }
+  });
+  return named(names, (i) =>
+    named(names, (j) => (i === j ? variance[names[i]!]! : pairs.get(`${i} ${j}`)!)),
+  );
+}
+
+function momentsShape(names: readonly string[], hasCovariance: boolean): Shape<Moments<string>> {
+  const size = names.length;
+  return {
+    one: 'record',
+    many: 'records',
+    numSums: 1 + 2 * size + (hasCovariance ? (size * (size - 1)) / 2 : 0),
+    isCopied: true,
+    row(where, record) {
+      const row = new Float64Array(size);
+      write(names, { where, name: 'record', record }, row);
+      return row;
+    },
+    rows(where, records) {
+      if (!Array.isArray(records))
+        throw wrongType(where, 'records', 'an array of objects', records);
+      const rows = new Float64Array(records.length * size);
+      for (let k = 0; k < records.length; ++k) {
+        const given = { where, name: `records[${k}]`, record: records[k] as unknown };
+        write(names, given, rows.subarray(k * size, (k + 1) * size));
+      }
+      return { rows, numRecords: records.length };
+    },
+    read(numbers, step) {
+      let from = 0;
+      const next = (): Estimate => estimateAt(numbers, (from += ESTIMATE) - ESTIMATE);
+      const count = next();
+      const mean = named(names, next);
+      const variance = named(names, next);
+      const standardDeviation = named(names, next);
+      const moments = { step, count, mean, variance, standardDeviation };
+      if (!hasCovariance) return moments;
+      return { ...moments, covariance: covarianceOf(names, variance, next) };
+    },
+  };
+}
+
+/** Reads the names of columns and the two ends of each. */
+function readColumns(reader: Reader): { names: string[]; ranges: Float64Array } {
+  const { where } = reader;
+  const wanted = 'an object with a range [low, high] for each column';
+  const { names, given } = readNames(reader, 'columns', wanted);
+  const ranges = new Float64Array(2 * names.length);
+  names.forEach((name, i) => {
+    const parameter = memberOf('columns', name);
+    const range = float64s(where, parameter, given[name]);
+    requireLength(where, parameter, range.length, 2);
+    const [low, high] = range as unknown as [number, number];
+    if (!(low < high) || !Number.isFinite(high - low)) {
+      const constraint = 'must be a finite range [low, high] with low below high';
+      const value = `[${low}, ${high}]`;
+      throw makeError('invalid_argument', where, { parameter, constraint, value });
+    }
+    ranges.set(range, 2 * i);
+  });
+  return { names, ranges };
+}
+
+export const MOMENTS: Kind<Moments<string>> = {
+  name: 'moments',
+  options: ['columns', 'covariance', 'workload', 'fixedTimes'],
+  hasWindowsOnly: true,
+  read(reader, { workload }) {
+    const { names, ranges } = readColumns(reader);
+    const covariance = reader.flagOr('covariance', false);
+    const fixedTimes = reader.flagOr('fixedTimes', false);
+    return {
+      set: { ranges, covariance, fixedTimes },
+      own: {
+        // A list, because the order of the columns matters.
+        columns: names.map((name, i) => [name, ranges[2 * i], ranges[2 * i + 1]]),
+        covariance,
+        workload: factsOfWorkload(workload),
+        fixedTimes,
+      },
+      shape: momentsShape(names, covariance),
+    };
+  },
+};

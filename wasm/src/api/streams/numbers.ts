@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Streams of numbers: counters, totals, and sums of several workloads.
+
+import { float64s, outOfRange, requireFinite, wrongType, type Reader } from '../../core/check.js';
+import { makeError, within } from '../../core/errors.js';
+import { defaultMechanism } from '../../shared/defaults.js';
+import type { Estimate, Estimates, Sums, Total, Totals } from '../../types/streams/readings.js';
+import { countRecords, readMechanism, readWorkload, requireLength } from '../options.js';
+import { factsOfWorkload } from './facts.js';
+import type { Complete, Kind } from './kind.js';
+import { readLattice, readNames } from './options.js';
+import { ESTIMATE, estimateAt, estimatesAt, memberOf, named, type Shape } from './shape.js';
+import { inWords } from './words.js';
+
+/** A record is a number, 1 if it is left out. */
+const AMOUNTS = {
+  one: 'amount',
+  many: 'amounts',
+  row(where: string, amount: unknown = 1): Float64Array {
+    if (typeof amount !== 'number') throw wrongType(where, 'amount', 'a number', amount);
+    if (!Number.isFinite(amount)) throw outOfRange(where, 'amount', 'finite', amount);
+    return Float64Array.of(amount);
+  },
+  rows(where: string, amounts: unknown) {
+    const rows = float64s(where, 'amounts', amounts);
+    requireFinite(where, 'amounts', rows);
+    return { rows, numRecords: rows.length };
+  },
+};
+
+/** A record is a row of numbers. */
+function rowsOf(dimension: number) {
+  return {
+    one: 'record',
+    many: 'records',
+    row(where: string, record: unknown): Float64Array {
+      const row = float64s(where, 'record', record);
+      requireLength(where, 'record', row.length, dimension);
+      requireFinite(where, 'record', row);
+      return row;
+    },
+    rows(where: string, records: unknown) {
+      const rows = float64s(where, 'records', records);
+      const numRecords = countRecords(where, rows, dimension);
+      requireFinite(where, 'records', rows);
+      return { rows, numRecords };
+    },
+  };
+}
+
+function readDimension(reader: Reader): number {
+  const dimension = reader.count('dimension');
+  if (dimension < 1) throw outOfRange(reader.where, 'dimension', 'at least 1', dimension);
+  return dimension;
+}
+
+/** Reads the options of sums of one workload. */
+function readReleased(reader: Reader, { clipNorm, workload }: Complete) {
+  const grid = reader.numberOr('grid', undefined);
+  const lattice = readLattice(reader);
+  const own = { clip: clipNorm, workload: factsOfWorkload(workload), grid };
+  return { set: { grid, ...lattice }, own: { ...own, ...(lattice && { lattice }) } };
+}
+
+export const COUNTER: Kind<Total> = {
+  name: 'counter',
+  options: ['clip', 'workload', 'grid', 'lattice'],
+  isPure: true,
+  read: (reader, complete) => ({
+    ...readReleased(reader, complete),
+    shape: {
+      ...AMOUNTS,
+      numSums: 1,
+      isCopied: true,
+      read: (numbers, step) => ({ step, ...estimateAt(numbers, 0) }),
+    },
+  }),
+};
+
+export const TOTALS: Kind<Totals> = {
+  name: 'totals',
+  options: ['clip', 'workload', 'grid', 'lattice', 'dimension', 'reuse'],
+  isPure: true,
+  read(reader, complete) {
+    const dimension = readDimension(reader);
+    const { set, own } = readReleased(reader, complete);
+    const shape = {
+      ...rowsOf(dimension),
+      numSums: dimension,
+      isCopied: reader.flagOr('reuse', false),
+      read: (numbers: Float64Array, step: number) => ({
+        step,
+        ...estimatesAt(numbers, 0, dimension),
+      }),
+    };
+    return { set: { ...set, dimension }, own: { ...own, dimension }, shape };
+  },
+};
+
+/** @param dimension  undefined if records and sums are numbers. */
+function sumsShape(
+  names: readonly string[],
+  dimension: number | undefined,
+): Shape<Sums<string, Estimate | Estimates>> {
+  const isSingle = dimension === undefined;
+  const size = isSingle ? ESTIMATE : dimension + 2;
+  const readAt = (numbers: Float64Array, at: number) =>
+    isSingle ? estimateAt(numbers, at) : estimatesAt(numbers, at, dimension);
+  return {
+    ...(isSingle ? AMOUNTS : rowsOf(dimension)),
+    numSums: names.length * (dimension ?? 1),
+    isCopied: isSingle,
+    read: (numbers, step) => ({ step, sums: named(names, (i) => readAt(numbers, i * size)) }),
+  };
+}
+
+/** Reads one positive weight for each workload. */
+function readImportance(reader: Reader, names: readonly string[]): Float64Array | undefined {
+  const { where } = reader;
+  if (!reader.has('importance')) return undefined;
+  const { names: all, given } = readNames(
+    reader,
+    'importance',
+    'an object with a weight for each of {workloads}',
+  );
+  const stray = all.find((name) => !names.includes(name));
+  if (stray !== undefined) {
+    const parameter = memberOf('importance', stray);
+    throw makeError('wrong_type', where, { parameter, constraint: 'is none of {workloads}' });
+  }
+  return Float64Array.from(names, (name) => {
+    const [weight, parameter] = [given[name], memberOf('importance', name)];
+    if (typeof weight !== 'number') throw wrongType(where, parameter, 'a number', weight);
+    if (weight > 0 && weight < Infinity) return weight;
+    throw outOfRange(where, parameter, 'positive and finite', weight);
+  });
+}
+
+export const SUMS: Kind<Sums<string, Estimate | Estimates>> = {
+  name: 'sums',
+  options: ['clip', 'workloads', 'importance', 'dimension'],
+  /** The default is that of windows, because there are several workloads. */
+  readMechanism: (reader, mechanisms) =>
+    readMechanism(reader, mechanisms, ({ numSteps }) => defaultMechanism(numSteps, false)),
+  read(reader, { numSteps, clipNorm }) {
+    const wanted = 'an object with a workload for each of its names';
+    const { names, given } = readNames(reader, 'workloads', wanted);
+    const workloads = names.map((name) => {
+      const where = within(reader.where, memberOf('workloads', name));
+      if (given[name] !== undefined) {
+        return inWords('sums', () => readWorkload(where, given[name], numSteps));
+      }
+      throw wrongType(where, 'workload', "'prefix' or an object", undefined);
+    });
+    const importance = readImportance(reader, names);
+    const dimension = reader.has('dimension') ? readDimension(reader) : undefined;
+    const single = dimension === undefined;
+    return {
+      set: { workloads, importance, dimension: dimension ?? 1, single },
+      own: {
+        clip: clipNorm,
+        // Pairs, because the order of the workloads matters.
+        workloads: workloads.map((workload, i) => [names[i], factsOfWorkload(workload)]),
+        importance: importance && [...importance],
+        dimension,
+      },
+      shape: sumsShape(names, dimension),
+      names,
+    };
+  },
+};

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The arguments of the verbs: a person if people are protected, and a record, or lists of both.
+
+import type { CorePeople } from '../../core/core.js';
+import { makeError } from '../../core/errors.js';
+import { counted } from '../../shared/counted.js';
+import type { PeopleNames } from './people.js';
+import type { Shape } from './shape.js';
+
+/** Records in the form in which they cross the boundary. */
+export interface CoreRecords {
+  people: CorePeople | undefined;
+  rows: Float64Array;
+  numRecords: number;
+}
+
+export class Records<R> {
+  /** Number of arguments that make a record. */
+  readonly arity: number;
+
+  constructor(
+    readonly shape: Shape<R>,
+    private readonly names: PeopleNames | undefined,
+  ) {
+    this.arity = names ? 2 : 1;
+  }
+
+  one(where: string, args: readonly unknown[]): CoreRecords {
+    const { names, shape } = this;
+    this.requireArity(where, args, 'person', shape.one);
+    const people = names?.one(where, args[0]);
+    return { people, rows: shape.row(where, args[this.arity - 1]), numRecords: 1 };
+  }
+
+  many(where: string, args: readonly unknown[]): CoreRecords {
+    const { names, shape } = this;
+    this.requireArity(where, args, 'people', shape.many);
+    const { rows, numRecords } = shape.rows(where, args[this.arity - 1]);
+    return { people: names?.many(where, args[0], numRecords), rows, numRecords };
+  }
+
+  /** Refuses arguments that would be ignored, such as a person where none are protected. */
+  private requireArity(
+    where: string,
+    args: readonly unknown[],
+    whose: string,
+    record: string,
+  ): void {
+    if (args.length <= this.arity) return;
+    const takes = this.names ? `{${whose}} and {${record}}` : `{${record}} alone, without {people}`;
+    const constraint = `takes ${takes}`;
+    const value = counted(args.length, 'argument');
+    throw makeError('wrong_type', where, { constraint, value });
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How the arguments of a record become a row of numbers for the core, and how the flat numbers that
+// the core returns for a step become a reading.
+
+import type { Named } from '../../types/streams/options.js';
+import type { Estimate, Estimates } from '../../types/streams/readings.js';
+
+export interface Shape<R> {
+  /** Names of a record and of a list of records, in errors. */
+  readonly one: string;
+  readonly many: string;
+  /** Number of entries that are summed, which estimates the bytes of a step in a store. */
+  readonly numSums: number;
+  /** Whether readings keep nothing of the array that they are read from. */
+  readonly isCopied: boolean;
+  /** Returns the row of a record, in a new array. */
+  row(where: string, record: unknown): Float64Array;
+  /** Returns the rows of records, concatenated, and how many they are. */
+  rows(where: string, records: unknown): { rows: Float64Array; numRecords: number };
+  /** Returns the reading of a step from its numbers. */
+  read(numbers: Float64Array, step: number): R;
+}
+
+/** Number of values of an estimate as it crosses the boundary. */
+export const ESTIMATE = 4;
+
+export function estimateAt(numbers: Float64Array, at: number): Estimate {
+  return {
+    value: numbers[at]!,
+    low: numbers[at + 1]!,
+    high: numbers[at + 2]!,
+    stddev: numbers[at + 3]!,
+  };
+}
+
+/** Reads `length` values, their standard deviation and their half width. */
+export function estimatesAt(numbers: Float64Array, at: number, length: number): Estimates {
+  const end = at + length;
+  return {
+    values: numbers.subarray(at, end),
+    stddev: numbers[end]!,
+    halfWidth: numbers[end + 1]!,
+  };
+}
+
+/** Returns an object with these names as properties, which has no prototype. */
+export function named<T>(names: readonly string[], make: (i: number) => T): Named<string, T> {
+  const all = Object.create(null) as Record<string, T>;
+  names.forEach((name, i) => (all[name] = make(i)));
+  return all;
+}
+
+/** Names a property of an argument or option. */
+export function memberOf(name: string, key: string): string {
+  return /^[A-Za-z]\w*$/.test(key) ? `${name}.${key}` : `${name}[${JSON.stringify(key)}]`;
+}

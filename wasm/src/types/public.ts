@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The types of the entries. Names of streams take the place of older ones.
+
+export type * from './all.js';
+export type {
+  Axes,
+  Bound,
+  CounterOptions,
+  HistogramOptions,
+  MomentsOptions,
+  Named,
+  NumberOptions,
+  PrivacyTarget,
+  Row,
+  Strategy,
+  StrategyParameters,
+  StreamOptions,
+  SumsOptions,
+  TotalsOptions,
+} from './streams/options.js';
+export type {
+  ConsistentCounts,
+  Estimate,
+  Estimates,
+  Histogram,
+  Moments,
+  Step,
+  Sums,
+  Total,
+  Totals,
+} from './streams/readings.js';
+export type {
+  Async,
+  Call,
+  CallProgress,
+  Columns,
+  Given,
+  Journal,
+  Opened,
+  Stream,
+  Streams,
+} from './streams/stream.js';

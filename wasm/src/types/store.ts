@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Storage that survives restarts.
+
+/** Identifies the stream that has loaded a store. It is compared by identity. */
+export type StoreLease = object;
+
+/**
+ * Storage for a stream or a learner, such as `FileStore` (dp-ftrl/file-store) and `IndexedDbStore`
+ * (dp-ftrl/indexed-db). The stored bytes contain the key and the true sums, so they are as secret
+ * as the records. A stream has exclusive use of its store until it is disposed of; another one is
+ * refused with `store_in_use`.
+ *
+ * A stream passes its lease to each of its calls. The lease of the last `load` is the only one that
+ * may write: a store that has another one refuses, so that of two streams on two wrappers of one
+ * store, only one continues. A wrapper passes the lease on.
+ */
+export interface Store {
+  /**
+   * Returns the bytes that were saved last, or undefined (or null) if none were ever saved. From
+   * now on, `save` and `append` reject with every other lease.
+   */
+  load(lease?: StoreLease): Promise<Uint8Array | null | undefined>;
+  /**
+   * Replaces the bytes atomically. Resolves once they would survive a crash. Rejects without
+   * replacing anything if another writer has saved since `load`, or loaded.
+   */
+  save(bytes: Uint8Array, lease?: StoreLease): Promise<void>;
+  /**
+   * Appends bytes to those saved or appended last; `load` returns all of them, concatenated.
+   * Optional: with it, a release writes only what it adds; without it, streams save their whole
+   * state again. Resolves once the bytes would survive a crash. After a crash, the remaining bytes
+   * must be a prefix of them, or lack 512-byte sectors that read as zeros. Rejects without
+   * appending if another writer has saved or appended since, or loaded; a store that cannot tell
+   * whether it appended the bytes rejects every later call.
+   */
+  append?(bytes: Uint8Array, lease?: StoreLease): Promise<void>;
+  /** Releases the storage once a pending save has settled; `save` rejects from then on. */
+  close(): Promise<void>;
+}

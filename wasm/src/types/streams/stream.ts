@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+/// <reference lib="esnext.disposable" preserve="true" />
+
+// A private stream, where it lives, and the functions that make one.
+
+import type { Certificate } from '../certificate.js';
+import type { Handle, LoadOptions } from '../instance.js';
+import type { Store } from '../store.js';
+import type { Axes, Bound, Named, PrivacyTarget, Row } from './options.js';
+import type { CounterOptions, HistogramOptions, MomentsOptions } from './options.js';
+import type { SumsOptions, TotalsOptions } from './options.js';
+import type { Estimate, Estimates, Histogram, Moments, Sums, Total, Totals } from './readings.js';
+
+/** Lists of the arguments of `add`, with one entry a record; rows of numbers are concatenated. */
+export type Columns<A extends readonly unknown[]> = {
+  [I in keyof A]-?: A[I] extends Row ? Row : ArrayLike<A[I]>;
+};
+
+/** The arguments of a record, after its person where people are protected. */
+export type Given<P, A extends readonly unknown[]> = [P] extends [never]
+  ? A
+  : [person: string, ...record: A];
+
+/**
+ * A private stream: records are added to the open step, and each step that ends is read.
+ *
+ * @typeParam A  arguments that make a record.
+ * @typeParam R  reading after each step.
+ */
+export interface Stream<A extends readonly unknown[], R> extends Handle {
+  /** Adds a record to the open step. */
+  add(...record: A): void;
+  /** Adds records to the open step: all of them, or none if one is refused. */
+  addMany(...columns: Columns<A>): void;
+  /** Ends the open step, with or without records, and reads. */
+  end(): R;
+  /**
+   * Ends that many steps. Past the horizon the call fails, and the error's `released` holds the
+   * readings before.
+   */
+  endMany(steps: number): R[];
+  /** Adds a record and ends the step. If the record is refused, the step stays open. */
+  release(...record: A): R;
+  /** Adds records and ends the step. If one is refused, none is added, and the step stays open. */
+  releaseBatch(...columns: Columns<A>): R;
+  /**
+   * Ends one step for each record. All records are checked before the first step. Past the horizon
+   * the call fails, and the error's `released` holds the readings before.
+   */
+  releaseMany(...columns: Columns<A>): R[];
+  /** Index of the open step, which is the number of readings so far. */
+  readonly step: number;
+  /** The horizon. */
+  readonly steps: number;
+  /** Number of records so far, across restarts: the index of the next one to give. */
+  readonly records: number;
+  /** Number of records in the open step. */
+  readonly waiting: number;
+  /** With `people`: number of records that did not count. It depends on the data: NOT private. */
+  readonly dropped: number;
+  /** Claim for all readings together. */
+  readonly certificate: Certificate;
+  readonly grid: number;
+  /** True with a fixed seed: nothing is then private, even if the certificate says so. */
+  readonly insecure: boolean;
+  /** Returns the standard deviation of the first number in the reading of a step, even a later one. */
+  stddev(step: number): number;
+  /**
+   * Returns the x that the noise in each sum of a step exceeds with at most this probability;
+   * without a step, an x for all sums of all steps together. Moments and histograms have intervals
+   * instead, and refuse with `unsupported`.
+   */
+  halfWidth(of: { probability: number; step?: number }): number;
+}
+
+/** Verbs that a store adds: its readings can be asked for again. */
+export interface Journal<A extends readonly unknown[], R> {
+  /** Returns the reading of a released step again; -1 is the last one. */
+  at(step: number): R;
+  /**
+   * Makes the step of this index consist of these records. If it was released with them, in this
+   * order, returns its reading again; if with others, fails with `already_released`. If it is open
+   * and empty, releases it; with records in it, fails with `bad_state`. For callers that do not know
+   * whether an earlier call arrived.
+   */
+  releaseAt(step: number, ...columns: Columns<A>): R;
+  /** 32 hexadecimal digits that identify the key and reveal nothing about it. */
+  readonly identity: string;
+}
+
+/** How far a call has come. */
+export interface CallProgress {
+  /** From 0 to 1. */
+  readonly fraction: number;
+}
+
+/** The last argument of asynchronous calls. */
+export interface Call {
+  /** Takes out a call that waits for its turn, and stops a batch of steps between two of them. */
+  signal?: LoadOptions['signal'];
+  onProgress?: (progress: CallProgress) => void;
+}
+
+/**
+ * A handle whose methods return promises. Calls take their turn, in the order in which they are
+ * made; properties are those after the last call that has settled.
+ */
+export type Async<T> = {
+  readonly [Each in keyof T as Each extends typeof Symbol.dispose
+    ? typeof Symbol.asyncDispose
+    : Each]: T[Each] extends (...args: infer A) => infer R
+    ? (...args: [...args: A, call?: Call]) => Promise<R>
+    : T[Each];
+};
+
+/** The form of a stream with these options at this place. */
+export type Opened<Where, S, A extends readonly unknown[], R> = [S] extends [never]
+  ? Where extends 'worker'
+    ? Promise<Async<Stream<A, R>>>
+    : Stream<A, R>
+  : Promise<Async<Stream<A, R> & Journal<A, R>>>;
+
+/** A function that makes a stream: in a worker it takes the options of a call, too. */
+type Rest<Where> = Where extends 'worker' ? [call?: Call] : [];
+
+/** The streams: here, or in a worker, where there are no stores. */
+export interface Streams<Where extends 'here' | 'worker' = 'here'> {
+  /**
+   * Counts: a record is a number, 1 unless said otherwise.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const visits = dp.counter({ steps: 365, epsilon: 1, delta: 1e-6 });
+   * visits.addMany([1, 0, 1]);
+   * const { value, low, high } = visits.end();
+   * console.log(value.toFixed(0), low < high);
+   * ```
+   */
+  counter<P extends Bound = never, S extends Stored<Where> = never>(
+    options: CounterOptions & Axes<P, S> & PrivacyTarget,
+    ...rest: Rest<Where>
+  ): Opened<Where, S, Given<P, [amount?: number]>, Total>;
+  /**
+   * Sums of rows of `dimension` numbers.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const sums = dp.totals({ steps: 365, epsilon: 1, delta: 1e-6, dimension: 2, clip: 5 });
+   * const { values, halfWidth } = sums.release([3, 4]);
+   * console.log(values.length, halfWidth > 0);
+   * ```
+   */
+  totals<P extends Bound = never, S extends Stored<Where> = never>(
+    options: TotalsOptions & Axes<P, S> & PrivacyTarget,
+    ...rest: Rest<Where>
+  ): Opened<Where, S, Given<P, [record: Row]>, Totals>;
+  /**
+   * Several sums of one stream with one noise: a total, a week, a month.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const workloads = { all: 'prefix', week: { window: 7 } };
+   * const visits = dp.sums({ steps: 84, epsilon: 1, delta: 1e-6, workloads });
+   * const { all, week } = visits.release(1).sums;
+   * console.log(all.value.toFixed(0), week.value.toFixed(0));
+   * ```
+   */
+  sums<
+    const K extends string,
+    D extends number | undefined = undefined,
+    P extends Bound = never,
+    S extends Stored<Where> = never,
+  >(
+    options: SumsOptions<K, D> & Axes<P, S> & PrivacyTarget,
+    ...rest: Rest<Where>
+  ): Opened<
+    Where,
+    S,
+    Given<P, [D] extends [undefined] ? [amount?: number] : [record: Row]>,
+    Sums<K, [D] extends [undefined] ? Estimate : Estimates>
+  >;
+  /**
+   * Count, means and variances of columns with public ranges.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const ages = dp.moments({ steps: 84, epsilon: 1, delta: 1e-6, columns: { age: [0, 100] } });
+   * const { count, mean } = ages.releaseBatch([{ age: 37 }, { age: 52 }]);
+   * console.log(count.value.toFixed(0), mean.age.value.toFixed(0));
+   * ```
+   */
+  moments<const K extends string, P extends Bound = never, S extends Stored<Where> = never>(
+    options: MomentsOptions<K> & Axes<P, S> & PrivacyTarget,
+    ...rest: Rest<Where>
+  ): Opened<Where, S, Given<P, [record: Named<K, number>]>, Moments<K>>;
+  /**
+   * Counts of public categories.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const drinks = dp.histogram({ steps: 84, epsilon: 1, delta: 1e-6, categories: ['tea', 'coffee'] });
+   * const { count, total } = drinks.releaseBatch(['tea', 'coffee', 'tea']);
+   * console.log(count.tea.value.toFixed(0), total.value.toFixed(0));
+   * ```
+   */
+  histogram<
+    const K extends string,
+    const O extends string = never,
+    P extends Bound = never,
+    S extends Stored<Where> = never,
+  >(
+    options: HistogramOptions<K, O> & Axes<P, S> & PrivacyTarget,
+    ...rest: Rest<Where>
+  ): Opened<
+    Where,
+    S,
+    Given<P, [category: [O] extends [never] ? NoInfer<K> : string]>,
+    Histogram<K | O>
+  >;
+}
+
+/** A worker has no stores. */
+type Stored<Where> = Where extends 'worker' ? never : Store;
