@@ -15,8 +15,9 @@ const WATCHED = `
   import { load as loadPackage } from 'dp-ftrl';
   const asked = [];
   function watchRelease(value) {
-    if (!(value instanceof Float64Array) || value.stddev === undefined) return value;
-    asked.push({ stddev: value.stddev, step: value.step, released: value.step + 1 });
+    for (const { step, stddev } of [value].flat().filter((it) => it?.step !== undefined)) {
+      if (stddev !== undefined) asked.push({ stddev, step, released: step + 1 });
+    }
     return value;
   }
   function watch(handle) {
@@ -150,9 +151,9 @@ test('README: the deviation that it mentions is that of every step', async () =>
   const [, shown] = /standard deviation of the noise is about ([\d.]+) at every step/.exec(
     read('README.md'),
   );
-  const [, horizon] = /numSteps: (\d+)/.exec(read('README.md'));
+  const [, horizon] = /steps: (\d+)/.exec(read('README.md'));
   const dp = await (await importEntry('dp-ftrl')).load();
-  const sums = dp.prefixSum({ numSteps: Number(horizon), epsilon: 1, delta: 1e-6 });
+  const sums = dp.counter({ steps: Number(horizon), epsilon: 1, delta: 1e-6 });
   for (let step = 0; step < Number(horizon); ++step) {
     assert.ok(Math.abs(sums.stddev(step) - Number(shown)) < 0.1, `${step}: ${sums.stddev(step)}`);
   }

@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Calls and commands that draw fresh noise in every run. */
 const drawsNoise = {
-  js: /\b(release|releaseMany|contribute|learn|minimize|choose|winner|quantile|rounded)\(/,
+  js: /\b(release|releaseMany|releaseBatch|end|endMany|learn|minimize|choose|winner|quantile|rounded)\(/,
   sh: /dp-ftrl (count|release|moments|histogram|learn|queries|choose|bench) /,
 };
 
@@ -105,15 +105,15 @@ test('a counter takes at most 5 lines, learning 15, and going on after a reload 
     assert.equal(found.length, 1, what);
     return found[0].code;
   };
-  const counter = codeLines(only('README.md', 'dp.prefixSum('));
+  const counter = codeLines(only('README.md', 'dp.counter('));
   assert.ok(counter <= 5, `${counter}`);
   const learning = codeLines(only('docs/guide/learners.md', 'dp.learn({\n'));
   assert.ok(learning <= 15, `${learning}`);
-  const goesOn = only('docs/guide/ledgers.md', 'dp.ledger({ ...year');
+  const goesOn = only('docs/guide/ledgers.md', 'visits.state');
   assert.ok(codeLines(goesOn) <= counter + 5, `${codeLines(goesOn)}`);
   // Three runs in separate processes, each continuing after the previous one.
   const file = join(folder, 'reload.mjs');
-  const told = goesOn.replace('counter.dispose();', 'console.log(counter.step);\n$&');
+  const told = goesOn.replace('await visits.dispose();', 'console.log(visits.step);\n$&');
   writeFileSync(file, told);
   for (const steps of [4, 8, 12]) {
     const { stdout } = await node([file], { cwd: folder });
