@@ -601,3 +601,12 @@ test('streams: counts are made non-negative, or monotone as well', async () => {
     assert.equal((await failing(() => dp.consistent(readings, how))).parameter, parameter);
   }
 });
+
+test('streams: a batch may have hundreds of thousands of steps', async () => {
+  const steps = 300_000;
+  const readings = dp.counter({ ...TARGET, steps, strategy: 'tree' }).endMany(steps);
+  assert.deepEqual([readings.length, readings.at(-1).step], [steps, steps - 1]);
+  const options = { ...TARGET, steps, strategy: 'tree', store: appendingStore() };
+  const stored = await (await dp.counter(options)).endMany(steps);
+  assert.deepEqual(stored.at(-1), readings.at(-1));
+});

@@ -245,7 +245,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
       }
       const steps = handle.place().acknowledged - first;
       const numbers = steps > 0 ? handle.ask(where, 'streamAt', first, steps) : new Float64Array();
-      const readings = handle.readings(numbers, first);
+      const readings = handle.readInto([], numbers, first);
       if (error !== undefined) throw Object.assign(error as Error, { released: readings });
       return readings;
     });

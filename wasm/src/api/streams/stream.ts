@@ -84,12 +84,16 @@ export class StreamHandle<R> extends CoreHandle {
     return this.core.call('streamPlace', this.id);
   }
 
-  /** Returns the readings of consecutive steps, one after the other in `numbers`. */
-  readings(numbers: Float64Array, firstStep: number): R[] {
-    const { size, given } = this;
-    return Array.from({ length: numbers.length / size }, (_, i) =>
-      given.shape.read(numbers.slice(i * size, (i + 1) * size), firstStep + i),
-    );
+  /** Appends the readings of consecutive steps, which lie one after the other in `numbers`. */
+  readInto(readings: R[], numbers: Float64Array, firstStep: number): R[] {
+    const { size } = this;
+    const { shape } = this.given;
+    for (let at = 0; at < numbers.length; at += size) {
+      const end = at + size;
+      const own = shape.isCopied ? numbers.subarray(at, end) : numbers.slice(at, end);
+      readings.push(shape.read(own, firstStep + at / size));
+    }
+    return readings;
   }
 
   requireSteps(where: string, steps: unknown): number {
@@ -202,7 +206,7 @@ export class MemoryStream<A extends readonly unknown[], R>
       throw Object.assign(error as Error, { released: readings });
     } finally {
       const done = out.subarray(0, (this.numRead - numRead) * this.size);
-      readings.push(...this.readings(done, numRead));
+      this.readInto(readings, done, numRead);
     }
   }
 }
