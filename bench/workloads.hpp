@@ -393,7 +393,7 @@ inline void add_streamed_rows(std::vector<Workload>& list) {
     list.push_back(streamed_rows(name, strategy, kSmall, 64));
     list.push_back(streamed_rows(name, strategy, kLarge, 8));
   };
-  for (const char* strategy : {"independent", "output", "tree", "honaker", "haar", "smooth-tree",
+  for (const char* strategy : {"independent", "output", "tree", "honaker", "haar",
                                "banded-square-root", "banded-inverse-square-root"})
     add(strategy, {.name = strategy, .num_steps = kNumSteps});
   for (const std::int64_t num_buffers : {4, 8}) {
@@ -413,7 +413,7 @@ inline void add_analyses(std::vector<Workload>& list) {
   for (const StrategyInfo& info : strategy_catalogue())
     if (info.parameters.find("objective") == std::string_view::npos)
       list.push_back(analysis(std::string(info.name), 1000000));
-  for (const char* strategy : {"tree", "honaker", "honaker-full", "haar", "tree-k", "smooth-tree"})
+  for (const char* strategy : {"tree", "honaker", "honaker-full", "haar", "tree-k"})
     list.push_back(analysis(strategy, 1000000000));
 }
 

@@ -250,10 +250,7 @@ test('parameters that cannot be read are refused by name', () => {
     key: 'a_decays',
     message: 'decays and weights must be given together',
   });
-  assert.throws(() => checkTogether({ ...defaults, b_height: 9 }, 1), {
-    key: 'b_weight',
-    message: 'height and weight must be given together',
-  });
+  assert.throws(() => checkTogether({ ...defaults, b_decays: '0.5' }, 1), { key: 'b_weights' });
 });
 
 test('CSV: numbers, separators, quotes and empty lines are read, and bad cells are named', () => {

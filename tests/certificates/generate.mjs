@@ -21,7 +21,7 @@ const VARIANTS = [
     mechanism,
     normalizeColumns: true,
   })),
-  ...['tree', 'honaker', 'square-root', 'hybrid'].map((mechanism) => ({
+  ...['tree', 'honaker', 'square-root', 'haar'].map((mechanism) => ({
     mechanism,
     epochLength: 3,
   })),
@@ -29,7 +29,6 @@ const VARIANTS = [
   { mechanism: 'tree-k', arity: 3 },
   { mechanism: 'tree-k', arity: 3, subtractive: true },
   { mechanism: 'tree-k', arity: 2 },
-  { mechanism: 'smooth-tree', height: 6, weight: 2 },
   { mechanism: 'banded-square-root', bands: 2 },
   { mechanism: 'banded-inverse-square-root', bands: 3 },
   { mechanism: 'blt', decays: [0.97, 0.66], weights: [0.21, 0.28] },

@@ -21,7 +21,7 @@ using LongVector = std::vector<LongDouble>;
 
 LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps);
 
-/// Entries of a Toeplitz B by lag, starting at lag -num_future, for the forms whose B is Toeplitz.
+/// First column of B, for the forms whose B is Toeplitz.
 inline LongVector impulse_response(const DecoderForm& form, std::int64_t num_steps) {
   const auto n = static_cast<std::size_t>(num_steps);
   if (const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form))
@@ -55,15 +55,10 @@ inline LongVector impulse_response(const DecoderForm& form, std::int64_t num_ste
   return inverse;
 }
 
-inline LongMatrix dense_toeplitz(const LongVector& by_lag, std::int64_t num_steps,
-                                 std::int64_t num_future) {
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps + num_future));
+inline LongMatrix dense_toeplitz(const LongVector& by_lag, std::int64_t num_steps) {
+  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps));
   for (Eigen::Index t = 0; t < b.rows(); ++t)
-    for (Eigen::Index j = 0; j < b.cols(); ++j) {
-      const Eigen::Index place = t - j + index_of(num_future);
-      if (place >= 0 && place < std::ssize(by_lag))
-        b(t, j) = by_lag[static_cast<std::size_t>(place)];
-    }
+    for (Eigen::Index j = 0; j <= t; ++j) b(t, j) = by_lag[static_cast<std::size_t>(t - j)];
   return b;
 }
 
@@ -123,29 +118,6 @@ inline LongMatrix dense_kary(const KaryDecoder& decoder, std::int64_t num_steps)
   return trimmed(b);
 }
 
-inline LongMatrix dense_smooth(const SmoothDecoder& decoder, std::int64_t num_steps) {
-  std::vector<std::uint64_t> leaves;
-  for (std::uint64_t x = 0; std::ssize(leaves) <= num_steps; ++x)
-    if (std::popcount(x) == static_cast<int>(decoder.weight)) leaves.push_back(x);
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(2 * num_steps));
-  for (std::int64_t t = 0; t < num_steps; ++t) {
-    const std::uint64_t own = leaves[static_cast<std::size_t>(t + 1)];
-    double num_empty = 0;
-    for (std::int64_t bit = 0; bit < decoder.height; ++bit) {
-      if ((own >> bit & 1) == 0) continue;
-      std::int64_t last = t;
-      while (last >= 0 && leaves[static_cast<std::size_t>(last)] >> bit != (own >> bit ^ 1)) --last;
-      if (last < 0) {
-        ++num_empty;
-      } else {
-        b(index_of(t), index_of(2 * last)) += 1;
-      }
-    }
-    b(index_of(t), index_of(2 * t + 1)) = std::sqrt(num_empty);
-  }
-  return b;
-}
-
 inline LongMatrix dense_haar(const HaarDecoder& decoder, std::int64_t num_steps) {
   const std::int64_t k = std::ssize(decoder.scales);
   LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(std::int64_t{1} << k));
@@ -188,7 +160,7 @@ inline LongMatrix dense_dyadic(const DyadicDecoder& decoder, std::int64_t num_st
 inline LongMatrix dense_blocks(const BlockDecoder& decoder, std::int64_t num_steps) {
   std::int64_t num_measurements = 0;
   for (const BlockDecoder::Block& block : decoder.blocks)
-    num_measurements += block.num_measurements + (block.closing_row < 0 ? 1 : 0);
+    num_measurements += block.num_measurements;
   LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_measurements));
   LongVector carry(static_cast<std::size_t>(num_measurements));
   Eigen::Index step = 0, first = 0;
@@ -198,17 +170,12 @@ inline LongMatrix dense_blocks(const BlockDecoder& decoder, std::int64_t num_ste
     for (std::int64_t i = 0; i < block.num_steps && step < b.rows(); ++i, ++step) {
       for (Eigen::Index m = 0; m < b.cols(); ++m) b(step, m) = carry[static_cast<std::size_t>(m)];
       for (Eigen::Index m = 0; m < own.cols(); ++m)
-        if (own(index_of(i), m) != 0) b(step, first + m) += block.scale * own(index_of(i), m);
+        if (own(index_of(i), m) != 0) b(step, first + m) += own(index_of(i), m);
     }
     const auto left = carry.begin() + first;
-    if (block.closing_row < 0) {
-      left[index_of(block.num_measurements)] = block.total_scale;
-    } else {
-      for (Eigen::Index m = 0; m < own.cols(); ++m)
-        if (own(index_of(block.closing_row), m) != 0)
-          left[m] = block.scale * own(index_of(block.closing_row), m);
-    }
-    first += index_of(block.num_measurements + (block.closing_row < 0 ? 1 : 0));
+    for (Eigen::Index m = 0; m < own.cols(); ++m)
+      if (own(index_of(block.closing_row), m) != 0) left[m] = own(index_of(block.closing_row), m);
+    first += index_of(block.num_measurements);
   }
   return b;
 }
@@ -279,17 +246,15 @@ inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps)
   if (std::holds_alternative<IdentityDecoder>(form))
     return LongMatrix::Identity(index_of(num_steps), index_of(num_steps));
   if (std::holds_alternative<RunningSumDecoder>(form))
-    return dense_toeplitz(LongVector(static_cast<std::size_t>(num_steps), 1), num_steps, 0);
+    return dense_toeplitz(LongVector(static_cast<std::size_t>(num_steps), 1), num_steps);
   if (const auto* moving = std::get_if<MovingSumDecoder>(&form)) {
     LongVector by_lag(moving->coefficients.begin(), moving->coefficients.end());
     by_lag.resize(static_cast<std::size_t>(num_steps));
-    return dense_toeplitz(by_lag, num_steps, 0);
+    return dense_toeplitz(by_lag, num_steps);
   }
   if (const auto* dyadic = std::get_if<DyadicDecoder>(&form))
     return dense_dyadic(*dyadic, num_steps);
   if (const auto* kary = std::get_if<KaryDecoder>(&form)) return dense_kary(*kary, num_steps);
-  if (const auto* smooth = std::get_if<SmoothDecoder>(&form))
-    return dense_smooth(*smooth, num_steps);
   if (const auto* haar = std::get_if<HaarDecoder>(&form)) return dense_haar(*haar, num_steps);
   if (const auto* varying = std::get_if<VaryingBufferedDecoder>(&form))
     return dense_varying(*varying->buffers, num_steps);
@@ -298,12 +263,7 @@ inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps)
   if (const auto* block = std::get_if<BlockDecoder>(&form)) return dense_blocks(*block, num_steps);
   if (const auto* filtered = std::get_if<FilteredDecoder>(&form))
     return dense_filtered(*filtered, num_steps);
-  const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form);
-  if (toeplitz && toeplitz->num_measurements > 0)
-    return dense_toeplitz(impulse_response(form, num_steps), num_steps, toeplitz->num_future)
-        .leftCols(index_of(toeplitz->num_measurements));
-  return dense_toeplitz(impulse_response(form, num_steps), num_steps,
-                        toeplitz ? toeplitz->num_future : 0);
+  return dense_toeplitz(impulse_response(form, num_steps), num_steps);
 }
 
 }  // namespace dpftrl::testing

@@ -33,10 +33,10 @@ std::shared_ptr<const DecoderForm> shared(DecoderForm form) {
 }
 
 BlockDecoder block_form() {
-  return {{{5, shared(KaryDecoder{3, false, 2}), 12, 0.8, 7, 0},  // completed beyond its steps
-           {4, shared(HaarDecoder{0.5, {0.6, 0.7}}), 4, 1, -1, 0.3},
-           {6, shared(RunningSumDecoder{}), 6, 1.1, 3, 0},
-           {10, shared(BandedDecoder{{-1.3, 0.7, 0.4, 0.1}}), 10, 1, -1, 0}}};
+  return {{{5, shared(KaryDecoder{3, false, 2}), 12, 7},  // completed beyond its steps
+           {4, shared(HaarDecoder{0.5, {0.6, 0.7}}), 4, 3},
+           {6, shared(RunningSumDecoder{}), 6, 3},
+           {10, shared(BandedDecoder{{-1.3, 0.7, 0.4, 0.1}}), 10, 9}}};
 }
 
 std::vector<double> numbers(int count, double (*number)(int)) {
@@ -80,10 +80,8 @@ std::vector<NamedForm> named_forms() {
       FilteredDecoder{shared(honaker_form(7)),
                       {},
                       Workload::momentum({.num_steps = 64, .momentum = 0.9, .decay = 0.95})};
-  ToeplitzDecoder signed_toeplitz, future;
-  future.num_future = 7;
+  ToeplitzDecoder signed_toeplitz;
   for (int j = 0; j < 30; ++j) signed_toeplitz.coefficients.push_back(std::pow(-1.5, j) * 0.1);
-  for (int i = 0; i < 40; ++i) future.coefficients.push_back((i * i - 20) * 0.1);
   return {
       {"identity", 64, IdentityDecoder{}},
       {"running_sum", 64, RunningSumDecoder{}},
@@ -92,9 +90,7 @@ std::vector<NamedForm> named_forms() {
       {"signed_toeplitz", 30, signed_toeplitz},
       {"kary", 200, KaryDecoder{3, false, 5}},
       {"kary_subtractive", 200, subtractive},
-      {"smooth", 34, SmoothDecoder{7, 3}},
       {"haar", 32, HaarDecoder{0.17, {0.9, 0.7, 0.55, 0.41, 0.3}}},
-      {"toeplitz_future", 33, future},
       {"banded", 64, banded},
       {"banded_growing", 64, BandedDecoder{{1.0, -1.2}}},
       {"banded_inverse", 64, BandedInverseDecoder{{0.9, -0.5, 0.3, -0.7, 0.1}}},
@@ -120,13 +116,12 @@ std::vector<NamedForm> named_forms() {
                        Workload::sliding_window({.num_steps = 30, .width = 7})}},
       {"filtered_plain_prefix", 25,
        FilteredDecoder{shared(block_form()), {}, Workload::prefix_sums(25)}},
-      {"filtered_smooth", 34,
-       FilteredDecoder{shared(SmoothDecoder{7, 3}), numbers(34, reciprocal),
-                       Workload::prefix_sums(34)}},
+      {"filtered_kary", 34,
+       FilteredDecoder{shared(subtractive), numbers(34, reciprocal), Workload::prefix_sums(34)}},
       {"block_of_filtered", 30,
-       BlockDecoder{{{10, shared(momentum), 127, 0.7, 40, 0},
-                     {7, shared(block_form()), 34, -1.5, 2, 0},
-                     {13, shared(slow_columns), 30, 1.0, -1, 0}}}},
+       BlockDecoder{{{10, shared(momentum), 127, 40},
+                     {7, shared(block_form()), 34, 2},
+                     {13, shared(slow_columns), 30, 12}}}},
   };
 }
 

@@ -71,8 +71,6 @@ test('parameters: the core takes a value of the kind in the table, and refuses o
   const wrong = { count: 1.5, number: '0.5', numbers: 0.5, flag: 1, objective: 'least' };
   const together = { decays: { weights: [0.1] }, weights: { decays: [0.5] } };
   const special = {
-    height: { height: 6, weight: 3 },
-    weight: { height: 6, weight: 3 },
     subtractive: { subtractive: true, arity: 3 },
     horizonCap: { horizonCap: 16 },
     completeEpochs: { completeEpochs: true, epochLength: 4 },

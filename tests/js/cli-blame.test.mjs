@@ -135,9 +135,9 @@ test('messages: a value that was made from others is called by what it is', asyn
     '--epochs must divide the number of steps = 3, got 2',
   );
   // An option that is missing is named as it would be typed.
-  const pair = { parameter: 'weight', constraint: 'must be given together with {height}' };
+  const pair = { parameter: 'epochLength', constraint: 'must be given with {completeEpochs}' };
   assert.match(
-    inOptions(pair, typed('--height')),
-    /^--weight must be given together with --height$/,
+    inOptions(pair, typed('--complete-epochs')),
+    /^--epoch-length must be given with --complete-epochs$/,
   );
 });

@@ -175,7 +175,7 @@ test('messages: incomplete and misspelled names get suggestions, unless nothing 
   await refuses([
     [['count', '--out', 'x'], '"--out"; did you mean --output?'],
     [['count', '-o', 'x'], '"-o"; did you mean --objective, --other or --output?'],
-    [['count', '--h'], '"--h"; did you mean --help, --height or --horizon-cap?'],
+    [['count', '--h'], '"--h"; did you mean --help or --horizon-cap?'],
     [['count', '--eps', '1'], '"--eps"; did you mean --epsilon?'],
     [['count', '-e', '1'], '"-e"; did you mean --epoch-length or --epsilon?'],
     [['count', '--user', 'x'], '"--user"; did you mean --user-column?'],

@@ -61,9 +61,9 @@ test('errors: a constraint names other parameters in braces, the message without
   );
   assert.equal(error.constraint, 'must be a divisor of {numSteps} = 6');
   assert.equal(error.message, 'error: epochs must be a divisor of numSteps = 6, got 4');
-  const core = errorOf(() => dp.error({ mechanism: 'smooth-tree', numSteps, height: 5 }));
-  assert.deepEqual([core.part, core.parameter], ['smooth-tree', 'weight']);
-  assert.equal(core.constraint, 'must be given together with {height}');
+  const core = errorOf(() => dp.error({ mechanism: 'tree', numSteps, completeEpochs: true }));
+  assert.equal(core.parameter, 'completeEpochs');
+  assert.equal(core.constraint, 'must be given together with {epochLength}');
 });
 
 test('errors: among several rows, the refused one is reported, with the totals released before', () => {
@@ -97,7 +97,6 @@ const REFUSED = [
   ['error', { mechanism: 'tree-k', numSteps, arity: 4, subtractive: true }],
   ['error', { mechanism: 'nu', numSteps, nu: 1 }],
   ['error', { mechanism: 'lambda-cgd', numSteps, lambda: 1 }],
-  ['error', { mechanism: 'smooth-tree', numSteps, height: 99, weight: 1 }],
   ['error', { mechanism: 'log-perturbed', numSteps, alpha: 2 }],
   ['error', { mechanism: 'log-perturbed', numSteps, loglogPower: 2 }],
   ['error', { mechanism: 'log-perturbed', numSteps, horizonCap: 2 }],
@@ -202,7 +201,10 @@ test('errors: the command names the option that was typed', async () => {
       [...error, 'blt', '--decays', '0.5', '--weights', '2e9'],
       /blt: --weights\[0\] must be between/,
     ],
-    [[...error, 'smooth-tree', '--height', '5'], /: --weight must be given together with --height/],
+    [
+      [...error, 'tree', '--complete-epochs'],
+      /--complete-epochs must be given together with --epoch/,
+    ],
     [[...error, 'tree', '--bands', '3'], /: --bands is not a parameter of tree/],
     [[...error, 'log-perturbed', '--horizon-cap', '2'], /: --horizon-cap must be between/],
     [[...error, 'tree', '--epoch-length', '9'], /: --epoch-length must be between/],

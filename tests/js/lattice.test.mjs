@@ -161,7 +161,7 @@ test('lattice: mechanisms and options without integer measurements are refused b
   const whole = /must be tree, honaker, blt or another .*, got "optimal": its columns have/;
   refuse({ mechanism: undefined }, 'unsupported', whole);
   refuse({ mechanism: 'haar' }, 'unsupported', /got "haar": some of its measurements read/);
-  refuse({ epochLength: 10 }, 'unsupported', /restarts and hybrids have one encoder a block/);
+  refuse({ epochLength: 10 }, 'unsupported', /a restart has one encoder a block/);
   refuse({ precisionBits: 3 }, 'invalid_argument', /precisionBits must be between 0 and 0/);
   refuse({ mode: 'float' }, 'invalid_argument', /mode must be one of grid, lattice, got "float"/);
   const noise = { latticeNoise: 'rounded-gaussian' };

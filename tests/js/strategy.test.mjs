@@ -292,7 +292,6 @@ test('optimize: unsupported problems are infeasible, and options without effect 
 test('effective parameters: errors and certificates have those that were chosen', () => {
   const of = (mechanism, options = {}) =>
     dp.error({ mechanism, numSteps: 1024, ...options }).effectiveParameters;
-  assert.deepEqual(of('smooth-tree'), { height: 13, weight: 5 });
   assert.deepEqual(of('tree-k'), { arity: 7, subtractive: true });
   assert.deepEqual(of('tree'), {});
   assert.deepEqual(of('tree', { epochLength: 100 }), { epochLength: 100 });

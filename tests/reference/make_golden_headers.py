@@ -96,7 +96,6 @@ MECHANISM_NAMES = {
     "tree_honaker_streaming": "honaker",
     "sqrt_toeplitz": "square-root",
     "normalized_sqrt": "normalized-square-root",
-    "group_algebra": "group-algebra",
 }
 
 
@@ -188,15 +187,13 @@ def momentum(document):
 
 
 def trees(document):
-    """The same file: trees of any arity, smooth trees, and least squares on the whole tree."""
+    """The same file: trees of any arity, and least squares on the whole tree."""
     rows = []
     for num_steps, table in document.items():
         for long_name, errors in table.items():
             arity = re.match(r"tree_kary_(sub_)?k(\d+)$", long_name)
             if arity:
                 name = "tree-k"
-            elif long_name in ("smooth_binary", "smooth_binary_best_hw"):
-                name = "smooth-tree"
             elif long_name == "tree_honaker_full":
                 name = "honaker-full"
             else:
@@ -207,8 +204,6 @@ def trees(document):
                     "num_steps": int(num_steps),
                     "arity": int(arity[2]) if arity else 0,
                     "subtractive": bool(arity and arity[1]),
-                    "height": errors["h"] if "w" in errors else 0,
-                    "weight": errors.get("w", 0),
                     "sensitivity": errors["sens"],
                     "max_error": errors["maxerr"],
                     "mean_error": errors["rmse"],

@@ -112,9 +112,9 @@ double deviation_share(const Strategy& strategy) {
   const DecoderForm form = strategy.decoder_form();
   const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form);
   if (toeplitz == nullptr) return 1;
-  const std::int64_t num_lags = strategy.num_steps() + toeplitz->num_future;
+  const std::span coefficients(toeplitz->coefficients);
   double sum = 0;
-  for (const double c : std::span(toeplitz->coefficients).first(static_cast<std::size_t>(num_lags)))
+  for (const double c : coefficients.first(static_cast<std::size_t>(strategy.num_steps())))
     sum += std::abs(c);
   const double squared_norm =
       strategy.row_norms().mean_squared * static_cast<double>(strategy.num_steps());

@@ -32,6 +32,15 @@ void copy_digest(std::span<const std::byte> from, std::span<std::byte> to) {
   std::copy_n(from.begin(), ShortDigest().size(), to.begin());
 }
 
+// Parts of forms that version 0.3 had for mechanisms that are gone. Fingerprints still contain the
+// values that all other mechanisms gave them, so that stored checkpoints and ledgers stay valid.
+constexpr std::int64_t kNoFuture = 0;
+constexpr std::int64_t kAllMeasurements = 0;
+constexpr double kScaleOfBlocks = 1;
+constexpr double kScaleOfTotals = 0;
+/// Number that the form of the smooth tree had; those of later forms are one above their index.
+constexpr std::uint64_t kFormThatIsGone = 4;
+
 class FormAppender {
  public:
   explicit FormAppender(Sha256& hash) : hash_(hash) {}
@@ -44,18 +53,14 @@ class FormAppender {
     hash_.append(std::int64_t{decoder.subtractive});
     hash_.append(decoder.num_levels);
   }
-  void operator()(const SmoothDecoder& decoder) {
-    hash_.append(decoder.height);
-    hash_.append(decoder.weight);
-  }
   void operator()(const HaarDecoder& decoder) {
     hash_.append(decoder.mean_scale);
     numbers(decoder.scales);
   }
   void operator()(const ToeplitzDecoder& decoder) {
     numbers(decoder.coefficients);
-    hash_.append(decoder.num_future);
-    hash_.append(decoder.num_measurements);
+    hash_.append(kNoFuture);
+    hash_.append(kAllMeasurements);
   }
   void operator()(const BandedDecoder& decoder) { numbers(decoder.coefficients); }
   void operator()(const BandedInverseDecoder& decoder) { numbers(decoder.coefficients); }
@@ -85,9 +90,9 @@ class FormAppender {
     for (const BlockDecoder::Block& block : decoder.blocks) {
       hash_.append(block.num_steps);
       hash_.append(block.num_measurements);
-      hash_.append(block.scale);
+      hash_.append(kScaleOfBlocks);
       hash_.append(block.closing_row);
-      hash_.append(block.total_scale);
+      hash_.append(kScaleOfTotals);
       append_form(hash_, *block.form);
     }
   }
@@ -200,7 +205,8 @@ ShortDigest key_commitment(const Key& key) {
 }
 
 void append_form(Sha256& hash, const DecoderForm& form) {
-  hash.append(static_cast<std::uint64_t>(form.index()));
+  const std::uint64_t index = form.index();
+  hash.append(index < kFormThatIsGone ? index : index + 1);
   std::visit(FormAppender(hash), form);
 }
 

@@ -10,11 +10,8 @@ FamilyRow output_family();
 FamilyRow honaker_full_family();
 FamilyRow haar_family();
 FamilyRow kary_family();
-FamilyRow smooth_family();
-FamilyRow hybrid_family();
 FamilyRow square_root_family();
 FamilyRow normalized_square_root_family();
-FamilyRow group_algebra_family();
 FamilyRow nu_family();
 FamilyRow log_perturbed_family();
 FamilyRow banded_square_root_family();
@@ -39,11 +36,8 @@ constexpr std::array kFamilies = {
     honaker_full_family,
     haar_family,
     kary_family,
-    smooth_family,
-    hybrid_family,
     square_root_family,
     normalized_square_root_family,
-    group_algebra_family,
     nu_family,
     log_perturbed_family,
     banded_square_root_family,

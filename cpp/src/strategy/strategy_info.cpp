@@ -16,8 +16,6 @@ constexpr std::array kParameters = {
     ParameterInfo{"weights", &Parameters::weights},
     ParameterInfo{"arity", &Parameters::arity},
     ParameterInfo{"subtractive", &Parameters::subtractive},
-    ParameterInfo{"height", &Parameters::height},
-    ParameterInfo{"weight", &Parameters::weight},
     ParameterInfo{"nu", &Parameters::nu},
     ParameterInfo{"lambda", &Parameters::lambda},
     ParameterInfo{"alpha", &Parameters::alpha},

@@ -173,8 +173,8 @@ TEST(Checkpoint, is_at_most_64_bytes_more_than_the_state) {
   const struct {
     const char* name;
     std::size_t num_rows;
-  } expected[] = {{"independent", 2}, {"output", 0}, {"tree", 0},        {"haar", 0},
-                  {"smooth-tree", 0}, {"tree-k", 0}, {"square-root", 0}, {"lambda-cgd", 2 + 1}};
+  } expected[] = {{"independent", 2}, {"output", 0},      {"tree", 0},          {"haar", 0},
+                  {"tree-k", 0},      {"square-root", 0}, {"lambda-cgd", 2 + 1}};
   constexpr std::size_t kWidth = 6;
   for (const auto& [name, num_rows] : expected) {
     const auto strategy = testing::make_known(name, 200);
@@ -296,7 +296,7 @@ TEST(Checkpoint, does_not_contain_the_key) {
 }
 
 TEST(Checkpoint, running_totals_go_on_with_the_same_releases) {
-  for (const char* name : {"independent", "tree", "honaker", "blt", "optimal", "hybrid",
+  for (const char* name : {"independent", "tree", "honaker", "blt", "optimal",
                            "normalized-square-root", "banded-square-root"}) {
     const auto how = Mechanism::make(
         {.strategy = name, .num_steps = 60, .target = {.epsilon = 1, .delta = 1e-6}});

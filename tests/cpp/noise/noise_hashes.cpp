@@ -36,15 +36,13 @@ constexpr std::array kRecorded = {
     Recorded{"square-root", 4097, 3, 0x5b5bfdc24c550980},
     Recorded{"form:kary", 1000, 70, 0x79d1c83754026f6e},
     Recorded{"form:kary-subtractive", 1000, 70, 0xf0cd5ff7df864c69},
-    Recorded{"form:smooth", 1000, 70, 0xe21ad1d2c8b20ab1},
     Recorded{"form:haar", 1000, 70, 0xb02ba186e8a5cc65},
-    Recorded{"form:toeplitz-two-sided", 1000, 70, 0xcd83de8895107622},
     Recorded{"form:banded", 1000, 70, 0xa85c2a40fccedd85},
     Recorded{"form:banded-inverse", 1000, 70, 0xc4491969c5177067},
     Recorded{"form:buffered", 1000, 70, 0xe739472ed99f88d3},
-    Recorded{"form:block", 1000, 70, 0x68468990bdbdc7fe},
+    Recorded{"form:block", 1000, 70, 0x06fb7d0e73e62c9d},
     Recorded{"form:momentum", 1000, 70, 0x8143bb44b43c8c07},
-    Recorded{"form:window", 1000, 70, 0xbd1213b3d39fc135},
+    Recorded{"form:window", 1000, 70, 0xfd43480316e72977},
     Recorded{"form:rates", 1000, 70, 0xf2c72374e0f05f1b},
     Recorded{"plan:optimal", 1000, 70, 0x7bcc5d5654b95c0a},
     Recorded{"plan:blt", 1000, 70, 0xbb245babfe4d91a0},
@@ -70,27 +68,24 @@ DecoderForm form_named(const std::string& name) {
   const dpftrl::BandedDecoder banded{{1, 0.5, 0.375, 0.3125}};
   if (name == "kary") return dpftrl::KaryDecoder{3, false, 7};
   if (name == "kary-subtractive") return dpftrl::KaryDecoder{5, true, 5};
-  if (name == "smooth") return dpftrl::SmoothDecoder{13, 6};
   if (name == "haar") return dpftrl::HaarDecoder{0.1, falling(10)};
-  if (name == "toeplitz-two-sided") return dpftrl::ToeplitzDecoder{falling(1999), 999};
   if (name == "banded") return banded;
   if (name == "banded-inverse") return dpftrl::BandedInverseDecoder{{1, -0.5, -0.125, -0.0625}};
   if (name == "buffered") return dpftrl::BufferedDecoder{{0.99, 0.7}, {0.1, 0.3}};
   if (name == "block")
     return dpftrl::BlockDecoder{
-        {{.num_steps = 500, .form = share(banded), .num_measurements = 500, .total_scale = 1.5},
+        {{.num_steps = 500, .form = share(banded), .num_measurements = 500, .closing_row = 499},
          {.num_steps = 400,
           .form = share(dpftrl::ToeplitzDecoder{falling(400)}),
           .num_measurements = 400,
-          .scale = 0.7,
           .closing_row = 399},
-         {.num_steps = 100, .form = share(banded), .num_measurements = 100}}};
+         {.num_steps = 100, .form = share(banded), .num_measurements = 100, .closing_row = 99}}};
   if (name == "momentum")
     return dpftrl::FilteredDecoder{share(banded), falling(1000),
                                    dpftrl::Workload::momentum({1000, 0.9, 0.99})};
   if (name == "window")
     return dpftrl::FilteredDecoder{
-        share(dpftrl::SmoothDecoder{13, 6}), {}, dpftrl::Workload::sliding_window({1000, 30})};
+        share(dpftrl::KaryDecoder{3, false, 7}), {}, dpftrl::Workload::sliding_window({1000, 30})};
   return dpftrl::FilteredDecoder{
       share(banded), {}, dpftrl::Workload::learning_rates({falling(1000), 0.5})};
 }

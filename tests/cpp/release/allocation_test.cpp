@@ -213,7 +213,7 @@ void expect_repeatable(const char* name, const PrefixSumOptions& options,
 TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_record_once) {
   // The grid is so fine compared with the noise that many entries are recomputed, which allocates
   // memory.
-  for (const char* name : {"independent", "tree", "square-root", "hybrid", "blt-rational"})
+  for (const char* name : {"independent", "tree", "square-root", "haar", "blt-rational"})
     expect_repeatable(name, with_grid(0x1p-28));
   for (const char* name : {"independent", "square-root", "banded-square-root"})
     expect_repeatable(name, with_grid(0x1p-28), Workload::sliding_window({kAllocatedSteps, 3}));

@@ -59,10 +59,6 @@ TEST(Messages, the_library_says_what_its_table_says) {
       {MESSAGE_CALL(
            make_strategy({.name = "tree", .num_steps = 8, .parameters = {.num_bands = 3}})),
        "make_strategy: num_bands is not a parameter of tree"},
-      {MESSAGE_CALL(
-           make_strategy({.name = "smooth-tree", .num_steps = 8, .parameters = {.height = 5}})),
-       "smooth-tree: weight must be given together with height",
-       "smooth-tree: weight must be given together with height, got nothing"},
       {MESSAGE_CALL(Mechanism::make({.strategy = "tree", .num_steps = 8})),
        "mechanism: target.epsilon must be positive and finite, got 0",
        "mu_from_approximate_dp: epsilon must be positive and finite, got 0"},

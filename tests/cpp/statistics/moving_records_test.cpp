@@ -86,7 +86,7 @@ void expect_vectors_covered(const Mechanism& mechanism, Neighbours neighbours) {
 
 TEST(MovingRecords, of_sums_are_covered_for_every_workload) {
   for (const Workload& workload : all_workloads())
-    for (const char* strategy : {"optimal", "normalized-square-root", "tree", "group-algebra"})
+    for (const char* strategy : {"optimal", "normalized-square-root", "tree", "haar"})
       for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
         for (const Participation& participation : moving_patterns()) {
           SCOPED_TRACE(workload.name() + ", " + strategy + ", " + participation.description());
@@ -106,7 +106,7 @@ TEST(MovingRecords, of_several_workloads_are_covered) {
   for (const std::vector<Workload>& workloads :
        {std::vector{Workload::prefix_sums(kSteps), window(2)}, std::vector{window(1), window(3)},
         std::vector{decay, Workload::prefix_sums(kSteps)}, testing::other_workloads(kSteps)})
-    for (const char* strategy : {"optimal", "normalized-square-root", "group-algebra"})
+    for (const char* strategy : {"optimal", "normalized-square-root", "haar"})
       for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
         for (const Participation& participation : moving_patterns()) {
           SCOPED_TRACE(std::string(strategy) + ", " + participation.description());
@@ -156,7 +156,7 @@ void expect_statistics_covered(const std::vector<StatisticKind<Columns>>& kinds,
     for (const StatisticCase& wanted : kStatisticCases)
       for (const std::int64_t width : {kSteps, std::int64_t{1}, std::int64_t{2}})
         for (const char* strategy :
-             {"optimal", "square-root", "normalized-square-root", "independent", "group-algebra"})
+             {"optimal", "square-root", "normalized-square-root", "independent", "haar"})
           for (const Participation& participation : moving_patterns()) {
             SCOPED_TRACE(kind.name + ", " + strategy + ", window " + std::to_string(width) + ", " +
                          participation.description() + (wanted.fixed_times ? ", fixed times" : ""));

@@ -321,8 +321,6 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
     };
     parameters.arity = count("arity");
     if (parameters.arity) parameters.subtractive = number("subtractive") != 0;
-    parameters.height = count("height");
-    parameters.weight = count("weight");
     parameters.nu = number("nu");
     parameters.lambda = number("lambda");
     parameters.alpha = number("alpha");

@@ -7,10 +7,8 @@ square and lower triangular, since B = A C^-1 is then the only one.
 
 from fractions import Fraction
 
-from mpmath import iv
-
-from .intervals import (UNIT, ZERO, exact, from_mp, identity, inverse, multiply, scale_columns,
-                        scale_rows, solve_right, squares, total, transpose, upper_root, zeros)
+from .intervals import (UNIT, ZERO, exact, identity, inverse, multiply, scale_columns, scale_rows,
+                        solve_right, squares, total, transpose, upper_root, zeros)
 from .workloads import toeplitz
 
 
@@ -178,24 +176,6 @@ def k_ary(num_steps, arity, subtractive):
     return nodes, uses
 
 
-def smooth_tree(num_steps, height, weight):
-    leaves = [x for x in range(1 << height) if bin(x).count("1") == weight][:num_steps + 1]
-    nodes, uses = {}, []
-    for t in range(1, num_steps + 1):
-        row = {}
-        for bit in range(height):
-            if not leaves[t] >> bit & 1:
-                continue
-            above = (leaves[t] >> bit) ^ 1
-            inside = [i for i, leaf in enumerate(leaves) if leaf >> bit == above]
-            # Noise of a sibling without leaves is drawn nevertheless.
-            node = (bit, above) if inside else (bit, above, t)
-            nodes[node] = (inside[0], inside[-1] + 1) if inside else (0, 0)
-            row[node] = 1
-        uses.append(row)
-    return nodes, uses
-
-
 # --- Haar bases ---------------------------------------------------------------------------------
 
 def haar_levels(num_steps):
@@ -249,49 +229,6 @@ def honaker_full(num_steps):
     weights = [exact(Fraction(2 * size - 1, size))]
     weights += [exact(Fraction((1 << l) - 1, 1 << l)) for l in range(1, levels + 1)]
     return haar_factors(num_steps, weights)
-
-
-def hybrid(num_steps):
-    encoder, decoder_rows, width = [], [[] for _ in range(num_steps)], 0
-    half = exact(Fraction(1, 2)).sqrt()
-    totals = []
-    block = 0
-    while (1 << block) <= num_steps:
-        first = (1 << block) - 1
-        steps = min(1 << block, num_steps - first)
-        weights = [weight / exact(2) for weight in haar_weights(1 << block)]
-        inner = haar_factors(1 << block, weights)
-        rows = len(inner.encoder)
-        for row in inner.encoder:
-            encoder.append([ZERO] * first + row[:steps] + [ZERO] * (num_steps - first - steps))
-        for s in range(num_steps):
-            if first <= s < first + steps:
-                inside = list(inner.prefix_decoder[s - first])
-            else:
-                inside = [ZERO] * rows
-            decoder_rows[s] += inside
-            is_past = s >= first + (1 << block)
-            decoder_rows[s].append(UNIT / half if is_past else ZERO)
-        encoder.append([ZERO] * first + [half] * steps + [ZERO] * (num_steps - first - steps))
-        block += 1
-    return Factors(encoder, decoder_rows)
-
-
-# --- group algebra ------------------------------------------------------------------------------
-
-def group_algebra(num_steps):
-    """Root of the circulant of order 2 n with first column (1^n, 0^n)."""
-    n = num_steps
-    column = []
-    for j in range(2 * n):
-        value = iv.sqrt(iv.mpf(n))
-        for k in range(1, 2 * n, 2):
-            angle = iv.pi * k / n
-            value += iv.cos(j * angle + (angle - iv.pi) / 4) / iv.sqrt(iv.sin(angle / 2))
-        column.append(from_mp(value / (2 * n)))
-    encoder = [[column[(i - j) % (2 * n)] for j in range(n)] for i in range(2 * n)]
-    decoder = [[column[(i - j) % (2 * n)] for j in range(2 * n)] for i in range(n)]
-    return Factors(encoder, decoder)
 
 
 # --- buffers and bands --------------------------------------------------------------------------
@@ -449,17 +386,10 @@ def plain(name, given, workload, n):
         if given["arity"] < 2 or given["subtractive"] and given["arity"] % 2 == 0:
             raise Unknown("no tree has this arity")
         return factors_of_nodes(*k_ary(n, given["arity"], given["subtractive"]), n)
-    if name == "smooth-tree":
-        at_most(given["height"], "height", 16)
-        return factors_of_nodes(*smooth_tree(n, given["height"], given["weight"]), n)
     if name == "haar":
         return haar_factors(n, haar_weights(n))
     if name == "honaker-full":
         return honaker_full(n)
-    if name == "hybrid":
-        return hybrid(n)
-    if name == "group-algebra":
-        return group_algebra(n)
     if name == "square-root":
         return of_series(root_for(workload))
     if name == "normalized-square-root":

@@ -65,10 +65,8 @@ BANDS = {"bands": COUNT, "coefficients": NUMBERS}
 # Forms of `effectiveParameters`, of which one must fit.
 EFFECTIVE = {
     **{name: [{}] for name in ("independent", "output", "tree", "honaker", "honaker-full", "haar",
-                               "hybrid", "square-root", "normalized-square-root",
-                               "group-algebra")},
+                               "square-root", "normalized-square-root")},
     "tree-k": [{"arity": COUNT, "subtractive": FLAG}],
-    "smooth-tree": [{"height": COUNT, "weight": COUNT}],
     "nu": [{"nu": NUMBER}],
     "lambda-cgd": [{"lambda": NUMBER}],
     "log-perturbed": [{"alpha": NUMBER, "loglogPower": NUMBER, "horizonCap": COUNT}],

@@ -17,8 +17,6 @@ export const PARAMETERS: Readonly<Record<ParameterName, ParameterKind>> = {
   weights: 'numbers',
   arity: 'count',
   subtractive: 'flag',
-  height: 'count',
-  weight: 'count',
   nu: 'number',
   lambda: 'number',
   alpha: 'number',
@@ -69,11 +67,6 @@ export const EXPLAINED: Readonly<Record<ParameterName, Explained>> = {
   arity: { value: 'A', meaning: 'Number of children of a node.' },
   subtractive: {
     meaning: 'Totals may also subtract nodes, if the arity is odd: fewer of them are needed.',
-  },
-  height: { value: 'H', meaning: 'Number of bits in the number of a leaf.' },
-  weight: {
-    value: 'W',
-    meaning: 'Number of ones in the number of a leaf: the most nodes in a total.',
   },
   nu: { value: 'V', meaning: 'Share that fades in a step; 0 for none.' },
   lambda: { value: 'L', meaning: 'Share of the noise of the last step that is taken back.' },

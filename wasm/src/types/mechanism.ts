@@ -13,7 +13,6 @@ export type MechanismName =
   | 'honaker'
   | 'honaker-full'
   | 'haar'
-  | 'smooth-tree'
   | 'square-root'
   | 'banded-square-root'
   | 'banded-inverse-square-root'
@@ -22,8 +21,6 @@ export type MechanismName =
   | 'blt'
   | 'blt-rational'
   | 'normalized-square-root'
-  | 'group-algebra'
-  | 'hybrid'
   | 'log-perturbed'
   | 'banded-toeplitz'
   | 'banded'
@@ -47,10 +44,6 @@ export interface MechanismParameters {
   arity?: number;
   /** Trees of odd arity: whether nodes are also subtracted. */
   subtractive?: boolean;
-  /** Smooth tree: number of bits of a leaf. */
-  height?: number;
-  /** Smooth tree: number of ones among the bits of a leaf. */
-  weight?: number;
   nu?: number;
   lambda?: number;
   /** Log-perturbed: the error grows like log^(1 + alpha). */

@@ -60,12 +60,6 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
       'Noise on differences between the halves of longer and longer intervals, the Haar wavelets, ' +
       'each length weighted for the least RMS error.',
   },
-  'smooth-tree': {
-    group: 'Trees',
-    text:
-      'Uses only the leaves of a binary tree whose binary index has the same number of ones. ' +
-      'Every total adds up that many nodes, so all carry the same noise.',
-  },
   'square-root': {
     group: 'Toeplitz',
     text:
@@ -79,16 +73,10 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
       'the RMS error.',
   },
   'normalized-square-root': {
-    group: 'Normalised and circulant',
+    group: 'Toeplitz',
     text:
       'The square root with every column scaled to the same length, so that no record counts more ' +
       'than another. No total gets noisier, and most get less noisy.',
-  },
-  'group-algebra': {
-    group: 'Normalised and circulant',
-    text:
-      'The square root on a circle of twice as many steps, cut open: every total carries noise of ' +
-      'exactly the same size.',
   },
   'blt-scaled': {
     group: 'Short memory',
@@ -141,12 +129,6 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
     text:
       'Takes back a share λ of the last step’s noise. It remembers only one earlier draw; the ' +
       'error grows like the fourth root of the horizon.',
-  },
-  hybrid: {
-    group: 'Unknown horizon',
-    text:
-      'For a stream whose end is not known: blocks double in length, each finished block becomes ' +
-      'one noisy number, and the current block has its own mechanism.',
   },
   'log-perturbed': {
     group: 'Unknown horizon',

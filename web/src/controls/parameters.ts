@@ -38,7 +38,6 @@ export interface ParameterSpec {
 /** Labels that differ from the name of the option. */
 const labels: Partial<Record<ParameterName, string>> = {
   subtractive: 'Subtract',
-  weight: 'Ones',
   nu: 'ν',
   lambda: 'λ of the noise',
   alpha: 'α',
@@ -65,10 +64,7 @@ export const parameterSpecs = Object.fromEntries(
 ) as Readonly<Record<ParameterName, ParameterSpec>>;
 
 /** Parameters that must be given together. */
-export const pairs: readonly (readonly [ParameterName, ParameterName])[] = [
-  ['decays', 'weights'],
-  ['height', 'weight'],
-];
+export const pairs: readonly (readonly [ParameterName, ParameterName])[] = [['decays', 'weights']];
 
 export const parameterKey = (side: Side, name: ParameterName): ParameterKey => `${side}_${name}`;
 

@@ -93,7 +93,7 @@ class NoiseStream {
   /// @param step  0 .. num_steps(); num_steps() is the end.
   /// @cost  In rows: O(1) for `output` (rows that share nothing) and for noise generated in advance
   ///        (square root); with `increments` O(bands of C^-1), for `independent` O(1); O(log n) for
-  ///        tree, trees of arity k, smooth, Haar, and blocks of those. Otherwise a row adds up
+  ///        tree, trees of arity k, Haar, and blocks of those. Otherwise a row adds up
   ///        noise of all earlier steps, so the stream generates and discards rows from the current
   ///        step, or from the start when seeking back (for blocks, from the first block whose total
   ///        needs that). So do column scales and workloads other than prefix sums, always.

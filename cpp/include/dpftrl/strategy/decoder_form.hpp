@@ -53,19 +53,6 @@ struct KaryDecoder {
   std::int64_t num_levels;
 };
 
-/// Smooth binary mechanism. Leaves are the strings of `height` bits with `weight` ones, in
-/// increasing order. Row t adds one node for every 1-bit of leaf t + 1: the sibling to the left,
-/// i.e. all leaves that share the bits above it and have a 0 there. That node ends just before the
-/// first leaf of its right sibling; it is measurement 2 i if its last leaf is leaf i.
-///
-/// The a ones in which leaf t + 1 ends have siblings without leaves. No other row uses these, so
-/// their noise is one normal: if a > 0, row t also adds sqrt(a) z_{2 t + 1}, with the double
-/// nearest to sqrt(a). Every row thus has variance `weight`. Measurements: 2 num_steps.
-struct SmoothDecoder {
-  std::int64_t height;  ///< h <= 62
-  std::int64_t weight;  ///< w, binomial(h, w) >= num_steps + 1
-};
-
 /// Haar coefficients, N = 2^k >= num_steps, k = scales.size(). Measurement 0 belongs to the mean,
 /// 2^(k-l) + i to the Haar function of support i 2^l .. (i+1) 2^l - 1. With T = t + 1, r = T mod
 /// 2^l, row t is
@@ -75,13 +62,9 @@ struct HaarDecoder {
   std::vector<double> scales;
 };
 
-/// Row t is sum_j c(t - j) z_j over measurements j = 0, 1, ... for which the lag t - j has a
-/// coefficient: coefficients[i] belongs to lag i - num_future. num_future = 0: B is lower
-/// triangular. There are num_steps + num_future measurements, or fewer.
+/// Row t is c_0 z_t + c_1 z_{t-1} + ... + c_t z_0.
 struct ToeplitzDecoder {
-  std::vector<double> coefficients;  ///< at least num_steps + num_future entries, at most 2^22
-  std::int64_t num_future = 0;
-  std::int64_t num_measurements = 0;  ///< 0 means num_steps + num_future
+  std::vector<double> coefficients;  ///< at least num_steps entries, at most 2^22
 };
 
 /// B = A C^-1, C lower-triangular Toeplitz with the few given coefficients, c_0 != 0:
@@ -128,18 +111,14 @@ struct VaryingBandedDecoder {
 };
 
 /// Fresh noise for every block of consecutive steps. Row t is the sum of what the completed blocks
-/// left, plus `scale` times row (t - first step of the block) of the current block's form. A
-/// completed block leaves `scale` times row `closing_row` of its form or, if closing_row is
-/// negative, `total_scale` times z of one more measurement. Measurements are numbered block by
-/// block: those of the form, then that one.
+/// left, plus row (t - first step of the block) of the current block's form. A completed block
+/// leaves row `closing_row` of its form. Measurements are numbered block by block.
 struct BlockDecoder {
   struct Block {
     std::int64_t num_steps;
     std::shared_ptr<const DecoderForm> form;
     std::int64_t num_measurements;  ///< of the form
-    double scale = 1;
-    std::int64_t closing_row = -1;  ///< -1 or a row that the form has (it may be past num_steps)
-    double total_scale = 0;
+    std::int64_t closing_row;       ///< a row that the form has; it may be past num_steps
   };
   std::vector<Block> blocks;
 };
@@ -153,11 +132,10 @@ struct FilteredDecoder {
   Workload workload;
 };
 
-struct DecoderForm
-    : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder, SmoothDecoder,
-                   HaarDecoder, ToeplitzDecoder, BandedDecoder, BandedInverseDecoder,
-                   BufferedDecoder, VaryingBufferedDecoder, VaryingBandedDecoder, BlockDecoder,
-                   FilteredDecoder, MovingSumDecoder> {
+struct DecoderForm : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder,
+                                  HaarDecoder, ToeplitzDecoder, BandedDecoder, BandedInverseDecoder,
+                                  BufferedDecoder, VaryingBufferedDecoder, VaryingBandedDecoder,
+                                  BlockDecoder, FilteredDecoder, MovingSumDecoder> {
   using variant::variant;
 };
 

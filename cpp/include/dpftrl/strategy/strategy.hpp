@@ -77,9 +77,6 @@ class Strategy;
 struct DyadicColumns {};
 /// C measures Haar coefficients; the HaarDecoder has their scales.
 struct HaarColumns {};
-/// Block b holds steps 2^b - 1 .. 2^(b+1) - 2: HaarColumns for 2^b steps and one total, both at
-/// squared norm 1/2.
-struct HybridColumns {};
 /// Nodes of level l of a tree cover arity^l steps. Each node that is used has a row of C, with 1 on
 /// its steps.
 struct KaryColumns {
@@ -87,13 +84,6 @@ struct KaryColumns {
   std::int64_t num_levels;
   std::function<bool(std::size_t level, std::int64_t node)> is_used;
 };
-/// C is the encoder of the smooth tree over words of `height` bits, `weight` of them ones.
-struct SmoothColumns {
-  std::int64_t height;
-  std::int64_t weight;
-};
-/// Columns are shifts of one another, modulo 2 num_steps; the ToeplitzDecoder has the first one.
-struct CirculantColumns {};
 /// C = C_base D^-1, or C_base if `scales` is empty. Valid as long as the strategy.
 struct ScaledColumns {
   const Strategy* base;
@@ -109,9 +99,8 @@ struct OtherColumns {};
 
 /// Structure of the columns of an encoder, from which its sensitivity to several participations
 /// follows.
-using ColumnStructure =
-    std::variant<OtherColumns, DyadicColumns, HaarColumns, HybridColumns, KaryColumns,
-                 SmoothColumns, CirculantColumns, ScaledColumns, RestartedColumns>;
+using ColumnStructure = std::variant<OtherColumns, DyadicColumns, HaarColumns, KaryColumns,
+                                     ScaledColumns, RestartedColumns>;
 
 class Strategy {
  public:

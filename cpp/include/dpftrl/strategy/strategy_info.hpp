@@ -84,8 +84,6 @@ struct StrategyParameters {
   std::vector<double> weights = {};              ///< blt: omega
   std::optional<std::int64_t> arity = {};        ///< tree-k
   std::optional<bool> subtractive = {};          ///< tree-k
-  std::optional<std::int64_t> height = {};       ///< smooth-tree: h
-  std::optional<std::int64_t> weight = {};       ///< smooth-tree: w
   std::optional<double> nu = {};                 ///< nu
   std::optional<double> lambda = {};             ///< lambda-cgd
   std::optional<double> alpha = {};              ///< log-perturbed: error O(log^(1+alpha) t)

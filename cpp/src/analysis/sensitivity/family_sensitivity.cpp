@@ -90,8 +90,6 @@ Sensitivity family_sensitivity(const Strategy& strategy, const Participation& pa
   const ColumnStructure columns = strategy.columns();
   if (const auto* restarted = std::get_if<RestartedColumns>(&columns))
     return restart_sensitivity(strategy.num_steps(), *restarted, participation);
-  if (std::holds_alternative<CirculantColumns>(columns))
-    return circulant_sensitivity(strategy, participation);
   if (const auto* scaled = std::get_if<ScaledColumns>(&columns))
     return scaled_sensitivity(*scaled, participation);
   if (const auto levels = level_sensitivity(strategy, participation)) return *levels;

@@ -19,7 +19,6 @@ std::int64_t orthogonal_distance(const Strategy& strategy);
 ///     restarts             blocks are orthogonal: their squares add up
 ///     scaled columns       scaled_toeplitz_sensitivity; other bases as if every column were scaled
 ///                          up as much as any
-///     group-algebra        circulant_sensitivity
 ///     trees and Haar       level_sensitivity
 ///     changing numbers     largest_pair_sum over Strategy::later_products
 ///

@@ -2,20 +2,16 @@
 #include "analysis/sensitivity/level_sensitivity.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <span>
 #include <variant>
 #include <vector>
 
-#include "strategy/trees/haar.hpp"
-
 namespace dpftrl {
 namespace {
 
 constexpr std::int64_t kMaxLevelVisits = std::int64_t{1} << 29;
-constexpr std::int64_t kMaxKeptLeaves = std::int64_t{1} << 23;
 constexpr std::int64_t kNoNode = -1;
 /// Covers the rounding of the weights and of a few hundred products and sums.
 constexpr double kRoundUp = 1 + 0x1p-44;
@@ -155,63 +151,6 @@ Sensitivity level_sensitivity_of(const HaarColumns&, const Strategy& strategy,
                                     }));
 }
 
-/// Inner products within a block of a hybrid: half of Haar's products for 2^c steps plus half of a
-/// total's.
-std::vector<std::vector<double>> hybrid_products(std::int64_t num_steps) {
-  const int num_blocks = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(num_steps)));
-  std::vector<std::vector<double>> all;
-  for (int block = 0; block < num_blocks; ++block) {
-    all.push_back(haar_products(HaarStrategy(std::int64_t{1} << block)));
-    for (double& product : all.back()) product = (product + 1) / 2;
-  }
-  return all;
-}
-
-/// Returns the sum of the k largest shares. Columns of different blocks are orthogonal, and a block
-/// has room for a limited number of participations.
-double hybrid_bound(const std::vector<std::vector<double>>& products, std::int64_t num_steps,
-                    const Participation& participation) {
-  struct Share {
-    double value;
-    std::int64_t most;
-  };
-  std::vector<Share> shares;
-  for (std::size_t block = 0; block < products.size(); ++block) {
-    const std::int64_t whole = std::int64_t{1} << block;
-    const std::int64_t length = std::min(whole, num_steps - (whole - 1));
-    const std::vector<Level> levels = binary_levels(products[block]);
-    shares.push_back({largest_share(levels, levels.size(), length, participation),
-                      participation.max_participations_within(length)});
-  }
-  std::ranges::sort(shares, std::ranges::greater(), &Share::value);
-  double sum = 0;
-  std::int64_t left = participation.max_participations_within(num_steps);
-  for (const Share& share : shares) {
-    const std::int64_t taken = std::min(left, share.most);
-    sum += static_cast<double>(taken) * share.value;
-    left -= taken;
-  }
-  return sum * kRoundUp;
-}
-
-/// Block c begins at step 2^c - 1.
-Sensitivity level_sensitivity_of(const HybridColumns&, const Strategy& strategy,
-                                 const Participation& participation) {
-  const std::vector<std::vector<double>> products = hybrid_products(strategy.num_steps());
-  if (!visits_phases(strategy, participation, products.size()))
-    return level_bound(hybrid_bound(products, strategy.num_steps(), participation));
-  std::vector<std::vector<double>> weights;
-  for (const std::vector<double>& block : products) weights.push_back(differences(block));
-  return exact_phases(largest_phase(
-      participation, weights.size(), [&](std::int64_t step, std::span<std::int64_t> nodes) {
-        const auto number = static_cast<std::uint64_t>(step + 1);
-        const auto block = static_cast<std::size_t>(std::bit_width(number)) - 1;
-        const std::int64_t inside = step + 1 - (std::int64_t{1} << block);
-        for (std::size_t l = 0; l <= block; ++l) nodes[l] = inside >> l;
-        return std::span<const double>(weights[block]);
-      }));
-}
-
 Sensitivity level_sensitivity_of(const KaryColumns& columns, const Strategy& strategy,
                                  const Participation& participation) {
   std::vector<Level> levels;
@@ -229,58 +168,6 @@ Sensitivity level_sensitivity_of(const KaryColumns& columns, const Strategy& str
                                       }
                                       return std::span<const double>(weights);
                                     }));
-}
-
-/// Returns leaves 0 .. num_steps, each the next larger number with as many ones.
-std::vector<std::uint64_t> smooth_leaves(std::int64_t num_steps, std::int64_t weight) {
-  std::vector<std::uint64_t> leaves = {(std::uint64_t{1} << weight) - 1};
-  for (std::int64_t step = 0; step < num_steps; ++step) {
-    const std::uint64_t leaf = leaves.back(), lowest = leaf & (~leaf + 1), above = leaf + lowest;
-    leaves.push_back((((above ^ leaf) >> 2) / lowest) | above);
-  }
-  return leaves;
-}
-
-/// A node of level q holds the leaves with the same bits above bit q, a 0 there, and r ones below
-/// it, binomial(q, r) in all.
-std::vector<Level> smooth_levels(const SmoothColumns& shape) {
-  std::vector<double> binomials = {1};
-  std::vector<Level> levels;
-  for (std::int64_t q = 0; q < shape.height; ++q) {
-    double longest = 0;
-    for (std::int64_t r = 1; r <= std::min(q, shape.weight); ++r)
-      if (shape.weight - r < shape.height - q)
-        longest = std::max(longest, binomials[static_cast<std::size_t>(r)]);
-    levels.push_back({1, std::max<std::int64_t>(1, static_cast<std::int64_t>(longest))});
-    binomials.push_back(0);
-    for (std::size_t r = binomials.size() - 1; r > 0; --r) binomials[r] += binomials[r - 1];
-  }
-  return levels;
-}
-
-Sensitivity level_sensitivity_of(const SmoothColumns& columns, const Strategy& strategy,
-                                 const Participation& participation) {
-  const std::vector<Level> levels = smooth_levels(columns);
-  if (!visits_phases(strategy, participation, levels.size()) ||
-      strategy.num_steps() > kMaxKeptLeaves)
-    return level_bound(bound_by_levels(levels,
-                                       static_cast<std::size_t>(strategy.max_column_norm_squared()),
-                                       strategy.num_steps(), participation));
-  const std::vector<std::uint64_t> leaves = smooth_leaves(strategy.num_steps(), columns.weight);
-  const std::vector<double> weights(levels.size(), 1.0);
-  return exact_phases(largest_phase(
-      participation, levels.size(), [&](std::int64_t step, std::span<std::int64_t> nodes) {
-        const std::uint64_t leaf = leaves[static_cast<std::size_t>(step)];
-        const int differing = static_cast<int>(std::bit_width(leaf ^ leaves.back())) - 1;
-        for (int q = 0; q < std::ssize(nodes); ++q) {
-          const bool is_zero = (leaf >> q & 1) == 0;
-          const bool splits = (leaf & ((std::uint64_t{1} << q) - 1)) != 0;
-          const bool is_used = is_zero && (q == differing || (q < differing && splits));
-          nodes[static_cast<std::size_t>(q)] =
-              is_used ? static_cast<std::int64_t>(leaf >> q) : kNoNode;
-        }
-        return std::span<const double>(weights);
-      }));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace dpftrl {
 
-/// In Haar bases, hybrids, k-ary and smooth trees, two columns have the inner product
+/// In Haar bases and k-ary trees, two columns have the inner product
 ///
 ///     X_ij = sum of the weights of the levels on which i and j lie in one node,
 ///

@@ -9,7 +9,6 @@
 #include "analysis/sensitivity/pair_sensitivity.hpp"
 #include "base/counting.hpp"
 #include "base/double_double.hpp"
-#include "math/toeplitz.hpp"
 
 namespace dpftrl {
 namespace {
@@ -67,30 +66,6 @@ double largest_phase(const ScaledToeplitz& columns, const Participation& partici
   return rounded_up(std::ranges::max(phases), 2 * k * k);
 }
 
-/// Returns r(l) for l < n, and a bound on the error of each.
-BoundedProduct autocorrelation(const std::vector<double>& circulant) {
-  const BoundedProduct product =
-      multiply_by_fft(circulant, std::vector<double>(circulant.rbegin(), circulant.rend()));
-  const std::size_t order = circulant.size();
-  BoundedProduct result{{}, 2 * product.error_bound};
-  for (std::size_t lag = 0; lag < order / 2; ++lag)
-    result.terms.push_back(product.terms[order - 1 + lag] +
-                           (lag == 0 ? 0 : product.terms[lag - 1]));
-  return result;
-}
-
-/// Returns sum_{d < m} 2 (m - d) |r(d)|' + m r(0), with |r(d)|' the largest |r| between the
-/// shortest and the longest distance that two of m participations can have with d - 1 others
-/// between them.
-double windowed_sum(std::span<const double> sizes, std::int64_t m, std::int64_t b) {
-  double sum = static_cast<double>(m) * sizes[0];
-  for (std::int64_t d = 1; d < m; ++d) {
-    const auto window = sizes.first(index_of(std::ssize(sizes) - (m - 1 - d) * b));
-    sum += 2 * static_cast<double>(m - d) * std::ranges::max(window.subspan(index_of(d * b)));
-  }
-  return sum;
-}
-
 }  // namespace
 
 Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
@@ -110,48 +85,6 @@ Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
                              .products = [&](std::int64_t lag) { return columns.products(lag); }};
   return {std::sqrt(largest_pair_sum(backward, participation, max_operations)),
           Exactness::upper_bound, "scaled Toeplitz: bounds on the inner products"};
-}
-
-Sensitivity circulant_sensitivity(const Strategy& strategy, const Participation& participation) {
-  constexpr std::int64_t kMaxOperations = std::int64_t{1} << 28;
-  const std::int64_t n = strategy.num_steps();
-  const std::int64_t k = participation.max_participations_within(n);
-  const std::int64_t b = participation.separation();
-  const ToeplitzDecoder form = std::get<ToeplitzDecoder>(strategy.decoder_form());
-  // The lags are 1 - 2n .. n - 1; s_m also has lag m - 2n.
-  std::vector<double> circulant = {form.coefficients[index_of(form.num_future)]};
-  circulant.insert(circulant.end(), form.coefficients.begin(),
-                   form.coefficients.begin() + static_cast<std::ptrdiff_t>(form.num_future));
-  const double norm_squared = strategy.max_column_norm_squared();
-  if (participation.kind() == Kind::fixed_epoch && n <= kMaxOperations / k) {
-    double sum = static_cast<double>(k) * norm_squared;
-    bool is_nonnegative = true;
-    for (std::int64_t d = 1; d < k; ++d) {
-      DoubleDouble product;
-      for (std::int64_t m = 0; m < 2 * n; ++m)
-        product = add(product, circulant[index_of(m)] * circulant[index_of((m + d * b) % (2 * n))]);
-      is_nonnegative = is_nonnegative && product.high >= 0;
-      sum += 2 * static_cast<double>(k - d) * std::abs(product.high);
-    }
-    return {std::sqrt(rounded_up(sum, 2 * k)),
-            is_nonnegative ? Exactness::exact : Exactness::upper_bound,
-            "circulant: inner products at the distances of the epochs"};
-  }
-  BoundedProduct products = autocorrelation(circulant);
-  for (double& product : products.terms) product = std::abs(product) + products.error_bound;
-  products.terms[0] = norm_squared;
-  double largest = 0;
-  if (n <= kMaxOperations / k / k) {
-    for (std::int64_t m = 1; m <= k; ++m)
-      largest = std::max(largest, windowed_sum(products.terms, m, b));
-  } else {
-    const std::vector<double> majorant = non_increasing_majorant(products.terms);
-    largest = static_cast<double>(k) * norm_squared;
-    for (std::int64_t d = 1; d < k; ++d)
-      largest += 2 * static_cast<double>(k - d) * majorant[index_of(d * b)];
-  }
-  return {std::sqrt(rounded_up(largest, 2 * k)), Exactness::upper_bound,
-          "circulant: largest inner products at every distance"};
 }
 
 }  // namespace dpftrl

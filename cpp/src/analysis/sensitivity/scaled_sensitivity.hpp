@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Sensitivity of Toeplitz encoders with scaled columns, and of the circulant one, under repeated
-/// participation. Internal to the core.
+/// Sensitivity of Toeplitz encoders with scaled columns under repeated participation. Internal to
+/// the core.
 
 #include <span>
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 #include "dpftrl/problem/participation.hpp"
-#include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {
 
@@ -31,9 +30,5 @@ Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
                                         std::span<const double> column_scales,
                                         const Participation& participation,
                                         std::int64_t max_operations = std::int64_t{1} << 28);
-
-/// The same for CirculantColumns, X_ij = r(|j - i|). Fixed epochs use r at the lags of the epochs,
-/// others the largest |r| at lags that two participations can have.
-Sensitivity circulant_sensitivity(const Strategy& strategy, const Participation& participation);
 
 }  // namespace dpftrl

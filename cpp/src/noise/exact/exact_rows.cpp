@@ -11,7 +11,6 @@
 #include <span>
 #include <utility>
 
-#include "base/counting.hpp"
 #include "dpftrl/random/random.hpp"
 #include "math/exact_convolution.hpp"
 #include "optimal/varying_numbers.hpp"
@@ -116,28 +115,6 @@ Enclosure direct_row(const KaryDecoder& decoder, const Measurements& z, std::int
   return sum;
 }
 
-/// Walks down the tree to leaf step + 1.
-Enclosure direct_row(const SmoothDecoder& decoder, const Measurements& z, std::int64_t step) {
-  Enclosure sum;
-  std::int64_t ones = decoder.weight;
-  std::int64_t first_leaf = 0;  // below the current node
-  double num_empty = 0;         // number of empty siblings to the left
-  for (std::int64_t bits = decoder.height; bits-- > 0 && ones > 0;) {
-    const std::int64_t in_left = binomial(bits, ones);
-    if (step + 1 < first_leaf + in_left) continue;
-    first_leaf += in_left;
-    --ones;
-    if (in_left == 0) {
-      num_empty += 1;
-    } else {
-      sum = z.fixed().add(sum, z.recall(2 * (first_leaf - 1)));
-    }
-  }
-  if (num_empty == 0) return sum;
-  const Enclosure own = z.fixed().multiply(z.recall(2 * step + 1), std::sqrt(num_empty));
-  return z.fixed().add(sum, own);
-}
-
 Enclosure direct_row(const HaarDecoder& decoder, const Measurements& z, std::int64_t step) {
   const FixedPoint& fixed = z.fixed();
   const std::int64_t count = step + 1;
@@ -182,13 +159,10 @@ class DirectRows final : public ExactRows {
 class ToeplitzRows final : public ExactRows {
  public:
   ToeplitzRows(const ToeplitzDecoder& decoder, const Measurements& measurements)
-      : coefficients_(decoder.coefficients),
-        num_future_(decoder.num_future),
-        num_measurements_(decoder.num_measurements > 0 ? decoder.num_measurements : kMaxNumSteps),
-        z_(measurements) {}
+      : coefficients_(decoder.coefficients), z_(measurements) {}
 
   void prepare(std::int64_t last_step) override {
-    const std::size_t length = static_cast<std::size_t>(last_step + num_future_ + 1);
+    const std::size_t length = static_cast<std::size_t>(last_step + 1);
     if (length <= prepared_.size() || length > kMaxConvolution) return;
     for (const double c : std::span(coefficients_).first(length))
       if (std::abs(c) > 0x1p30) return;
@@ -200,12 +174,11 @@ class ToeplitzRows final : public ExactRows {
   }
 
   Enclosure row(std::int64_t step) override {
-    const std::int64_t last = step + num_future_;
-    if (last < std::ssize(prepared_)) return prepared_[static_cast<std::size_t>(last)];
+    if (step < std::ssize(prepared_)) return prepared_[static_cast<std::size_t>(step)];
     const FixedPoint& fixed = z_.fixed();
     Enclosure sum;
-    for (std::int64_t j = 0; j <= std::min(last, num_measurements_ - 1); ++j) {
-      const double coefficient = coefficients_[static_cast<std::size_t>(last - j)];
+    for (std::int64_t j = 0; j <= step; ++j) {
+      const double coefficient = coefficients_[static_cast<std::size_t>(step - j)];
       if (coefficient != 0) sum = fixed.add(sum, fixed.multiply(z_.recall(j), coefficient));
     }
     return sum;
@@ -222,8 +195,7 @@ class ToeplitzRows final : public ExactRows {
     std::vector<Enclosure> rows(length);
     double largest = 0, sum_of_errors = 0, sum_of_sizes = 0;
     for (std::size_t i = 0; i < length; ++i) {
-      const bool is_there = static_cast<std::int64_t>(i) < num_measurements_;
-      const Enclosure z = is_there ? z_.draw(static_cast<std::int64_t>(i)) : Enclosure{};
+      const Enclosure z = z_.draw(static_cast<std::int64_t>(i));
       normals[i] = digits_of(z);
       coefficients[i] = digits_of(fixed.multiply({.digits = {1}}, coefficients_[i]));
       largest = std::max(largest, std::abs(coefficients_[i]));
@@ -240,10 +212,8 @@ class ToeplitzRows final : public ExactRows {
   }
 
   const std::vector<double>& coefficients_;
-  std::int64_t num_future_;
-  std::int64_t num_measurements_;
   Measurements z_;
-  std::vector<Enclosure> prepared_;  ///< indexed by step + num_future_
+  std::vector<Enclosure> prepared_;
 };
 
 /// Keeps the estimates of the nodes to the left, which later rows reuse.
@@ -582,19 +552,14 @@ class BlockRows final : public ExactRows {
   }
 
   Enclosure with_row(std::int64_t step_in_block) {
-    const FixedPoint& fixed = z_.fixed();
-    return fixed.add(carried_, fixed.multiply(rows_->row(step_in_block), blocks_[current_].scale));
+    return z_.fixed().add(carried_, rows_->row(step_in_block));
   }
 
   void close() {
     const BlockDecoder::Block& block = blocks_[current_];
-    const FixedPoint& fixed = z_.fixed();
-    const std::int64_t last = first_measurement_ + block.num_measurements;
-    carried_ = block.closing_row >= 0
-                   ? with_row(block.closing_row)
-                   : fixed.add(carried_, fixed.multiply(z_.draw(last), block.total_scale));
+    carried_ = with_row(block.closing_row);
     first_step_ += block.num_steps;
-    first_measurement_ = last + (block.closing_row >= 0 ? 0 : 1);
+    first_measurement_ += block.num_measurements;
     open(current_ + 1);
   }
 
@@ -760,14 +725,11 @@ struct NumRows {
     }
     return count;
   }
-  std::int64_t operator()(const SmoothDecoder& decoder) const {
-    return binomial(decoder.height, decoder.weight) - 1;
-  }
   std::int64_t operator()(const HaarDecoder& decoder) const {
     return std::int64_t{1} << decoder.scales.size();
   }
   std::int64_t operator()(const ToeplitzDecoder& decoder) const {
-    return std::ssize(decoder.coefficients) - decoder.num_future;
+    return std::ssize(decoder.coefficients);
   }
   std::int64_t operator()(const VaryingBufferedDecoder& decoder) const {
     return std::ssize(decoder.buffers->inverse_scales);
@@ -833,7 +795,6 @@ template RowsPointer exact_rows_of(const IdentityDecoder&, Normals&, std::int64_
 template RowsPointer exact_rows_of(const RunningSumDecoder&, Normals&, std::int64_t);
 template RowsPointer exact_rows_of(const DyadicDecoder&, Normals&, std::int64_t);
 template RowsPointer exact_rows_of(const KaryDecoder&, Normals&, std::int64_t);
-template RowsPointer exact_rows_of(const SmoothDecoder&, Normals&, std::int64_t);
 template RowsPointer exact_rows_of(const HaarDecoder&, Normals&, std::int64_t);
 template RowsPointer exact_rows_of(const ToeplitzDecoder&, Normals&, std::int64_t);
 template RowsPointer exact_rows_of(const BandedDecoder&, Normals&, std::int64_t);

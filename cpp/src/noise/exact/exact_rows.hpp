@@ -61,10 +61,10 @@ class ExactRows {
 
 /// @param form  must outlive the rows, as must the normals. NoiseStream's constructor has checked
 ///              its preconditions: no null pointers or empty vectors (Haar scales, column_scales
-///              may be empty); arity >= 2, odd if subtractive; 0 <= weight <= height <= 62; at most
-///              40 Haar levels; 0 <= num_future < size; as many weights as decays; a column scale
-///              for every step; blocks whose form has the rows asked of it. Numbers that are out of
-///              range lead to infinite errors, never to wrong ones.
+///              may be empty); arity >= 2, odd if subtractive; at most 40 Haar levels; as many
+///              weights as decays; a column scale for every step; blocks whose form has the rows
+///              asked of it. Numbers that are out of range lead to infinite errors, never to wrong
+///              ones.
 /// @param first_measurement  index of the form's first measurement.
 std::unique_ptr<ExactRows> make_exact_rows(const DecoderForm& form, Normals& normals,
                                            std::int64_t first_measurement);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "noise/programs/program.hpp"
-#include "random/gaussian.hpp"
 
 namespace dpftrl::noise {
 namespace {
@@ -27,9 +25,8 @@ class BlockProgram final : public Program {
     if (step - first_step_ == block().num_steps) complete_block(operations);
     if (!program_) start_block(0, operations);
     const Slot own = emit_own(step - first_step_, operations);
-    const double scale = block().scale;
-    operations.combine(row_, {Term{{1, 0}, carry_}, Term{{scale, 0}, own}});
-    bound_ = with_own(scale, own_bound_);
+    operations.combine(row_, {Term{{1, 0}, carry_}, Term{{1, 0}, own}});
+    bound_ = with_own(own_bound_);
     return row_;
   }
 
@@ -41,10 +38,8 @@ class BlockProgram final : public Program {
     carry_bound_ = {};
     operations.set_zero(carry_);
     while (current_ < blocks_.size() && step - first_step_ >= block().num_steps) {
-      if (block().closing_row >= 0) {
-        start_block(block().closing_row, operations);
-        emit_own(block().closing_row, operations);
-      }
+      start_block(block().closing_row, operations);
+      emit_own(block().closing_row, operations);
       leave_block(operations);
     }
     if (step > first_step_) start_block(step - first_step_, operations);
@@ -79,11 +74,10 @@ class BlockProgram final : public Program {
     return row;
   }
 
-  /// Bound of carry + scale * row.
-  Bound with_own(double scale, const Bound& own) const {
-    const double magnitude = carry_bound_.magnitude + std::abs(scale) * own.magnitude;
-    return {carry_bound_.error + std::abs(scale) * own.error +
-                step_error(options_.precision) * 2 * magnitude,
+  /// Bound of carry + row.
+  Bound with_own(const Bound& own) const {
+    const double magnitude = carry_bound_.magnitude + own.magnitude;
+    return {carry_bound_.error + own.error + step_error(options_.precision) * 2 * magnitude,
             magnitude};
   }
 
@@ -93,16 +87,10 @@ class BlockProgram final : public Program {
   }
 
   void leave_block(StepOperations& operations) {
-    double scale = block().scale;
-    if (block().closing_row < 0) {
-      scale = block().total_scale;
-      operations.draw(closing_, first_measurement_ + block().num_measurements);
-      closing_bound_ = {normal_error(options_.precision), kTail};
-    }
-    operations.combine(carry_, {Term{{1, 0}, carry_}, Term{{scale, 0}, closing_}});
-    carry_bound_ = with_own(scale, closing_bound_);
+    operations.combine(carry_, {Term{{1, 0}, carry_}, Term{{1, 0}, closing_}});
+    carry_bound_ = with_own(closing_bound_);
     first_step_ += block().num_steps;
-    first_measurement_ += block().num_measurements + (block().closing_row < 0 ? 1 : 0);
+    first_measurement_ += block().num_measurements;
     program_.reset();
     ++current_;
   }

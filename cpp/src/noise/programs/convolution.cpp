@@ -24,21 +24,9 @@ namespace {
        to_text(options.num_rows) + " * " + to_text(options.dimension));
 }
 
-/// Number of measurements, and of coefficients, that affect the rows.
-std::size_t num_measurements(const ProgramOptions& options, const ToeplitzDecoder& decoder) {
-  return static_cast<std::size_t>(options.num_rows + decoder.num_future);
-}
-
-/// Number of those measurements that exist; the others are 0.
-std::size_t num_normals(const ToeplitzDecoder& decoder, std::size_t num_measurements) {
-  if (decoder.num_measurements == 0) return num_measurements;
-  return std::min(num_measurements, static_cast<std::size_t>(decoder.num_measurements));
-}
-
-/// The product has entries up to 2 m - 2; those that wrap around end before entry num_future, the
-/// first one kept.
-int log2_transform_size(std::size_t num_measurements, std::size_t num_future) {
-  return static_cast<int>(std::bit_width(2 * num_measurements - 2 - num_future));
+/// The product of two sequences of num_rows entries has entries up to 2 num_rows - 2.
+int log2_transform_size(std::size_t num_rows) {
+  return static_cast<int>(std::bit_width(2 * num_rows - 2));
 }
 
 /// Number of coordinates whose columns are copied out of the rows and back together: one cache
@@ -55,17 +43,15 @@ class ToeplitzProgram final : public Program {
       : options_(options),
         row_(slots.scratch()),
         dimension_(width_of(options)),
-        num_measurements_(num_measurements(options, decoder)),
-        num_normals_(num_normals(decoder, num_measurements_)),
-        num_future_(static_cast<std::size_t>(decoder.num_future)) {
+        num_rows_(static_cast<std::size_t>(options.num_rows)) {
     try {
-      rows_->resize(num_measurements_ * dimension_);
+      rows_->resize(num_rows_ * dimension_);
       if (is_wide())
-        for (std::size_t t = 0; t < num_normals_; ++t)
+        for (std::size_t t = 0; t < num_rows_; ++t)
           fill_measurement(options_, static_cast<std::int64_t>(t),
                            std::span(*rows_).subspan(t * dimension_, dimension_));
-      convolve(std::span(decoder.coefficients).first(num_measurements_),
-               Fft(log2_transform_size(num_measurements_, num_future_)));
+      convolve(std::span(decoder.coefficients).first(num_rows_),
+               Fft(log2_transform_size(num_rows_)));
     } catch (const std::bad_alloc&) {
       refuse(options);
     }
@@ -137,7 +123,7 @@ class ToeplitzProgram final : public Program {
   /// Writes the normals of the coordinates from `first` on, padded with zeros.
   void generate(std::int64_t first, std::vector<std::vector<double>>& columns) const {
     const auto [begin, end] = asked_for(first, columns.size());
-    for (std::size_t t = 0; is_wide() && t < num_normals_; ++t) {
+    for (std::size_t t = 0; is_wide() && t < num_rows_; ++t) {
       const double* const row = rows_->data() + t * dimension_;
       for (std::size_t i = begin; i < end; ++i) columns[i][t] = row[column_of(first, i)];
     }
@@ -145,17 +131,15 @@ class ToeplitzProgram final : public Program {
       if (!is_wide() || i < begin || i >= end)
         fill_normals_rows(
             options_.key, Stream::noise, static_cast<std::uint64_t>(options_.first_measurement),
-            static_cast<std::uint64_t>(first) + i, std::span(columns[i]).first(num_normals_));
-      std::fill(columns[i].begin() + static_cast<std::ptrdiff_t>(num_normals_), columns[i].end(),
-                0.0);
+            static_cast<std::uint64_t>(first) + i, std::span(columns[i]).first(num_rows_));
+      std::fill(columns[i].begin() + static_cast<std::ptrdiff_t>(num_rows_), columns[i].end(), 0.0);
     }
   }
   void keep(std::int64_t first, const std::vector<std::vector<double>>& columns) {
     const auto [begin, end] = asked_for(first, columns.size());
-    for (std::size_t t = 0; t < num_measurements_ - num_future_; ++t) {
+    for (std::size_t t = 0; t < num_rows_; ++t) {
       double* const row = rows_->data() + t * dimension_;
-      for (std::size_t i = begin; i < end; ++i)
-        row[column_of(first, i)] = columns[i][t + num_future_];
+      for (std::size_t i = begin; i < end; ++i) row[column_of(first, i)] = columns[i][t];
     }
   }
   static double norm(std::span<const double> real, std::span<const double> imaginary) {
@@ -165,10 +149,8 @@ class ToeplitzProgram final : public Program {
   ProgramOptions options_;
   Slot row_;
   std::size_t dimension_;
-  std::size_t num_measurements_;  ///< measurements that affect the rows
-  std::size_t num_normals_;       ///< number of those that exist
-  std::size_t num_future_;
-  /// Normals, num_measurements x dimension; overwritten by the rows.
+  std::size_t num_rows_;
+  /// Normals, num_rows x dimension; overwritten by the rows.
   std::shared_ptr<std::vector<double>> rows_ = std::make_shared<std::vector<double>>();
   double error_bound_ = 0;
   double kernel_norm_ = 0;
@@ -176,11 +158,10 @@ class ToeplitzProgram final : public Program {
 
 }  // namespace
 
-void require_memory(const ProgramOptions& options, const ToeplitzDecoder& decoder) {
-  const std::size_t size = num_measurements(options, decoder);
-  const int log2_size = log2_transform_size(size, static_cast<std::size_t>(decoder.num_future));
+void require_memory(const ProgramOptions& options) {
+  const int log2_size = log2_transform_size(static_cast<std::size_t>(options.num_rows));
   // Rows, coefficients, tables of the transform, transformed coefficients, and columns.
-  const double entries = static_cast<double>(size);
+  const double entries = static_cast<double>(options.num_rows);
   const double columns =
       std::min(static_cast<double>(kMaxColumns), static_cast<double>(options.dimension) + 2);
   const double bytes = 8 * (entries * static_cast<double>(options.dimension) + entries +
@@ -196,8 +177,8 @@ ProgramPointer make(const ProgramOptions& options, const ToeplitzDecoder& decode
 RefinedEntry refined_entry(const ProgramOptions& options, const ToeplitzDecoder& decoder,
                            std::int64_t step) {
   constexpr std::size_t kChunk = 512;
-  const auto last = static_cast<std::size_t>(step + decoder.num_future);
-  const std::size_t num_terms = num_normals(decoder, last + 1);
+  const auto last = static_cast<std::size_t>(step);
+  const std::size_t num_terms = last + 1;
   std::array<DoubleDouble, kChunk> normals;
   DoubleDouble sum;
   double coefficients = 0;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of arity k, the smooth binary mechanism and Haar coefficients.
+// Trees of arity k, and Haar coefficients.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <vector>
 
-#include "base/counting.hpp"
 #include "base/double_double.hpp"
 #include "noise/programs/program.hpp"
 #include "random/gaussian.hpp"
@@ -119,85 +117,6 @@ class KaryProgram final : public Program {
   std::vector<double> num_additions_;  ///< in each of partial_sums_
 };
 
-/// partial_sums_[i] is the sum for the leaf's i uppermost 1-bits. The next leaf moves one 1-bit up
-/// by one and the lower 1-bits to the bottom, where only the row's own noise is to their left; the
-/// leaves that are now to the left of the moved bit end at the previous leaf.
-class SmoothProgram final : public Program {
- public:
-  SmoothProgram(const ProgramOptions& options, const SmoothDecoder& decoder, SlotAllocator& slots)
-      : options_(options),
-        leaf_((std::uint64_t{1} << decoder.weight) - 1),
-        partial_sums_(slots.states(static_cast<std::size_t>(decoder.weight) + 1)),
-        fresh_(slots.scratch()),
-        total_(slots.scratch()) {}
-
-  Slot emit(std::int64_t step, StepOperations& operations) override {
-    const std::uint64_t lowest_bit = leaf_ & (~leaf_ + 1);
-    const std::uint64_t moved = leaf_ + lowest_bit;  // without the bits that go to the bottom
-    leaf_ = moved | ((leaf_ ^ moved) >> 2) / lowest_bit;
-    const auto rank = static_cast<std::size_t>(std::popcount(moved));
-    operations.draw(fresh_, options_.first_measurement + 2 * step);
-    operations.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
-    num_nodes_ = static_cast<double>(rank);
-    const std::size_t num_empty = partial_sums_.size() - 1 - rank;
-    own_scale_ = std::sqrt(static_cast<double>(num_empty));
-    if (num_empty == 0) return partial_sums_[rank];
-    operations.draw(fresh_, options_.first_measurement + 2 * step + 1);
-    operations.combine(total_, {Term{{1, 0}, partial_sums_[rank]}, Term{{own_scale_, 0}, fresh_}});
-    return total_;
-  }
-
-  void resume(std::int64_t step, StepOperations& operations) override {
-    leaf_ = leaf_at(step);
-    // The trailing 1-bits of leaf_ were never moved, so nothing is to the left of them.
-    const int num_moved = std::popcount(leaf_) - std::countr_one(leaf_);
-    std::uint64_t upper = 0, rest = leaf_;
-    for (std::size_t rank = 1; rank <= static_cast<std::size_t>(num_moved); ++rank) {
-      const std::uint64_t bit = std::bit_floor(rest);
-      rest ^= bit;
-      upper |= bit;
-      const std::uint64_t lowest = (std::uint64_t{1} << (partial_sums_.size() - 1 - rank)) - 1;
-      const std::int64_t first_leaf = index_of_leaf(upper | lowest);
-      operations.draw(fresh_, options_.first_measurement + 2 * (first_leaf - 1));
-      operations.add(partial_sums_[rank], partial_sums_[rank - 1], fresh_);
-    }
-  }
-
-  Bound bound(std::int64_t) override {
-    Bound bound = sum_bound(options_, num_nodes_, num_nodes_);
-    bound.magnitude = kTail * std::sqrt(num_nodes_ + own_scale_ * own_scale_);
-    bound.error += own_scale_ * normal_error(options_.precision) +
-                   step_error(options_.precision) * (own_scale_ * kTail + bound.magnitude);
-    return bound;
-  }
-
- private:
-  static std::int64_t index_of_leaf(std::uint64_t leaf) {
-    std::int64_t index = 0;
-    for (std::int64_t count = 1; leaf != 0; ++count, leaf &= leaf - 1)
-      index += binomial(std::countr_zero(leaf), count);
-    return index;
-  }
-  std::uint64_t leaf_at(std::int64_t index) const {
-    std::uint64_t leaf = 0;
-    for (std::int64_t count = std::ssize(partial_sums_) - 1; count > 0; --count) {
-      std::int64_t position = count - 1;
-      while (binomial(position + 1, count) <= index) ++position;
-      index -= binomial(position, count);
-      leaf |= std::uint64_t{1} << position;
-    }
-    return leaf;
-  }
-
-  ProgramOptions options_;
-  std::uint64_t leaf_;
-  std::vector<Slot> partial_sums_;
-  Slot fresh_;
-  Slot total_;  ///< with the row's own noise
-  double num_nodes_ = 0;
-  double own_scale_ = 0;
-};
-
 /// Keeps the normal of the current support of each level, and adds them up afresh at every step.
 class HaarProgram final : public Program {
  public:
@@ -267,10 +186,6 @@ class HaarProgram final : public Program {
 ProgramPointer make(const ProgramOptions& options, const KaryDecoder& decoder,
                     SlotAllocator& slots) {
   return std::make_unique<KaryProgram>(options, decoder, slots);
-}
-ProgramPointer make(const ProgramOptions& options, const SmoothDecoder& decoder,
-                    SlotAllocator& slots) {
-  return std::make_unique<SmoothProgram>(options, decoder, slots);
 }
 ProgramPointer make(const ProgramOptions& options, const HaarDecoder& decoder,
                     SlotAllocator& slots) {

@@ -33,9 +33,7 @@ bool may_be_plain(const DecoderForm& form) {
     return filter->workload.is_prefix() &&
            !std::holds_alternative<ToeplitzDecoder>(*filter->base) && may_be_plain(*filter->base);
   return !std::holds_alternative<RunningSumDecoder>(form) &&
-         !std::holds_alternative<KaryDecoder>(form) &&
-         !std::holds_alternative<SmoothDecoder>(form) &&
-         !std::holds_alternative<BlockDecoder>(form);
+         !std::holds_alternative<KaryDecoder>(form) && !std::holds_alternative<BlockDecoder>(form);
 }
 
 /// True for forms whose rows are sums of few terms each, or are computed elsewhere.

@@ -134,7 +134,7 @@ void fill_measurement(const ProgramOptions& options, std::int64_t measurement,
 void require_form(const ProgramOptions& options, const DecoderForm& form);
 
 /// @throws Error{resource_exhausted} noise generated in advance would need more than 1 GiB.
-void require_memory(const ProgramOptions& options, const ToeplitzDecoder& decoder);
+void require_memory(const ProgramOptions& options);
 
 /// Makes the program of a form that passed require_form. The form must outlive the program.
 ProgramPointer make_program(const ProgramOptions& options, const DecoderForm& form,
@@ -170,7 +170,6 @@ ProgramPointer make(const ProgramOptions&, const IdentityDecoder&, SlotAllocator
 ProgramPointer make(const ProgramOptions&, const RunningSumDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const DyadicDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const KaryDecoder&, SlotAllocator&);
-ProgramPointer make(const ProgramOptions&, const SmoothDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const HaarDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const ToeplitzDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const BandedDecoder&, SlotAllocator&);

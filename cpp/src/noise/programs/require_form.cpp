@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/counting.hpp"
 #include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "noise/programs/program.hpp"
@@ -99,17 +98,6 @@ struct RequireForm {
                     to_text(decoder.num_levels));
   }
 
-  void operator()(const SmoothDecoder& decoder) const {
-    require_between(kFunction, "height", decoder.height, 1, kMaxLevels);
-    require_between(kFunction, "weight", decoder.weight, 1, decoder.height);
-    const std::int64_t num_leaves = binomial(decoder.height, decoder.weight);
-    if (num_leaves <= options.num_rows)
-      fail_argument(kFunction, "weight",
-                    "such that binomial({height}, {weight}) is at least {num_steps} + 1 = " +
-                        to_text(options.num_rows + 1),
-                    to_text(num_leaves));
-  }
-
   void operator()(const HaarDecoder& decoder) const {
     require_coefficient("mean_scale", decoder.mean_scale);
     require_coefficients("scales", decoder.scales);
@@ -120,11 +108,9 @@ struct RequireForm {
   }
 
   void operator()(const ToeplitzDecoder& decoder) const {
-    require_between(kFunction, "num_future", decoder.num_future, 0, kMaxNumSteps);
-    require_length_at_least("coefficients", std::ssize(decoder.coefficients),
-                            options.num_rows + decoder.num_future);
+    require_length_at_least("coefficients", std::ssize(decoder.coefficients), options.num_rows);
     for (const double c : decoder.coefficients) require_coefficient("coefficients", c);
-    require_memory(options, decoder);
+    require_memory(options);
   }
 
   void operator()(const BandedDecoder& decoder) const {
@@ -218,9 +204,7 @@ struct RequireForm {
       require_between(kFunction, name("num_steps"), block.num_steps, 1, kMaxNumSteps);
       require_between(kFunction, name("num_measurements"), block.num_measurements, 1,
                       kMaxMeasurements - 1);
-      require_between(kFunction, name("closing_row"), block.closing_row, -1, kMaxNumSteps - 1);
-      require_coefficient(name("scale"), block.scale);
-      require_coefficient(name("total_scale"), block.total_scale);
+      require_between(kFunction, name("closing_row"), block.closing_row, 0, kMaxNumSteps - 1);
       if (!block.form) fail_argument(kFunction, name("form"), "a form", "none");
       ProgramOptions of_block = options;
       of_block.num_rows = std::max(block.num_steps, block.closing_row + 1);
@@ -230,7 +214,7 @@ struct RequireForm {
         checked_rows = of_block.num_rows;
       }
       num_steps = std::min(num_steps + block.num_steps, kMaxNumSteps);
-      num_measurements += block.num_measurements + (block.closing_row < 0 ? 1 : 0);
+      num_measurements += block.num_measurements;
       require_between(kFunction, name("num_measurements"), num_measurements, 1, kMaxMeasurements);
     }
     if (num_steps < options.num_rows)

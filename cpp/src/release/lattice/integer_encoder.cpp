@@ -182,12 +182,11 @@ std::optional<IntegerSensitivity> integer_of(const Sensitivity& tree) {
 
 /// Reason why C has no integer encoder; empty if it has one.
 std::string refusal(const Strategy& strategy, const DecoderForm& form) {
-  if (std::holds_alternative<KaryDecoder>(form) || std::holds_alternative<SmoothDecoder>(form))
-    return "its nodes have no integer coder";
+  if (std::holds_alternative<KaryDecoder>(form)) return "its nodes have no integer coder";
   if (std::holds_alternative<HaarDecoder>(form))
     return "some of its measurements read records of later steps";
   if (std::holds_alternative<BlockDecoder>(form))
-    return "restarts and hybrids have one encoder a block, and there is no integer one for several";
+    return "a restart has one encoder a block, and there is no integer one for several";
   if (std::holds_alternative<FilteredDecoder>(form) ||
       std::holds_alternative<VaryingBufferedDecoder>(form))
     return "its columns have a scale each, and C would have to be rounded as a whole matrix";

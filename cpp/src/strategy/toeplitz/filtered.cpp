@@ -55,7 +55,6 @@ std::vector<double> inverse_encoder(const Strategy& base) {
   } else if (const auto* bands = std::get_if<BandedDecoder>(&form)) {
     return reciprocal_series(bands->coefficients, n);
   } else if (const auto* stored = std::get_if<ToeplitzDecoder>(&form)) {
-    if (stored->num_future > 0) return {};
     decoder.assign(stored->coefficients.begin(),
                    stored->coefficients.begin() + static_cast<std::ptrdiff_t>(n));
   }

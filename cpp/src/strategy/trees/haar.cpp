@@ -221,20 +221,20 @@ double HaarBasisStrategy::row_norm_squared(std::int64_t step) const {
   return variance;
 }
 
-RowNorms HaarBasisStrategy::leading_row_norms(std::int64_t num_rows) const {
-  require_between(name(), "num_rows", num_rows, 1, num_steps());
-  double total = square(form_.mean_scale) * sum_of_squares(num_rows);
+RowNorms HaarBasisStrategy::row_norms() const {
+  const std::int64_t n = num_steps();
+  double total = square(form_.mean_scale) * sum_of_squares(n);
   for (std::size_t level = 1; level <= form_.scales.size(); ++level)
-    total += square(form_.scales[level - 1]) * sum_of_squared_heights(num_rows, level);
-  double smallest = row_norm_squared(num_rows - 1), largest = smallest;
-  if (num_rows > 1) {
+    total += square(form_.scales[level - 1]) * sum_of_squared_heights(n, level);
+  double smallest = row_norm_squared(n - 1), largest = smallest;
+  if (n > 1) {
     const auto extreme = [&](bool is_largest) {
-      return row_norm_squared(ExtremeRow(form_, is_largest).find(num_rows) - 1);
+      return row_norm_squared(ExtremeRow(form_, is_largest).find(n) - 1);
     };
     smallest = std::min(smallest, extreme(false));
     largest = std::max(largest, extreme(true));
   }
-  return {smallest, largest, total / static_cast<double>(num_rows)};
+  return {smallest, largest, total / static_cast<double>(n)};
 }
 
 Matrix HaarBasisStrategy::encoder() const {

@@ -28,18 +28,15 @@ class HaarBasisStrategy : public Strategy {
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override { return column_norm_squared_; }
   double row_norm_squared(std::int64_t step) const override;
-  RowNorms row_norms() const override { return leading_row_norms(num_steps()); }
+  /// In O(log^2 n).
+  /// @checked-by trees_test "haar extremes are found for every horizon to 2048"
+  RowNorms row_norms() const override;
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return form_; }
   ColumnStructure columns() const override { return HaarColumns{}; }
   bool has_nonnegative_gram() const override { return has_nonnegative_gram_; }
   bool is_causal() const override { return form_.scales.empty(); }
-
-  /// Returns the norms over the first `num_rows` rows of B, in O(log^2 num_rows) for any size.
-  /// @param num_rows  1 <= num_rows <= num_steps().
-  /// @checked-by trees_test "row norms are those of the rows for every horizon to 600"
-  RowNorms leading_row_norms(std::int64_t num_rows) const;
 
  protected:
   /// @param weights  g_0, g_1, ..., g_k, positive.

@@ -50,18 +50,14 @@ struct SlightlyWrong {
   static void next(double& x) { x = std::nextafter(x, 2 * x); }
 
   void operator()(const ToeplitzDecoder& form) {
-    if (step + form.num_future >= 3) add(form, [](auto& f) { next(f.coefficients[3]); });
+    if (step >= 3) add(form, [](auto& f) { next(f.coefficients[3]); });
     if (step == 29) add(form, [](auto& f) { next(f.coefficients[29]); });
-    if (form.num_future > 0) add(form, [](auto& f) { --f.num_future; });
   }
   void operator()(const DyadicDecoder& form) {
     if (step > 0 && form.node_weights[1] != 1) add(form, [](auto& f) { next(f.node_weights[1]); });
   }
   void operator()(const KaryDecoder& form) {
     add(form, [](auto& f) { f.subtractive = !f.subtractive; });
-  }
-  void operator()(const SmoothDecoder& form) {
-    add(form, [](auto& f) { ++f.weight; });
   }
   void operator()(const HaarDecoder& form) {
     add(form, [](auto& f) { next(f.mean_scale); });
@@ -83,13 +79,11 @@ struct SlightlyWrong {
     if (step > 1) add(form, [](auto& f) { next(f.decays[1]); });
   }
   void operator()(const BlockDecoder& form) {
-    add(form, [](auto& f) { next(f.blocks[0].scale); });
     if (step < form.blocks[0].num_steps) return;
     add(form, [](auto& f) { ++f.blocks[0].num_measurements; });
     add(form, [](auto& f) { --f.blocks[0].closing_row; });
     if (step < 9) return;
-    add(form, [](auto& f) { next(f.blocks[1].total_scale); });
-    add(form, [](auto& f) { f.blocks[1].closing_row = 3; });
+    add(form, [](auto& f) { --f.blocks[1].closing_row; });
   }
   void operator()(const FilteredDecoder& form) {
     const auto t = static_cast<std::size_t>(step);
@@ -203,7 +197,7 @@ TEST(ExactEntry, exchanged_planes_wrong_weights_and_neighbouring_addresses_are_d
           << known.form << " " << known.step << ", change " << i;
     num_wrong += wrong.forms.size();
   }
-  EXPECT_GE(num_wrong, 60u);
+  EXPECT_GE(num_wrong, 50u);
 }
 
 TEST(ExactEntry, single_normals_agree_with_the_sampler_within_its_bound) {

@@ -64,16 +64,6 @@ KaryDecoder kary_form(std::int64_t arity, bool subtractive, std::int64_t num_ste
   return {.arity = arity, .subtractive = subtractive, .num_levels = num_levels};
 }
 
-SmoothDecoder smooth_form(std::int64_t num_steps, std::int64_t off_centre) {
-  for (std::int64_t height = 2 + 2 * off_centre;; ++height) {
-    const std::int64_t weight = height / 2 - off_centre;
-    double num_leaves = 1;
-    for (std::int64_t i = 1; i <= weight; ++i)
-      num_leaves = num_leaves * static_cast<double>(height - i + 1) / static_cast<double>(i);
-    if (num_leaves > static_cast<double>(num_steps) + 0.5) return {height, weight};
-  }
-}
-
 HaarDecoder haar(std::int64_t num_steps) {
   HaarDecoder decoder{.mean_scale = 0.3, .scales = {}};
   while (std::int64_t{1} << decoder.scales.size() < num_steps)
@@ -113,23 +103,19 @@ BlockDecoder blocks(std::int64_t num_steps) {
   const auto tree = share(dyadic(3));
   const auto recursion = share(banded_form());
   const auto digits = share(kary_form(3, true, 6));
-  const auto convolution = share(ToeplitzDecoder{wavy(4, 1, 0.5), 1});
+  const auto convolution = share(ToeplitzDecoder{wavy(4, 1, 0.5)});
   for (std::int64_t done = 0; done < num_steps; done += 17) {
-    decoder.blocks.push_back({.num_steps = 2,
-                              .form = identity,
-                              .num_measurements = 2,
-                              .scale = 0.75,
-                              .closing_row = -1,
-                              .total_scale = 1.1});
+    decoder.blocks.push_back(
+        {.num_steps = 2, .form = identity, .num_measurements = 2, .closing_row = 1});
     // A tree of five steps, completed to seven.
     decoder.blocks.push_back(
-        {.num_steps = 5, .form = tree, .num_measurements = 11, .scale = 1.5, .closing_row = 6});
+        {.num_steps = 5, .form = tree, .num_measurements = 11, .closing_row = 6});
     decoder.blocks.push_back(
         {.num_steps = 3, .form = recursion, .num_measurements = 3, .closing_row = 1});
     decoder.blocks.push_back(
-        {.num_steps = 4, .form = digits, .num_measurements = 14, .scale = -0.3, .closing_row = 3});
+        {.num_steps = 4, .form = digits, .num_measurements = 14, .closing_row = 3});
     decoder.blocks.push_back(
-        {.num_steps = 3, .form = convolution, .num_measurements = 4, .scale = 2, .closing_row = 2});
+        {.num_steps = 3, .form = convolution, .num_measurements = 3, .closing_row = 2});
   }
   return decoder;
 }
@@ -147,7 +133,6 @@ Matrix awkward_matrix(std::int64_t num_steps) {
 }
 
 std::vector<FormCase> form_cases(std::int64_t n) {
-  const ToeplitzDecoder both_sides{wavy(2 * n - 1, 0.2, 0.9), n - 1};
   std::vector<double> few_rates = wavy(n, 0.5, 0.6);
   for (std::size_t i = 0; i < few_rates.size(); i += 3) few_rates[i] = -few_rates[i];
   return {
@@ -159,12 +144,9 @@ std::vector<FormCase> form_cases(std::int64_t n) {
       {"1000-ary", kary_form(1000, false, n), 1.3},
       {"ternary subtractive", kary_form(3, true, n), 1.3},
       {"7-ary subtractive", kary_form(7, true, n), 1.3},
-      {"smooth", smooth_form(n, 0), 1.3},
-      {"smooth, few 1-bits", smooth_form(n, 2), 1.3},
       {"haar", haar(n), 16},
       {"toeplitz, more than needed", ToeplitzDecoder{wavy(n + 9, 1, 0.5)}, 64},
-      {"toeplitz, two steps ahead", ToeplitzDecoder{wavy(n + 3, 1, 0.5), 2}, 64},
-      {"toeplitz, all steps", both_sides, 64},
+      {"toeplitz", ToeplitzDecoder{wavy(n, 0.2, 0.9)}, 64},
       {"banded", banded_form(), 50},
       {"banded, a number", BandedDecoder{{-0.75}}, 25},
       {"banded inverse", banded_inverse(), 64},
@@ -180,7 +162,7 @@ std::vector<FormCase> form_cases(std::int64_t n) {
       {"blocks", blocks(n), 10},
       {"base alone", filtered(banded_form(), {}, Workload::prefix_sums(n)), 50},
       {"column scales", filtered(dyadic(40), wavy(n, 1, 0.4), Workload::prefix_sums(n)), 1300},
-      {"momentum", filtered(smooth_form(n, 0), {}, Workload::momentum({n, 0.9, 0.97})), 5},
+      {"momentum", filtered(kary_form(4, false, n), {}, Workload::momentum({n, 0.9, 0.97})), 6},
       {"momentum, no decay",
        filtered(banded_inverse(), wavy(n, 1, 0.4), Workload::momentum({n, 0.5, 1})), 40},
       {"window", filtered(banded_form(), wavy(n, 2, 0.4), Workload::sliding_window({n, 5})), 600},
@@ -196,8 +178,12 @@ std::vector<FormCase> form_cases(std::int64_t n) {
        BlockDecoder{
            {{.num_steps = n,
              .form = share(filtered(dyadic(40), wavy(n, 1, 0.4), Workload::prefix_sums(n))),
-             .num_measurements = 2 * n},
-            {.num_steps = 1, .form = share(IdentityDecoder{}), .num_measurements = 1}}},
+             .num_measurements = 2 * n,
+             .closing_row = n - 1},
+            {.num_steps = 1,
+             .form = share(IdentityDecoder{}),
+             .num_measurements = 1,
+             .closing_row = 0}}},
        150},
   };
 }
@@ -309,11 +295,12 @@ TEST(NoiseKernels, forms_that_differ_a_little_are_told_apart) {
   KaryDecoder more_levels = kary_form(3, true, n);
   ++more_levels.num_levels;  // further nodes take measurements only from where they end
   EXPECT_FALSE(differ(more_levels, kary_form(3, true, n)));
-  EXPECT_TRUE(differ(smooth_form(n, 0), smooth_form(n, 2)));
   HaarDecoder other_scales = haar(n);
   std::swap(other_scales.scales[0], other_scales.scales[1]);
   EXPECT_TRUE(differ(haar(n), other_scales));
-  EXPECT_TRUE(differ(ToeplitzDecoder{wavy(60, 1, 0.5), 2}, ToeplitzDecoder{wavy(60, 1, 0.5), 3}));
+  ToeplitzDecoder other_lag{wavy(n, 1, 0.5)};
+  std::swap(other_lag.coefficients[n - 1], other_lag.coefficients[n - 2]);
+  EXPECT_TRUE(differ(ToeplitzDecoder{wavy(n, 1, 0.5)}, other_lag));
   EXPECT_TRUE(differ(banded_form(), BandedInverseDecoder{banded_form().coefficients}));
   EXPECT_TRUE(differ(banded_inverse(), MovingSumDecoder{banded_inverse().coefficients}));
   BufferedDecoder swapped = buffered();
@@ -321,12 +308,7 @@ TEST(NoiseKernels, forms_that_differ_a_little_are_told_apart) {
   EXPECT_TRUE(differ(buffered(), swapped));
   for (const std::size_t block : {0u, 1u, 2u}) {
     BlockDecoder wrong = blocks(n);
-    BlockDecoder::Block& changed = wrong.blocks[block];
-    if (changed.closing_row < 0) {
-      changed.total_scale = 1;
-    } else {
-      --changed.closing_row;
-    }
+    --wrong.blocks[block].closing_row;
     EXPECT_TRUE(differ(blocks(n), wrong)) << block;
     wrong = blocks(n);
     ++wrong.blocks[block].num_measurements;
@@ -336,25 +318,6 @@ TEST(NoiseKernels, forms_that_differ_a_little_are_told_apart) {
     return filtered(banded_form(), {}, Workload::sliding_window({n, width}));
   };
   EXPECT_TRUE(differ(window(5), window(6)));
-}
-
-TEST(NoiseKernels, smooth_rows_have_noise_of_their_own_for_siblings_without_leaves) {
-  // Leaves 00111, 01011, 01101, 01110, 10011 have two empty siblings, then one, none, two.
-  const auto rows = [](LongDouble of_two, Eigen::Index own) {
-    LongMatrix b = LongMatrix::Zero(4, 9);
-    b(0, 0) = b(1, 0) = b(1, 2) = b(2, 0) = b(2, 2) = b(2, 4) = b(3, 6) = 1;
-    b(0, own) = b(3, 6 + own) = of_two;
-    b(1, 2 + own) = 1;
-    return b;
-  };
-  const Streamed streamed = stream_rows(SmoothDecoder{5, 3}, 4, kernel_options(3));
-  const LongMatrix z = normals_for(kernel_options(3), 9);
-  const LongDouble root = std::sqrt(2.0);
-  EXPECT_LE(worst_kernel_error(streamed, rows(root, 1), z), 1);
-  EXPECT_GT(worst_kernel_error(streamed, rows(root, 2), z), 1);
-  EXPECT_GT(worst_kernel_error(streamed, rows(0, 1), z), 1);
-  EXPECT_GT(worst_kernel_error(streamed, rows(2, 1), z), 1);
-  EXPECT_GT(worst_kernel_error(streamed, rows(root * (1 + 0x1p-36L), 1), z), 1);
 }
 
 TEST(NoiseKernels, a_shard_has_the_same_bits_as_the_whole) {
@@ -386,31 +349,26 @@ TEST(NoiseKernels, a_stream_that_is_moved_goes_on_where_it_was) {
 
 TEST(NoiseKernels, long_runs_of_toeplitz_and_recursive_forms_stay_within_their_bounds) {
   for (const std::int64_t n : {4095, 4096, 4097}) {
-    const ToeplitzDecoder both_sides{wavy(2 * n - 1, 0.2, 0.9), n - 1};
     const BufferedDecoder slow{.decays = {0.9999, 0.8}, .weights = {0.02, 0.3}};
     for (const DecoderForm& form :
-         {DecoderForm(both_sides), DecoderForm(ToeplitzDecoder{wavy(n + 1, 0.2, 0.9), 1}),
-          DecoderForm(banded_form()), DecoderForm(banded_inverse()), DecoderForm(slow)}) {
-      const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form);
-      const std::int64_t num_future = toeplitz ? toeplitz->num_future : 0;
+         {DecoderForm(ToeplitzDecoder{wavy(n, 0.2, 0.9)}), DecoderForm(banded_form()),
+          DecoderForm(banded_inverse()), DecoderForm(slow)}) {
       const LongVector by_lag = testing::impulse_response(form, n);
-      const LongMatrix z = normals_for(kernel_options(1), testing::index_of(n + num_future));
+      const LongMatrix z = normals_for(kernel_options(1), testing::index_of(n));
       const Streamed streamed = stream_rows(form, n, kernel_options(1));
       for (const Eigen::Index t : {Eigen::Index{0}, Eigen::Index{2047}, streamed.rows.rows() - 2,
                                    streamed.rows.rows() - 1}) {
         LongDouble exact = 0, normals = 0;
-        for (Eigen::Index j = 0; j < z.rows(); ++j) {
-          const Eigen::Index place = t - j + testing::index_of(num_future);
-          if (place < 0 || place >= std::ssize(by_lag)) continue;
-          exact += by_lag[static_cast<std::size_t>(place)] * z(j, 0);
-          normals += std::abs(by_lag[static_cast<std::size_t>(place)]) * kNormalErrorBound;
+        for (Eigen::Index j = 0; j <= t; ++j) {
+          exact += by_lag[static_cast<std::size_t>(t - j)] * z(j, 0);
+          normals += std::abs(by_lag[static_cast<std::size_t>(t - j)]) * kNormalErrorBound;
         }
         const RowErrorBound& bound = streamed.bounds[static_cast<std::size_t>(t)];
         const LongDouble entry = streamed.rows(t, 0);
         const LongDouble allowed = bound.absolute + bound.relative * std::abs(entry);
         EXPECT_LE(std::abs(exact - entry) + 0.999L * normals, allowed)
             << form.index() << " " << n << " " << t;
-        if (!toeplitz) {
+        if (!std::holds_alternative<ToeplitzDecoder>(form)) {
           EXPECT_LE(allowed, 2 * normals + 0x1p-50L * std::abs(entry)) << form.index() << " " << t;
         }
       }
@@ -418,11 +376,10 @@ TEST(NoiseKernels, long_runs_of_toeplitz_and_recursive_forms_stay_within_their_b
   }
 }
 
-TEST(NoiseKernels, trees_smooth_and_haar_stay_right_over_a_thousand_steps) {
+TEST(NoiseKernels, trees_and_haar_stay_right_over_a_thousand_steps) {
   const std::int64_t n = 1300;
-  for (const DecoderForm& form :
-       {DecoderForm(kary_form(3, true, n)), DecoderForm(kary_form(6, false, n)),
-        DecoderForm(smooth_form(n, 1)), DecoderForm(haar(n))}) {
+  for (const DecoderForm& form : {DecoderForm(kary_form(3, true, n)),
+                                  DecoderForm(kary_form(6, false, n)), DecoderForm(haar(n))}) {
     const LongMatrix b = testing::dense_decoder(form, n);
     EXPECT_LE(worst_kernel_error(stream_rows(form, n, kernel_options(1)), b,
                                  normals_for(kernel_options(1), b.cols())),
@@ -441,15 +398,15 @@ TEST(NoiseKernels, a_bound_that_cannot_be_vouched_for_is_infinite) {
 }
 
 TEST(NoiseKernels, a_bound_that_is_not_known_stays_unknown_behind_a_filter) {
-  // No error bound is known for the first block, not even multiplied by 0; the second block is
-  // plain.
-  const BlockDecoder blocks{
-      {{.num_steps = 600,
-        .form = share(BandedDecoder{{1, 4}}),
-        .num_measurements = 600,
-        .scale = 0,
-        .total_scale = 1},
-       {.num_steps = 3, .form = share(IdentityDecoder{}), .num_measurements = 3}}};
+  // No error bound is known for the last rows of the first block, but for the one that it leaves.
+  const BlockDecoder blocks{{{.num_steps = 600,
+                              .form = share(BandedDecoder{{1, 4}}),
+                              .num_measurements = 600,
+                              .closing_row = 0},
+                             {.num_steps = 3,
+                              .form = share(IdentityDecoder{}),
+                              .num_measurements = 3,
+                              .closing_row = 2}}};
   const FilteredDecoder window = filtered(blocks, {}, Workload::sliding_window({603, 2}));
   EXPECT_LE(stream_rows(blocks, 603, kernel_options(1)).bounds.back().absolute, 1e-10);
   EXPECT_FALSE(stream_rows(window, 603, kernel_options(1)).bounds.back().absolute < kInfinity);
@@ -489,22 +446,15 @@ TEST(NoiseKernels, malformed_trees_and_haar_forms_are_refused) {
                  "num_levels must be enough for the expansions of 1 .. 8, got 3");
   expect_refusal(KaryDecoder{3, true, 2}, "num_levels must be enough");
   EXPECT_EQ(refusal(KaryDecoder{3, false, 2}), "");
-  expect_refusal(SmoothDecoder{63, 3}, "height must be between 1 and 62, got 63");
-  expect_refusal(SmoothDecoder{5, 0}, "weight must be between 1 and 5, got 0");
-  expect_refusal(SmoothDecoder{4, 2},
-                 "weight must be such that binomial(height, weight) is at least num_steps + 1 = 9, "
-                 "got 6");
-  EXPECT_EQ(refusal(SmoothDecoder{62, 31}), "");
   expect_refusal(HaarDecoder{kNan, {1, 1, 1}}, "mean_scale must be at most 2^20 in magnitude");
   expect_refusal(HaarDecoder{1, {1, kInfinity, 1}}, "scales[1] must be at most 2^20");
   expect_refusal(HaarDecoder{1, {1, 1}}, "scales must be k numbers with num_steps <= 2^k <= 2^62");
 }
 
 TEST(NoiseKernels, malformed_toeplitz_and_recursive_forms_are_refused) {
-  expect_refusal(ToeplitzDecoder{wavy(9, 1, 0), 2},
-                 "coefficients must be of at least 10 entries, got 9");
-  expect_refusal(ToeplitzDecoder{wavy(9, 1, 0), -1}, "num_future must be between 0");
-  expect_refusal(ToeplitzDecoder{wavy(9, kNan, 0), 0}, "coefficients must be at most 2^20");
+  expect_refusal(ToeplitzDecoder{wavy(7, 1, 0)},
+                 "coefficients must be of at least 8 entries, got 7");
+  expect_refusal(ToeplitzDecoder{wavy(8, kNan, 0)}, "coefficients must be at most 2^20");
   expect_refusal(BandedDecoder{}, "coefficients must be of at least 1 entries, got 0");
   expect_refusal(BandedDecoder{{0, 1}}, "coefficients[0] must be at least 2^-20 in magnitude");
   expect_refusal(BandedDecoder{{kNan}}, "coefficients[0] must be at most 2^20");
@@ -524,18 +474,16 @@ TEST(NoiseKernels, malformed_blocks_and_filters_are_refused) {
   const auto one_block = [](BlockDecoder::Block block) { return BlockDecoder{{std::move(block)}}; };
   const auto identity = share(IdentityDecoder{});
   expect_refusal(BlockDecoder{}, "blocks must be of 8 steps or more, got 0");
-  expect_refusal(one_block({8, nullptr, 8}), "blocks[0].form must be a form, got none");
-  expect_refusal(one_block({7, identity, 7}), "blocks must be of 8 steps or more, got 7");
-  expect_refusal(one_block({0, identity, 7}), "blocks[0].num_steps must be between 1");
-  expect_refusal(one_block({8, identity, 0}), "blocks[0].num_measurements must be between 1");
-  expect_refusal(one_block({8, identity, 8, kNan}), "blocks[0].scale must be at most 2^20");
-  expect_refusal(one_block({8, identity, 8, 1, -2}), "blocks[0].closing_row must be between -1");
-  expect_refusal(one_block({8, identity, 8, 1, -1, kNan}), "blocks[0].total_scale must be");
+  expect_refusal(one_block({8, nullptr, 8, 7}), "blocks[0].form must be a form, got none");
+  expect_refusal(one_block({7, identity, 7, 6}), "blocks must be of 8 steps or more, got 7");
+  expect_refusal(one_block({0, identity, 7, 6}), "blocks[0].num_steps must be between 1");
+  expect_refusal(one_block({8, identity, 0, 7}), "blocks[0].num_measurements must be between 1");
+  expect_refusal(one_block({8, identity, 8, -1}), "blocks[0].closing_row must be between 0");
   // The closing row is an additional row of the form.
-  EXPECT_EQ(refusal(one_block({8, share(dyadic(4)), 30, 1, 14})), "");
-  expect_refusal(one_block({8, share(dyadic(4)), 30, 1, 15}), "node_weights must be of at least 5");
+  EXPECT_EQ(refusal(one_block({8, share(dyadic(4)), 30, 14})), "");
+  expect_refusal(one_block({8, share(dyadic(4)), 30, 15}), "node_weights must be of at least 5");
   const std::int64_t many = (std::int64_t{1} << 48) - 1;
-  expect_refusal(BlockDecoder{{{4, identity, many}, {4, identity, many}}},
+  expect_refusal(BlockDecoder{{{4, identity, many, 3}, {4, identity, many, 3}}},
                  "blocks[1].num_measurements must be between 1");
 
   const auto prefix = Workload::prefix_sums(8);
@@ -572,8 +520,9 @@ TEST(NoiseKernels, state_of_more_than_a_gibibyte_is_refused_before_anything_is_m
                    "dimension times the num_steps");
   // A convolution in a later block of the stream.
   const auto convolution = share(ToeplitzDecoder{wavy(32, 1, 0)});
-  expect_exhausted(BlockDecoder{{{32, share(IdentityDecoder{}), 32}, {32, convolution, 32}}},
-                   "dimension times num_steps must be small enough for 1 GiB of noise and scratch");
+  expect_exhausted(
+      BlockDecoder{{{32, share(IdentityDecoder{}), 32, 31}, {32, convolution, 32, 31}}},
+      "dimension times num_steps must be small enough for 1 GiB of noise and scratch");
 }
 
 }  // namespace

@@ -20,7 +20,6 @@
 #include "strategy/toeplitz/banded.hpp"
 #include "strategy/toeplitz/blt.hpp"
 #include "strategy/toeplitz/filtered.hpp"
-#include "strategy/toeplitz/group_algebra.hpp"
 #include "strategy/toeplitz/identity.hpp"
 #include "strategy/toeplitz/lambda_cgd.hpp"
 #include "strategy/toeplitz/scaled_square_root.hpp"
@@ -427,48 +426,6 @@ TEST(StrategyToeplitz, shifted_nodes_are_better_at_long_horizons) {
   }
 }
 
-TEST(StrategyToeplitz, group_algebra_has_one_error_given_in_closed_form) {
-  for (const std::int64_t n : {1, 2, 3, 5, 10, 100, 1000, 1024, 4097}) {
-    long double sum = 0;
-    for (std::int64_t j = 1; j <= n; ++j)
-      sum += 1 / std::sin((2 * j - 1) * testing::opaque(3.14159265358979323846264338L) / (2 * n));
-    const double closed = static_cast<double>(0.5L + sum / (2 * n));
-    const auto s = toeplitz_made("group-algebra", n);
-    EXPECT_TRUE(relatively_close(single_error(*s).max_error, closed, 1e-13)) << n;
-    EXPECT_TRUE(relatively_close(single_error(*s).mean_error, closed, 1e-13)) << n;
-    EXPECT_GE(closed, schatten_lower_bound(n) * (1 - 1e-14));
-  }
-}
-
-TEST(StrategyToeplitz, group_algebra_form_is_its_decoder) {
-  for (const std::int64_t n : awkward_horizons()) {
-    const auto s = toeplitz_made("group-algebra", n);
-    const auto form = std::get<ToeplitzDecoder>(s->decoder_form());
-    ASSERT_EQ(form.num_measurements, 2 * n);
-    Matrix rows = Matrix::Zero(testing::index_of(n), testing::index_of(2 * n));
-    for (Eigen::Index t = 0; t < rows.rows(); ++t)
-      for (Eigen::Index j = 0; j < rows.cols(); ++j)
-        rows(t, j) = form.coefficients.at(static_cast<std::size_t>(t - j + form.num_future));
-    EXPECT_EQ(rows, s->decoder());
-  }
-}
-
-TEST(StrategyToeplitz, group_algebra_slack_covers_an_exact_encoder) {
-  // C + B^+ (A - B C) is an exact encoder; the residual is computed in long double.
-  const auto s = toeplitz_made("group-algebra", 200);
-  using Extended = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-  const Extended b = s->decoder().cast<long double>(), c = s->encoder().cast<long double>();
-  const Extended residual = s->workload().matrix().cast<long double>() - b * c;
-  const double longest =
-      static_cast<double>(testing::square_root(residual.colwise().squaredNorm().maxCoeff()));
-  // |B^+|^2 <= Frobenius norm of (B B^T)^-1: too large a bound only makes the test stricter.
-  const double inverse =
-      std::sqrt(testing::inverse(s->decoder() * s->decoder().transpose()).norm());
-  const double needed = longest * inverse / std::sqrt(s->max_column_norm_squared());
-  EXPECT_GT(needed, 0);
-  EXPECT_LE(needed, s->encoder_slack());
-}
-
 TEST(StrategyToeplitz, log_perturbed_norms_at_2048_steps_and_capped_horizons) {
   const auto norm = [](double delta, std::int64_t num_steps) {
     StrategyParameters parameters;
@@ -590,7 +547,7 @@ TEST(StrategyToeplitz, normalising_may_raise_an_error_elsewhere) {
 TEST(StrategyToeplitz, normalised_columns_have_norm_one_to_rounding_and_say_so) {
   StrategyParameters parameters;
   parameters.normalize_columns = true;
-  for (const char* name : {"square-root", "tree", "honaker", "lambda-cgd", "group-algebra"}) {
+  for (const char* name : {"square-root", "tree", "honaker", "lambda-cgd", "haar"}) {
     const auto base = toeplitz_made(name, 100), s = toeplitz_made(name, 100, parameters);
     EXPECT_EQ(s->name(), "normalized-" + std::string(name));
     const auto form = std::get<FilteredDecoder>(s->decoder_form());
@@ -786,10 +743,10 @@ TEST(Catalogue, every_parameter_a_family_lists_is_taken_and_every_other_refused)
   EXPECT_ERROR(toeplitz_made("tree", 8, all), "invalid_argument",
                "make_strategy: num_bands is not a parameter of tree");
   EXPECT_EQ(toeplitz_made("banded-square-root", 8, all)->num_bands(), 2);
-  StrategyParameters weight;
-  weight.weight = 1;
-  EXPECT_ERROR(toeplitz_made("blt", 8, weight), "invalid_argument",
-               "weight is not a parameter of blt");
+  StrategyParameters arity;
+  arity.arity = 3;
+  EXPECT_ERROR(toeplitz_made("blt", 8, arity), "invalid_argument",
+               "arity is not a parameter of blt");
   StrategyParameters cap;
   cap.horizon_cap = 8;
   EXPECT_NO_THROW(toeplitz_made("log-perturbed", 8, cap));
@@ -899,8 +856,6 @@ TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
       toeplitz_made("nu", 131073), Workload::sliding_window({.num_steps = 131073, .width = 2048}));
   EXPECT_ERROR((void)narrower->row_norm_squared(0), "unsupported",
                "num_steps must be at most 131072");
-  EXPECT_ERROR(toeplitz_made("group-algebra", (1 << 20) + 1), "invalid_argument",
-               "group-algebra: num_steps must be between 1 and 1048576, got 1048577");
 }
 
 TEST(LongBlt, closed_forms_of_buffers_are_the_sums_of_their_coefficients) {

@@ -24,7 +24,7 @@ function cell(value: unknown): string {
   return String(Number(value.toPrecision(13)));
 }
 
-/** Parameters with which a mechanism was made, such as `height 13, weight 5`. */
+/** Parameters with which a mechanism was made, such as `arity 7, subtractive`. */
 export function parametersText(parameters: EffectiveParameters): string {
   return Object.entries(parameters)
     .map(([name, value]) => {
