@@ -12,7 +12,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::int64_t kSteps = 12, kCoordinates = 4000;
+constexpr std::int64_t kNoisySteps = 12, kNoisyCoordinates = 4000;
 
 /// One law of noise.
 struct Noise {
@@ -26,10 +26,11 @@ struct Noise {
 
 std::vector<Noise> noises() {
   const auto gaussian = [](const std::string& strategy, double epsilon = 1) {
-    return Mechanism::make(
-        {.strategy = strategy, .num_steps = kSteps, .target = {.epsilon = epsilon, .delta = 1e-6}});
+    return Mechanism::make({.strategy = strategy,
+                            .num_steps = kNoisySteps,
+                            .target = {.epsilon = epsilon, .delta = 1e-6}});
   };
-  const PrefixSumOptions grid{.key = Key::insecure_from_seed(11), .dimension = kCoordinates};
+  const PrefixSumOptions grid{.key = Key::insecure_from_seed(11), .dimension = kNoisyCoordinates};
   PrefixSumOptions coarse = grid, discrete = grid, rounded = grid;
   coarse.grid = 1;
   discrete.mode = rounded.mode = ReleaseMode::lattice;
@@ -38,7 +39,7 @@ std::vector<Noise> noises() {
   return {{"grid", gaussian("honaker"), grid, 0.5},
           // Noise of a fifth of a grid, most of which is rounded to none.
           {"a coarse grid", gaussian("optimal", 40), coarse, 0},
-          {"no delta", Mechanism::make_pure({.num_steps = kSteps, .epsilon = 1}), grid, 0.5},
+          {"no delta", Mechanism::make_pure({.num_steps = kNoisySteps, .epsilon = 1}), grid, 0.5},
           {"discrete normals", gaussian("tree"), discrete, 0.01},
           {"rounded normals of buffers", gaussian("blt"), rounded, 0.01},
           {"rounded normals of bands", gaussian("square-root"), rounded, 0.01}};
@@ -47,8 +48,8 @@ std::vector<Noise> noises() {
 /// Noise of every entry of every step.
 std::vector<std::vector<double>> noise_of(const Noise& noise) {
   PrefixSum sums(noise.mechanism, noise.options);
-  const std::vector<double> nothing(kCoordinates, 0.0);
-  std::vector<std::vector<double>> all(kSteps, nothing);
+  const std::vector<double> nothing(kNoisyCoordinates, 0.0);
+  std::vector<std::vector<double>> all(kNoisySteps, nothing);
   for (auto& row : all) sums.release(nothing, row);
   return all;
 }
@@ -61,7 +62,7 @@ double share_beyond(const std::vector<double>& values, double width) {
 /// Five standard deviations of a share above a true bound: a false alarm in all of this file has
 /// probability below 1e-4.
 double most(double probability) {
-  return probability + 5 * std::sqrt(probability * (1 - probability) / kCoordinates);
+  return probability + 5 * std::sqrt(probability * (1 - probability) / kNoisyCoordinates);
 }
 
 TEST(HalfWidth, values_are_within_it_with_the_probability_asked_for) {
@@ -70,7 +71,7 @@ TEST(HalfWidth, values_are_within_it_with_the_probability_asked_for) {
     const auto rows = noise_of(noise);
     const PrefixSum sums(noise.mechanism, noise.options);
     for (const double probability : {0.3, 0.05})
-      for (std::int64_t t = 0; t < kSteps; ++t) {
+      for (std::int64_t t = 0; t < kNoisySteps; ++t) {
         const auto& row = rows[static_cast<std::size_t>(t)];
         const double width = sums.release_half_width({.step = t, .probability = probability});
         EXPECT_LE(share_beyond(row, width), most(probability));
@@ -93,7 +94,7 @@ TEST(HalfWidth, all_values_of_all_steps_are_within_theirs_together) {
     one.options.grid = PrefixSum(noise.mechanism, noise.options).grid();
     one.options.dimension = 1;
     const double width = PrefixSum(one.mechanism, one.options).simultaneous_half_width(kBeta);
-    std::vector<double> largest(kCoordinates, 0.0);
+    std::vector<double> largest(kNoisyCoordinates, 0.0);
     for (const auto& row : rows)
       for (std::size_t i = 0; i < row.size(); ++i)
         largest[i] = std::max(largest[i], std::abs(row[i]));
@@ -107,21 +108,23 @@ TEST(HalfWidth, all_values_of_all_steps_are_within_theirs_together) {
 }
 
 TEST(HalfWidth, a_stack_has_one_for_each_workload) {
-  const SumColumns columns(
-      {.workloads = {Workload::prefix_sums(kSteps), Workload::sliding_window({kSteps, 2})}},
-      kCoordinates);
-  const auto mechanism = columns.mechanism(
-      {.strategy = "square-root", .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+  const SumColumns columns({.workloads = {Workload::prefix_sums(kNoisySteps),
+                                          Workload::sliding_window({kNoisySteps, 2})}},
+                           kNoisyCoordinates);
+  const auto mechanism = columns.mechanism({.strategy = "square-root",
+                                            .num_steps = kNoisySteps,
+                                            .target = {.epsilon = 1, .delta = 1e-6}});
   const PrefixSumOptions options = columns.release_options({.key = Key::insecure_from_seed(3)});
   PrefixSum sums(mechanism, options);
-  std::vector<double> noisy(2 * kCoordinates);
+  std::vector<double> noisy(2 * kNoisyCoordinates);
   double largest = 0;
-  for (std::int64_t t = 0; t < kSteps; ++t) {
+  for (std::int64_t t = 0; t < kNoisySteps; ++t) {
     sums.release(noisy);
-    for (const std::int64_t begin : {std::int64_t{0}, kCoordinates}) {
+    for (const std::int64_t begin : {std::int64_t{0}, kNoisyCoordinates}) {
       const double width =
           sums.release_half_width({.step = t, .probability = 0.05, .coordinate = begin});
-      const std::vector<double> own(noisy.begin() + begin, noisy.begin() + begin + kCoordinates);
+      const std::vector<double> own(noisy.begin() + begin,
+                                    noisy.begin() + begin + kNoisyCoordinates);
       EXPECT_LE(share_beyond(own, width), most(0.05));
       EXPECT_GE(share_beyond(own, width), 0.025);
       largest = std::max(largest, width);
@@ -129,7 +132,7 @@ TEST(HalfWidth, a_stack_has_one_for_each_workload) {
   }
   EXPECT_GT(sums.simultaneous_half_width(0.05), largest);
   EXPECT_ERROR((void)sums.release_half_width(
-                   {.step = 0, .probability = 0.1, .coordinate = 2 * kCoordinates}),
+                   {.step = 0, .probability = 0.1, .coordinate = 2 * kNoisyCoordinates}),
                "invalid_argument", "coordinate");
 }
 
@@ -139,10 +142,10 @@ TEST(HalfWidth, readings_have_intervals_that_hold) {
     SCOPED_TRACE(noise.name);
     PrefixSumOptions options = noise.options;
     options.grid = PrefixSum(noise.mechanism, noise.options).grid();
-    RecordStream totals(Numbers(kCoordinates, 0.95), noise.mechanism, options);
+    RecordStream totals(Numbers(kNoisyCoordinates, 0.95), noise.mechanism, options);
     RecordStream total(Number(0.95), noise.mechanism, options);
-    const std::vector<double> nothing(kCoordinates, 0.0);
-    for (std::int64_t t = 0; t < kSteps; ++t) {
+    const std::vector<double> nothing(kNoisyCoordinates, 0.0);
+    for (std::int64_t t = 0; t < kNoisySteps; ++t) {
       const Estimates all = totals.release(nothing);
       EXPECT_LE(share_beyond(all.values, all.half_width), most(0.05));
       const Estimate one = total.release(0.0);
@@ -162,7 +165,7 @@ TEST(HalfWidth, refuses_what_is_no_probability) {
                    "invalid_argument", "probability");
       EXPECT_ERROR((void)sums.simultaneous_half_width(bad), "invalid_argument", "probability");
     }
-    EXPECT_ERROR((void)sums.release_half_width({.step = kSteps, .probability = 0.1}),
+    EXPECT_ERROR((void)sums.release_half_width({.step = kNoisySteps, .probability = 0.1}),
                  "invalid_argument", "step");
     EXPECT_GT(sums.release_half_width({.step = 0, .probability = 1e-290}),
               sums.release_half_width({.step = 0, .probability = 1e-200}));
