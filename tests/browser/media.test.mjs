@@ -255,7 +255,7 @@ test('print: learning that failed does not delay printing, and the page says tha
       window.print = () => (window.printed += 1);
       const post = Worker.prototype.postMessage;
       Worker.prototype.postMessage = function (message, ...rest) {
-        if (['peopleSum', 'learner'].includes(message?.argument?.kind)) throw new Error('no room');
+        if (['totals', 'learner'].includes(message?.argument?.kind)) throw new Error('no room');
         post.call(this, message, ...rest);
       };
     },

@@ -245,7 +245,7 @@ test('programs print the release that the page shows, for any choice of persons 
     await page.click('#export-open');
     const program = await textOf(page, '#export-javascript');
     await page.keyboard.press('Escape');
-    assert.equal(program.includes('peopleSum'), 'user-column' in wanted);
+    assert.equal(program.includes('people:'), 'user-column' in wanted);
     assert.equal(/Number of the (\w+)/.exec(program)?.[1], wanted.bucket);
     const key = await readKey(page, '#sums');
     assert.equal(program.includes('workload'), 'workload' in wanted);

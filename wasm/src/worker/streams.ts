@@ -62,7 +62,8 @@ class RemoteStream {
     if (this.disposed) return;
     this.gone = true;
     this.connection.forget(this);
-    await this.connection.call('dispose', { id: this.id }, { epoch: this.epoch });
+    const asked = this.connection.call('dispose', { id: this.id }, { epoch: this.epoch });
+    await asked.catch(() => undefined); // If the worker is gone, so is the stream.
   }
 
   /** Makes a method that sends its first `arity` arguments; the options of the call follow them. */

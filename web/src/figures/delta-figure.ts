@@ -15,6 +15,7 @@ import { messageOf } from '../run/failures.ts';
 import { count, quantity, scientific } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
 import type { Lane } from '../run/run.ts';
+import { boundOf } from '../run/stream-options.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart } from './chart.ts';
 import type { Colour } from './colours.ts';
@@ -155,10 +156,12 @@ async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Fou
     return (now * noiseMultiplier) / certificate.noiseMultiplier!;
   };
   const participation = participationOf(settings);
-  const released = { numSteps, epsilon, clipNorm, neighbours, ...participation };
-  const sums = await engine.prefixSum({ ...released, mechanism: 'tree-k', pure: true });
+  const sums = await engine.counter({
+    ...{ steps: numSteps, epsilon, delta: 0, clip: clipNorm, neighbours },
+    participation: boundOf(participation.participation),
+  });
   const laplace = sums.certificate;
-  sums.dispose();
+  void sums.dispose();
   const pure = (laplace.noiseStddev / laplace.sensitivity) * errorOf(ranking, laplace);
   const crossing = await crossingOf(at, pure, [1, lastPower]);
   const chosen = -Math.log10(delta);

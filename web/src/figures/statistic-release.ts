@@ -3,7 +3,6 @@
 // Releases a statistic of a table step by step, and computes the same without noise.
 
 import type { Estimate } from 'dp-ftrl';
-import type { RemoteStatistic } from 'dp-ftrl/worker-client';
 import type { Settings } from '../controls/settings.ts';
 import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
 import { participationOf } from '../controls/participation.ts';
@@ -26,6 +25,7 @@ import { trueCounts, trueMoments, type Steps } from '../data/true-statistics.ts'
 import type { Engine } from '../base/engine.ts';
 import { count, counted, quantity } from '../base/format.ts';
 import { strategyOf, type Lane } from '../run/run.ts';
+import { streamOptions } from '../run/stream-options.ts';
 
 /** One number per step. */
 export interface Track {
@@ -59,28 +59,26 @@ export interface Wanted {
   limit: Limit;
 }
 
-/** The methods of a statistic that release steps. */
-type Takes<Records, Reading> = Pick<
-  RemoteStatistic<never, Records, Reading>,
-  'releaseMany' | 'contribute' | 'endSteps'
->;
+/** The verbs of a stream that release steps. */
+interface Takes<One, Reading> {
+  releaseMany(records: ArrayLike<One>): Promise<Reading[]>;
+  releaseBatch(records: ArrayLike<One>): Promise<Reading>;
+}
 
 /**
  * Releases all steps, sending all requests before awaiting the first. `part` returns a range of
  * records.
  */
-async function readingsOf<Records, Reading>(
-  statistic: Takes<Records, Reading>,
-  part: (from: number, to: number) => Records,
+async function readingsOf<One, Reading>(
+  stream: Takes<One, Reading>,
+  part: (from: number, to: number) => ArrayLike<One>,
   starts: readonly number[],
 ): Promise<Reading[]> {
   if (starts.every((start, step) => start === step))
-    return statistic.releaseMany(part(0, starts.length - 1));
-  const steps = starts.slice(1).map(async (end, step) => {
-    const asked = [statistic.contribute(part(starts[step]!, end)), statistic.endSteps()] as const;
-    return (await Promise.all(asked))[1];
-  });
-  return (await Promise.all(steps)).flat();
+    return stream.releaseMany(part(0, starts.length - 1));
+  return Promise.all(
+    starts.slice(1).map((end, step) => stream.releaseBatch(part(starts[step]!, end))),
+  );
 }
 
 function targetOf({ epsilon, delta, numSteps, neighbours, noiseSeed: insecureSeed }: Settings) {
@@ -88,7 +86,7 @@ function targetOf({ epsilon, delta, numSteps, neighbours, noiseSeed: insecureSee
 }
 
 function optionsOf({ settings, lane }: Wanted) {
-  return { ...strategyOf(lane), ...targetOf(settings), ...problemOf(settings) };
+  return streamOptions({ ...strategyOf(lane), ...targetOf(settings), ...problemOf(settings) });
 }
 
 function stepsOf({ settings }: Wanted, { starts }: CountedRows): Steps {
@@ -129,17 +127,11 @@ function clippedOf({ table: { csv, choice } }: Wanted, records: CountedRows): Cl
 async function moments(engine: Engine, wanted: Wanted, records: CountedRows): Promise<Tracks> {
   const { measured, range, given, clipped, secret } = clippedOf(wanted, records);
   const [low, high] = range;
-  const statistic = await engine.statistic({
-    statistic: 'moments',
-    ranges: [range],
-    ...optionsOf(wanted),
-  });
+  const stream = await engine.moments({ columns: { value: range }, ...optionsOf(wanted) });
   try {
-    const readings = await readingsOf(
-      statistic,
-      (from, to) => given.slice(from, to),
-      records.starts,
-    );
+    const part = (from: number, to: number) =>
+      Array.from(given.subarray(from, to), (value) => ({ value }));
+    const readings = await readingsOf(stream, part, records.starts);
     const truth = trueMoments(stepsOf(wanted, records), clipped, (low + high) / 2);
     const track = (
       name: string,
@@ -154,11 +146,11 @@ async function moments(engine: Engine, wanted: Wanted, records: CountedRows): Pr
     });
     return {
       tracks: [
-        track(`Mean of ${measured}`, 'mean', (one) => one.mean[0]!, truth.mean),
+        track(`Mean of ${measured}`, 'mean', (one) => one.mean.value, truth.mean),
         track(
           `Standard deviation of ${measured}`,
           'spread',
-          (one) => one.standardDeviation[0]!,
+          (one) => one.standardDeviation.value,
           truth.standardDeviation,
         ),
         track('Number of records', 'count', (one) => one.count, truth.count),
@@ -167,7 +159,7 @@ async function moments(engine: Engine, wanted: Wanted, records: CountedRows): Pr
       secret,
     };
   } finally {
-    statistic.dispose();
+    void stream.dispose();
   }
 }
 
@@ -187,34 +179,26 @@ async function histogram(engine: Engine, wanted: Wanted, records: CountedRows): 
   const texts = textsOf(column);
   const index = new CategoryIndex(names);
   const given = records.rows.map((row) => names[index.find(texts[row]!) ?? -1] ?? otherCategory);
-  const options = {
-    statistic: 'histogram',
-    categories,
-    other: otherCategory,
-    ...optionsOf(wanted),
-  } as const;
-  const statistic = await engine.statistic(options);
+  const options = { categories: names, other: otherCategory, ...optionsOf(wanted) };
+  const stream = await engine.histogram<string, string>(options);
   try {
-    const readings = await readingsOf(
-      statistic,
-      (from, to) => given.slice(from, to),
-      records.starts,
-    );
+    const part = (from: number, to: number) => given.slice(from, to);
+    const readings = await readingsOf(stream, part, records.starts);
     const truth = trueCounts(stepsOf(wanted, records), given, categories);
     const all = truth[0]!.map((_, step) => truth.reduce((sum, one) => sum + one[step]!, 0));
     const tracks = categories.map((name, i) => ({
       name: `${category}: ${name}`,
       key: name,
-      estimates: readings.map((one) => one.count[i]!),
+      estimates: readings.map((one) => one.count[name]!),
       truth: truth[i]!,
       share: {
-        estimates: readings.map((one) => one.share[i]!),
+        estimates: readings.map((one) => one.share[name]!),
         truth: truth[i]!.map((number, step) => number / all[step]!),
       },
     }));
     return { tracks, about: '', secret: '' };
   } finally {
-    statistic.dispose();
+    void stream.dispose();
   }
 }
 
@@ -276,28 +260,32 @@ async function sums(engine: Engine, wanted: Wanted, records: CountedRows): Promi
   const { numSteps } = settings;
   const taken = mechanismsOf(wanted);
   const users = participationOf(settings);
-  const clipNorm = Math.max(...range.map(Math.abs));
-  const options = { ...taken.together, ...targetOf(settings), ...users, workloads, clipNorm };
-  const statistic = await engine.statistic({ statistic: 'sums', ...options });
+  const options = streamOptions({ ...taken.together, ...targetOf(settings), ...users });
+  const names = workloads.map((_, i) => `sum ${i + 1}`);
+  const stream = await engine.sums({
+    ...options,
+    clip: Math.max(...range.map(Math.abs)),
+    workloads: Object.fromEntries(workloads.map((workload, i) => [names[i], workload])),
+  });
   try {
     const [readings, ...errors] = await Promise.all([
-      readingsOf(statistic, (from, to) => clipped.slice(from, to), records.starts),
+      readingsOf(stream, (from, to) => clipped.slice(from, to), records.starts),
       ...workloads.map((workload) =>
         engine.error({ ...taken.alone, ...users, numSteps, workload }),
       ),
     ]);
     const added = stepSums(clipped, records.starts);
-    const { noiseStddev, sensitivity } = statistic.certificate;
+    const { noiseStddev, sensitivity } = stream.certificate;
     const scale = noiseStddev / sensitivity;
     const tracks = each.map((one, i): Track => {
-      const all = scale * statistic.workloads[i]!.meanError;
+      const all = scale * stream.certificate.workloads![names[i]!]!.meanError;
       // Uses the joint encoder if it is better for this sum.
       const own = Math.min(all, scale * errors[i]!.meanError);
       const share = `1/${each.length}`;
       return {
         name: wordsOf(one).title,
         key: `sum-${i + 1}`,
-        estimates: readings.map(({ sum }) => sum[i]![0]!),
+        estimates: readings.map((one) => one.sums[names[i]!]!),
         truth: weightedSums(added, 1, weightsOf(one)),
         errors:
           `RMS error ${quantity(all, 3)}. Alone, with the whole budget: ${quantity(own, 3)}; ` +
@@ -306,7 +294,7 @@ async function sums(engine: Engine, wanted: Wanted, records: CountedRows): Promi
     });
     return { tracks, about: takenText(wanted, taken), secret };
   } finally {
-    statistic.dispose();
+    void stream.dispose();
   }
 }
 

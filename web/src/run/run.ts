@@ -171,7 +171,6 @@ export class Run {
       if (records !== null && workloadOf(settings).workload !== undefined) {
         const sums = await WeightedRun.create(engine, {
           options: { ...mechanismOf(settings, chosen), insecureSeed: settings.noiseSeed },
-          problem: { ...strategyOf(chosen), numSteps: settings.numSteps, ...problemOf(settings) },
           records,
           weights: weightsOf(settings),
         });

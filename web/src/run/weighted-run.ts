@@ -2,20 +2,19 @@
 
 // Weighted sums of a table behind the interface of a simulation, which has running totals only.
 
-import type { ErrorOptions, PrefixSumOptions, SimulationChunk } from 'dp-ftrl';
-import type { RemotePrefixSum, SimulationInfo } from 'dp-ftrl/worker-client';
+import type { Async, MechanismOptions, Row, SimulationChunk, Stream, Totals } from 'dp-ftrl';
+import type { SimulationInfo } from 'dp-ftrl/worker-client';
 import type { Records } from '../data/contributions.ts';
 import { clippedSteps, weightedSums, type Weights } from '../data/weighted-sums.ts';
 import type { Engine, RemoteSimulation } from '../base/engine.ts';
+import { streamOptions } from './stream-options.ts';
 
 /** Members of a simulation that a run uses. */
 export type Simulated = SimulationInfo & Pick<RemoteSimulation, 'advance' | 'dispose'>;
 
 /** Options of a weighted run. */
 export interface WeightedOptions {
-  options: Omit<PrefixSumOptions, 'dimension'> & { clipNorm: number };
-  /** Options that the errors depend on. */
-  problem: ErrorOptions;
+  options: MechanismOptions & { clipNorm: number; insecureSeed: number };
   records: Records;
   weights: Weights;
 }
@@ -40,28 +39,22 @@ export class WeightedRun {
   private readonly trueSums: Float64Array;
 
   private constructor(
-    private readonly sums: RemotePrefixSum,
-    private readonly unitErrors: Float64Array,
+    private readonly sums: Async<Stream<[record: Row], Totals>>,
     { records, options, weights }: WeightedOptions,
   ) {
     this.certificate = sums.certificate;
-    this.dimension = sums.dimension;
+    this.dimension = records.table.numColumns;
     this.grid = sums.grid;
-    this.numSteps = Math.min(sums.numSteps, records.numSteps);
+    this.numSteps = Math.min(sums.steps, records.numSteps);
     this.records = records;
-    this.trueSums = weightedSums(clippedSteps(records, options.clipNorm), sums.dimension, weights);
+    this.trueSums = weightedSums(clippedSteps(records, options.clipNorm), this.dimension, weights);
   }
 
   static async create(engine: Engine, wanted: WeightedOptions): Promise<Simulated> {
-    const { options, problem, records } = wanted;
+    const { options, records } = wanted;
     const dimension = records.table.numColumns;
-    const sums = await engine.prefixSum({ ...options, dimension });
-    try {
-      return new WeightedRun(sums, await engine.errorPerStep(problem), wanted);
-    } catch (error) {
-      sums.dispose();
-      throw error;
-    }
+    const sums = await engine.totals({ ...streamOptions(options), dimension });
+    return new WeightedRun(sums, wanted);
   }
 
   /** Advances like a simulation; checks the clock every few milliseconds. */
@@ -74,13 +67,13 @@ export class WeightedRun {
     const start = performance.now();
     const entries = (steps: number): number => steps * this.dimension;
     const noisySums = new Float64Array(entries(end - firstStep));
+    const stddev = new Float64Array(end - firstStep);
     do {
       const began = performance.now();
       const to = Math.min(end, this.step + this.partSteps);
-      let at = entries(this.step - firstStep);
-      for (const totals of await this.release(to)) {
-        noisySums.set(totals, at);
-        at += totals.length;
+      for (const reading of await this.release(to)) {
+        noisySums.set(reading.values, entries(reading.step - firstStep));
+        stddev[reading.step - firstStep] = reading.stddev;
       }
       this.step = to;
       const took = performance.now() - began;
@@ -91,7 +84,7 @@ export class WeightedRun {
       numSteps: this.step - firstStep,
       trueSums: this.trueSums.slice(entries(firstStep), entries(this.step)),
       noisySums: noisySums.slice(0, entries(this.step - firstStep)),
-      stddev: this.unitErrors.slice(firstStep, this.step).map((error) => this.stddevOf(error)),
+      stddev: stddev.slice(0, this.step - firstStep),
       privateLoss: none,
       twinLoss: none,
       privateCorrect: new Uint8Array(),
@@ -101,35 +94,18 @@ export class WeightedRun {
   }
 
   dispose(): void {
-    this.sums.dispose();
+    void this.sums.dispose();
   }
 
   /** Releases the steps before `to`; sends all requests before awaiting any. */
-  private release(to: number): Promise<Float64Array[]> {
+  private release(to: number): Promise<Totals[]> {
     const { sums, records } = this;
     const { table, batchSize } = records;
     const width = batchSize * this.dimension;
     const valuesOf = (from: number, end: number): Float64Array =>
       table.values.slice(from * width, end * width);
-    if (batchSize === 1) return Promise.all([sums.releaseMany(valuesOf(this.step, to))]);
+    if (batchSize === 1) return sums.releaseMany(valuesOf(this.step, to));
     const steps = Array.from({ length: to - this.step }, (_, i) => this.step + i);
-    return Promise.all(
-      steps.map(async (step) => {
-        const asked = [sums.contribute(valuesOf(step, step + 1)), sums.endSteps()] as const;
-        const [, totals] = await Promise.all(asked);
-        return totals;
-      }),
-    );
-  }
-
-  /**
-   * Returns the standard deviation of a release, given its error at noise multiplier and clip norm
-   * 1.
-   */
-  private stddevOf(error: number): number {
-    const { noiseStddev, sensitivity } = this.certificate;
-    // The default grid is fine relative to the noise, so rounding adds the deviation of a uniform
-    // error.
-    return Math.hypot((noiseStddev / sensitivity) * error, this.grid / Math.sqrt(12));
+    return Promise.all(steps.map((step) => sums.releaseBatch(valuesOf(step, step + 1))));
   }
 }

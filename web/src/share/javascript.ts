@@ -3,6 +3,7 @@
 // Writes the run on the page as a program for Node or a browser.
 
 import type { SimulationOptions } from 'dp-ftrl';
+import { streamOptions } from '../run/stream-options.ts';
 import { edgeText, fixedOffset, type Bucket } from '../data/contributions.ts';
 import {
   numRowsOf,
@@ -117,33 +118,38 @@ function readTimes(file: Source): string {
 function eventsOf(options: SimulationOptions, file: Source): string {
   const { noiseSeed, mechanismLambda, loss, lambda, descent, table, batchSize, ...mechanism } =
     options;
-  const asked = {
+  const own = mechanismLambda === undefined ? {} : { lambda: mechanismLambda };
+  const { participation, ...asked } = streamOptions({
     ...mechanism,
-    ...(mechanismLambda === undefined ? {} : { lambda: mechanismLambda }),
+    ...own,
     insecureSeed: noiseSeed,
+  });
+  const isOfPeople = file.person !== '';
+  const given = {
+    ...asked,
+    ...(isOfPeople ? { people: participation } : { participation }),
     dimension: file.columns.length,
-    ...(file.person !== '' && file.ids === 'numbers' && { userNumbers: true }),
+    ...(isOfPeople && file.ids === 'numbers' && { numericNames: true }),
   };
   const person = `row[names.indexOf(${JSON.stringify(file.person)})]`;
-  const each = file.person === '' ? 'valuesOf(row)' : `${person}, valuesOf(row)`;
+  const each = isOfPeople ? `${person}, valuesOf(row)` : 'valuesOf(row)';
   const made =
-    `\nconst dp = await load();\n${seeded}` +
-    `const sums = dp.${file.person === '' ? 'prefixSum' : 'peopleSum'}(${objectOf(asked)});\n`;
+    `\nconst dp = await load();\n${seeded}` + `const sums = dp.totals(${objectOf(given)});\n`;
   const numRows = numRowsOf(options);
   const rows = numRows === null ? 'rows' : `rows.slice(0, ${numRows})`;
   // A row of empty cells is a step without a record.
   const unlessGap = file.hasGaps ? "if (row.join('') !== '') " : '';
   const stepped =
     file.time === ''
-      ? `let totals;\nfor (const row of ${rows}) {\n` +
-        `  ${unlessGap}sums.contribute(${each});\n  totals = sums.endSteps();\n}\n`
+      ? `let reading;\nfor (const row of ${rows}) {\n` +
+        `  ${unlessGap}sums.add(${each});\n  reading = sums.end();\n}\n`
       : 'for (const row of rows) {\n  const step = bucketOf(timeOf(row)) - first;\n' +
-        '  if (step > sums.step) sums.endSteps(step - sums.step);\n' +
-        `  sums.contribute(${each});\n}\n` +
-        'const totals = sums.endSteps(last - first + 1 - sums.step);\n';
+        '  if (step > sums.step) sums.endMany(step - sums.step);\n' +
+        `  sums.add(${each});\n}\n` +
+        'const reading = sums.endMany(last - first + 1 - sums.step).at(-1);\n';
   return (
     `import { load } from 'dp-ftrl';\n${readRows(file)}` +
     `${file.time === '' ? '' : readTimes(file)}${made}${stepped}` +
-    `console.log([...totals.slice(-columns.length)].join(' '));\n`
+    `console.log([...reading.values].join(' '));\n`
   );
 }

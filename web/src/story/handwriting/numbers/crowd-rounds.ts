@@ -99,19 +99,15 @@ export async function runCrowd(
 ): Promise<Crowd> {
   const { clipNorm, lambda } = manner;
   const call = signal === undefined ? undefined : { signal };
-  const pattern = {
-    numSteps: NUM_ROUNDS,
-    participation: { participations: PARTICIPATIONS, minSeparation: SEPARATION },
-  };
-  const sums = await engine.peopleSum(
+  const sums = await engine.totals(
     {
-      ...pattern,
+      steps: NUM_ROUNDS,
+      people: { times: PARTICIPATIONS, apart: SEPARATION },
       dimension: NUM_WEIGHTS,
-      mechanism: 'banded',
-      bands: SEPARATION,
+      strategy: { name: 'banded', bands: SEPARATION },
       epsilon,
       delta: DELTA,
-      clipNorm,
+      clip: clipNorm,
       insecureSeed: seed,
     },
     call,
@@ -130,12 +126,8 @@ export async function runCrowd(
         records.set(clipped, i * NUM_WEIGHTS);
         clipped.forEach((value, j) => (sum[j]! += value));
       });
-      await sums.contribute(
-        group.map((phone) => `phone ${phone}`),
-        records,
-        call,
-      );
-      const release = await sums.endSteps(1, call);
+      const people = group.map((phone) => `phone ${phone}`);
+      const { values: release } = await sums.releaseBatch(people, records, call);
       const published = release.map((value, j) => value - before[j]!);
       const next = release.map((value) => -value / (lambda * GROUP));
       models.push(next);
@@ -144,13 +136,17 @@ export async function runCrowd(
       [weights, before] = [next, release];
       made?.(rounds);
     }
-    const fresh = await engine.error({ ...pattern, mechanism: 'independent' });
+    const fresh = await engine.error({
+      numSteps: NUM_ROUNDS,
+      participation: { participations: PARTICIPATIONS, minSeparation: SEPARATION },
+      mechanism: 'independent',
+    });
     return {
       rounds,
       stddev: await sums.stddev(NUM_ROUNDS - 1),
       freshStddev: fresh.maxError * sums.certificate.noiseMultiplier * clipNorm,
     };
   } finally {
-    sums.dispose();
+    void sums.dispose();
   }
 }
