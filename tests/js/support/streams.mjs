@@ -16,6 +16,24 @@ export const KINDS = {
       [[1], 'amount'],
     ],
   },
+  'counter without a delta': {
+    kind: 'counter',
+    options: { delta: 0, strategy: { name: 'tree-k', arity: 3 }, clip: 3 },
+    records: [3, 1, 0, 2.5, 1, 1, 2, 0.5],
+    bad: [[Number.NaN, 'amount']],
+  },
+  'counter on a lattice': {
+    kind: 'counter',
+    options: { lattice: 'discrete-gaussian', strategy: 'honaker', clip: 3 },
+    records: [3, 1, 0, 2.5, 1, 1, 2, 0.5],
+    bad: [[Number.NaN, 'amount']],
+  },
+  'counter of a window': {
+    kind: 'counter',
+    options: { workload: { window: 3 }, neighbours: 'replace-one' },
+    records: [1, 1, 0, 0.5, 1, 1, 1, 0.5],
+    bad: [[Number.NaN, 'amount']],
+  },
   totals: {
     kind: 'totals',
     options: { dimension: 2, clip: 5 },
