@@ -20,7 +20,7 @@ const CHUNK = 10_000;
 const NUM_MANY = 40_000;
 const folder = mkdtempSync(join(process.argv[2] ?? tmpdir(), 'dp-ftrl-bench-'));
 const dp = await load();
-const target = { mechanism: 'honaker', numSteps: 1_100_000, epsilon: 1, delta: 1e-6 };
+const target = { strategy: 'honaker', steps: 1_100_000, epsilon: 1, delta: 1e-6 };
 
 /** Wraps a store to count the bytes written to it. */
 function counting(file, appends) {
@@ -36,19 +36,19 @@ function counting(file, appends) {
   return store;
 }
 
-/** Advances the ledger to a step, many releases at a time. */
-async function goTo(ledger, end) {
-  while (ledger.step < end) {
-    const count = Math.min(CHUNK, end - ledger.step);
-    await ledger.releaseMany(new Float64Array(count).fill(0.5));
+/** Advances the stream to a step, many releases at a time. */
+async function goTo(visits, end) {
+  while (visits.step < end) {
+    const count = Math.min(CHUNK, end - visits.step);
+    await visits.releaseMany(new Float64Array(count).fill(0.5));
   }
 }
 
-async function measure(ledger, store, numReleases) {
+async function measure(visits, store, numReleases) {
   await new Promise((resolve) => setTimeout(resolve, 200));
   const before = { ...store.counts };
   const [cpu, start] = [process.cpuUsage(), performance.now()];
-  for (let i = 0; i < numReleases; ++i) await ledger.release([0.5]);
+  for (let i = 0; i < numReleases; ++i) await visits.release(0.5);
   const { user, system } = process.cpuUsage(cpu);
   const bytes = store.counts.appended + store.counts.saved - before.appended - before.saved;
   return {
@@ -61,8 +61,8 @@ async function measure(ledger, store, numReleases) {
 /** Releases NUM_MANY steps in calls of `batch`, after 1000 others. */
 async function measureMany(path, batch) {
   let store = await FileStore.open(path);
-  let ledger = await dp.ledger({ ...target, store });
-  await ledger.releaseMany(new Float64Array(1000).fill(0.5));
+  let visits = await dp.counter({ ...target, store });
+  await visits.releaseMany(new Float64Array(1000).fill(0.5));
   const records = new Float64Array(batch).fill(0.5);
   let [silent, last, isOver] = [0, performance.now(), false];
   const watch = () => {
@@ -73,7 +73,7 @@ async function measureMany(path, batch) {
   // Processor time is that of the process, so it is measured without watching.
   const release = async () => {
     const cpu = process.cpuUsage();
-    for (let done = 0; done < NUM_MANY; done += batch) await ledger.releaseMany(records);
+    for (let done = 0; done < NUM_MANY; done += batch) await visits.releaseMany(records);
     const { user, system } = process.cpuUsage(cpu);
     return (user + system) / 1000;
   };
@@ -82,13 +82,13 @@ async function measureMany(path, batch) {
   watch();
   await release();
   isOver = true;
-  ledger.dispose();
+  await visits.dispose();
   await store.close();
   store = await FileStore.open(path);
   const start = performance.now();
-  ledger = await dp.ledger({ ...target, store });
+  visits = await dp.counter({ ...target, store });
   const opened = performance.now() - start;
-  ledger.dispose();
+  await visits.dispose();
   await store.close();
   return { cpu, silent, opened };
 }
@@ -103,19 +103,19 @@ try {
     let [saved, appended] = [0, 0];
     for (const step of STEPS) {
       let store = counting(await FileStore.open(path), appends);
-      let ledger = await dp.ledger({ ...target, store });
-      await goTo(ledger, step);
-      const cost = await measure(ledger, store, appends ? 500 : 20);
+      let visits = await dp.counter({ ...target, store });
+      await goTo(visits, step);
+      const cost = await measure(visits, store, appends ? 500 : 20);
       costs.push(cost);
-      ledger.dispose();
+      await visits.dispose();
       await store.close();
       saved += store.counts.saved;
       appended += store.counts.appended;
       store = counting(await FileStore.open(path), appends);
       const start = performance.now();
-      ledger = await dp.ledger({ ...target, store });
+      visits = await dp.counter({ ...target, store });
       const opened = performance.now() - start;
-      ledger.dispose();
+      await visits.dispose();
       await store.close();
       const numbers = [cost.bytes.toFixed(0), cost.cpu.toFixed(3), cost.time.toFixed(3)];
       const all = ((saved + appended) / 1e6).toFixed(1);

@@ -97,26 +97,29 @@ function learnerOf(place) {
   return learnt(place, (learner) => learner.learn(features, labels));
 }
 
+/** Options of a counter by this mechanism. */
+function counterOf(name) {
+  const { mechanism, numSteps: steps, ...others } = { ...target, ...mechanismOf(name) };
+  return { ...others, steps, strategy: mechanism, insecureSeed };
+}
+
 function counter({ name }) {
-  const options = { ...mechanismOf(name), ...target, insecureSeed };
-  const record = Float64Array.of(1);
-  const total = new Float64Array(1);
+  const options = counterOf(name);
   const run = () => {
-    const sum = dp.prefixSum(options);
-    for (let t = 0; t < NUM_STEPS; ++t) sum.release(record, total);
-    sum.dispose();
+    const visits = dp.counter(options);
+    for (let t = 0; t < NUM_STEPS; ++t) visits.release(1);
+    visits.dispose();
   };
   return { items: NUM_STEPS, run };
 }
 
 function counterBatch({ name, mode }) {
-  const options = { ...mechanismOf(name), ...target, mode, insecureSeed };
+  const options = { ...counterOf(name), ...(mode && { lattice: 'discrete-gaussian' }) };
   const records = new Float64Array(256).fill(1);
-  const totals = new Float64Array(256);
   const run = () => {
-    const sum = dp.prefixSum(options);
-    for (let t = 0; t < NUM_STEPS; t += 256) sum.releaseMany(records, totals);
-    sum.dispose();
+    const visits = dp.counter(options);
+    for (let t = 0; t < NUM_STEPS; t += 256) visits.releaseMany(records);
+    visits.dispose();
   };
   return { items: NUM_STEPS, run };
 }

@@ -28,9 +28,9 @@ const EXPECTED = new Map([
 
 /** Mean square of each coordinate over the steps, for releases without contributions. */
 function meanSquares(dp: DpFtrl, mechanism: string, numSteps: number, seed: number): number[] {
-  const sums = dp.prefixSum({
-    mechanism: mechanism as (typeof MECHANISMS)[number],
-    numSteps,
+  const sums = dp.totals({
+    strategy: mechanism as (typeof MECHANISMS)[number],
+    steps: numSteps,
     dimension: DIMENSION,
     insecureSeed: seed,
     grid: GRID,
@@ -39,8 +39,9 @@ function meanSquares(dp: DpFtrl, mechanism: string, numSteps: number, seed: numb
   try {
     const totals = new Array<number>(DIMENSION).fill(0);
     for (let left = numSteps; left > 0; left -= CHUNK) {
-      const noise = sums.endSteps(Math.min(CHUNK, left));
-      for (let i = 0; i < noise.length; ++i) totals[i % DIMENSION]! += noise[i]! ** 2;
+      for (const { values } of sums.endMany(Math.min(CHUNK, left))) {
+        values.forEach((noise, i) => (totals[i]! += noise ** 2));
+      }
     }
     return totals.map((total) => total / numSteps);
   } finally {

@@ -2,13 +2,13 @@
 
 import { useState } from 'react';
 
-/** Counts visits, and shows a private total after each hour. `sums` is a `prefixSum`. */
-export function Visits({ sums }) {
+/** Counts visits, and shows a private total after each hour. `visits` is a `counter`. */
+export function Visits({ visits }) {
   const [total, setTotal] = useState('no hour is over');
   return (
     <p>
-      <button onClick={() => sums.contribute([1])}>Visit</button>
-      <button onClick={() => setTotal(sums.endSteps()[0].toFixed(1))}>End of the hour</button>
+      <button onClick={() => visits.add()}>Visit</button>
+      <button onClick={() => setTotal(visits.end().value.toFixed(1))}>End of the hour</button>
       <output>{total}</output>
     </p>
   );

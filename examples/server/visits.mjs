@@ -8,12 +8,12 @@
 // POST /visit counts a visit; GET /totals returns one line for each past hour, with the hour since
 // the start and the total. PORT and HOUR_MS are read from the environment.
 //
-// A person who visits once is protected. A visit counts when its hour is released, up to a minute
-// after the end of the hour. A kill loses the visits of hours not yet released; no total ever
-// includes them. A kill at the wrong moment also loses the line of a released hour. FOLDER holds
-// the state, which is as secret as the visits, and the totals, which are public.
+// A person who visits once is protected. A visit is on the disk when it is answered, and appears in
+// the totals up to a minute after the end of its hour. A kill loses no visit that was answered, but
+// at the wrong moment the line of a released hour. FOLDER holds the state, which is as secret as the
+// visits, and the beginning and the totals, which are public.
 
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { load } from 'dp-ftrl/counter';
@@ -28,38 +28,25 @@ if (!(Number.isInteger(hourLength) && hourLength > 0)) {
 mkdirSync(folder, { recursive: true });
 const published = join(folder, 'totals.txt');
 
+// The stream keeps both in its state, and goes on only with the same.
+const beginning = join(folder, 'start.txt');
+if (!existsSync(beginning)) writeFileSync(beginning, `${Date.now()}\n`);
+const start = Number(readFileSync(beginning, 'utf8'));
+const about = `hours of ${hourLength} ms from ${start}`;
+
 const dp = await load();
 const store = await FileStore.open(join(folder, 'state'));
-const year = { mechanism: 'honaker', numSteps: 365 * 24, epsilon: 1, delta: 1e-6 };
-const ledger = await dp.ledger({ ...year, store });
-
-// The start of hour 0 and the length of an hour are stored with the state.
-if (!ledger.memo) {
-  await ledger.releaseSteps(0, [], Buffer.from(JSON.stringify({ start: Date.now(), hourLength })));
-}
-const { start, ...kept } = JSON.parse(Buffer.from(ledger.memo));
-if (kept.hourLength !== hourLength) {
-  throw new RangeError(`HOUR_MS must be ${kept.hourLength}, as when ${folder} was begun`);
-}
+const year = { strategy: 'honaker', steps: 365 * 24, epsilon: 1, delta: 1e-6 };
+const visits = await dp.counter({ ...year, about, store });
 const hourNow = () => Math.floor((Date.now() - start) / hourLength);
 
-let hour = Math.max(hourNow(), ledger.step); // The clock may have been set back.
-let visits = 0;
-
-/** Releases all past hours, including those in which the service did not run. */
+/** Ends all past hours, including those in which the service did not run. */
 async function endHours() {
-  const first = ledger.step;
-  const over = Math.min(hourNow(), ledger.numSteps) - first;
+  const over = Math.min(hourNow(), visits.steps) - visits.step;
   if (over <= 0) return;
-  const steps = Array.from({ length: over }, (_, i) =>
-    first + i === hour ? new Array(visits).fill(1) : [],
-  );
-  hour = first + over;
-  visits = 0;
-  const totals = await ledger.releaseSteps(first, steps);
-  // The ledger is stored by now, so no later run can release these hours for other visits.
-  const lines = Array.from(totals, (total, i) => `${first + i} ${total}\n`);
-  appendFileSync(published, lines.join(''));
+  const totals = await visits.endMany(over);
+  // They are stored by now, so no later run can release these hours for other visits.
+  appendFileSync(published, totals.map(({ step, value }) => `${step} ${value}\n`).join(''));
 }
 
 let last = Promise.resolve();
@@ -67,10 +54,11 @@ const endHoursInTurn = () => (last = last.then(endHours));
 await endHoursInTurn();
 setInterval(endHoursInTurn, Math.min(hourLength / 4, 60_000));
 
-const server = http.createServer((request, response) => {
+const server = http.createServer(async (request, response) => {
   if (request.method === 'POST' && request.url === '/visit') {
-    if (ledger.step === ledger.numSteps) return response.writeHead(410).end('the year is over\n');
-    visits += 1;
+    await endHoursInTurn();
+    if (visits.step === visits.steps) return response.writeHead(410).end('the year is over\n');
+    await visits.add();
     return response.writeHead(204).end();
   }
   if (request.method === 'GET' && request.url === '/totals') {

@@ -2,15 +2,15 @@
 
 import { h, ref } from 'vue';
 
-/** Counts visits, and shows a private total after each hour. `sums` is a `prefixSum`. */
+/** Counts visits, and shows a private total after each hour. `visits` is a `counter`. */
 export const Visits = {
-  props: ['sums'],
-  setup({ sums }) {
+  props: ['visits'],
+  setup({ visits }) {
     const total = ref('no hour is over');
-    const endHour = () => (total.value = sums.endSteps()[0].toFixed(1));
+    const endHour = () => (total.value = visits.end().value.toFixed(1));
     return () =>
       h('p', [
-        h('button', { onClick: () => sums.contribute([1]) }, 'Visit'),
+        h('button', { onClick: () => visits.add() }, 'Visit'),
         h('button', { onClick: endHour }, 'End of the hour'),
         h('output', total.value),
       ]);

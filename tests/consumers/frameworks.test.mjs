@@ -24,11 +24,12 @@ const mounts = {
     import { createRoot } from 'react-dom/client';
     import { createElement } from 'react';
     import { Visits } from ${JSON.stringify(join(root, 'examples/react/Visits.jsx'))};
-    export const mount = (place, sums) => createRoot(place).render(createElement(Visits, { sums }));`,
+    export const mount = (place, visits) =>
+      createRoot(place).render(createElement(Visits, { visits }));`,
   vue: `
     import { createApp } from 'vue';
     import { Visits } from ${JSON.stringify(join(root, 'examples/vue/visits.js'))};
-    export const mount = (place, sums) => createApp(Visits, { sums }).mount(place);`,
+    export const mount = (place, visits) => createApp(Visits, { visits }).mount(place);`,
 };
 
 /** Presses the buttons as a reader would, and returns what is shown after each hour. */
@@ -36,9 +37,9 @@ const program = `
   import { load } from 'dp-ftrl';
   import { mount } from './mount.js';
   const dp = await load();
-  const options = { mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
+  const options = { strategy: 'tree', steps: 8, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
   const place = document.body.appendChild(document.createElement('div'));
-  mount(place, dp.prefixSum(options));
+  mount(place, dp.counter(options));
   const settled = () => new Promise((resolve) => setTimeout(resolve, 50));
   while (!place.querySelector('button')) await settled();
   const [visit, endHour] = place.querySelectorAll('button');
@@ -50,9 +51,9 @@ const program = `
     while (place.querySelector('output').textContent === before) await settled();
     shown.push(place.querySelector('output').textContent);
   }
-  const sums = dp.prefixSum(options);
-  sums.contribute([1, 1, 1]);
-  globalThis.outcome = { shown, expected: [...sums.endSteps(2)].map((x) => x.toFixed(1)) };`;
+  const visits = dp.counter(options);
+  visits.addMany([1, 1, 1]);
+  globalThis.outcome = { shown, expected: visits.endMany(2).map(({ value }) => value.toFixed(1)) };`;
 
 for (const [name, mount] of Object.entries(mounts)) {
   test(`examples/${name}: the component counts visits and shows private totals`, async () => {

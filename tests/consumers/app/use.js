@@ -6,10 +6,11 @@
 const problem = { numSteps: 32, epsilon: 1, delta: 1e-6 };
 
 /** Totals of a few records with a fixed seed. */
-export function totals(dp, mechanism = 'optimal') {
-  const sums = dp.prefixSum({ ...problem, mechanism, insecureSeed: 7 });
-  const released = [...sums.releaseMany([1, 0, 1, 1])];
-  sums.dispose();
+export function totals(dp, strategy = 'optimal') {
+  const { numSteps: steps, ...target } = problem;
+  const visits = dp.counter({ ...target, steps, strategy, insecureSeed: 7 });
+  const released = visits.releaseMany([1, 0, 1, 1]).map(({ value }) => value);
+  visits.dispose();
   return released;
 }
 
