@@ -57,7 +57,11 @@ GridReleases::GridReleases(const Mechanism& mechanism, const PrefixSumOptions& o
                                              largest_weight(mechanism.strategy().workload())))) {}
 
 double GridReleases::release_stddev(std::int64_t step) const {
-  return grid_ * std::sqrt(rounded_gaussian_variance(mechanism_.release_stddev(step) / grid_));
+  if (step == known_step_) return known_stddev_;
+  known_stddev_ =
+      grid_ * std::sqrt(rounded_gaussian_variance(mechanism_.release_stddev(step) / grid_));
+  known_step_ = step;
+  return known_stddev_;
 }
 
 double GridReleases::half_width(const ReleaseEntry& entry, double probability) const {

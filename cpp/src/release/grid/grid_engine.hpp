@@ -48,7 +48,10 @@ class GridReleases : public ReleaseEngine {
   double grid_;
   std::int64_t dimension_;
   std::int64_t max_contributions_;
-  mutable NormalHalfWidth normal_;  ///< keeps what it found last
+  // A reading asks for the std and for a half-width of one step, again and again.
+  mutable NormalHalfWidth normal_;
+  mutable std::int64_t known_step_ = -1;
+  mutable double known_stddev_ = 0;  ///< of that step
 };
 
 /// Prefix sums. The engine for windows overrides how sums are updated.
