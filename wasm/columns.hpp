@@ -41,11 +41,19 @@ class ColumnsKind {
   virtual void describe(const Mechanism&, emscripten::val& /*stream*/) const {}
 };
 
+/// Reading whose numbers are computed when they are appended to others, before the next step.
+struct NumbersOfReading {
+  const ColumnsKind* kind;
+  NoisySums sums;
+
+  void append_to(std::vector<double>& numbers) const { kind->append_reading(sums, numbers); }
+};
+
 /// The kind as Columns, whose records and readings are numbers.
 class AnyColumns {
  public:
   using Record = std::span<const double>;
-  using Reading = std::vector<double>;
+  using Reading = NumbersOfReading;
   static constexpr bool kClips = true;  // the mechanism comes from the same factory
 
   explicit AnyColumns(std::shared_ptr<const ColumnsKind> kind) : kind_(std::move(kind)) {}
@@ -57,11 +65,7 @@ class AnyColumns {
   std::span<const double> write(std::span<const double> record, std::span<double> row) const {
     return kind_->write(record, row);
   }
-  std::vector<double> read(const NoisySums& sums) const {
-    std::vector<double> numbers;
-    kind_->append_reading(sums, numbers);
-    return numbers;
-  }
+  NumbersOfReading read(const NoisySums& sums) const { return {kind_.get(), sums}; }
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
     return Mechanism::make(options);
   }
@@ -80,8 +84,7 @@ struct MadeColumns {
 };
 
 inline void append(std::vector<double>& numbers, const Estimate& estimate) {
-  for (const double number : {estimate.value, estimate.low, estimate.high, estimate.stddev})
-    numbers.push_back(number);
+  numbers.insert(numbers.end(), {estimate.value, estimate.low, estimate.high, estimate.stddev});
 }
 
 inline void append(std::vector<double>& numbers, const Estimates& estimates) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -127,7 +128,8 @@ class AnyStream {
   virtual Readings reading_of_nothing(std::int64_t step) const = 0;
 
   virtual std::int64_t num_acknowledged() const { return sums().step(); }
-  virtual Readings at(std::int64_t) const { refuse(); }
+  /// Appends the reading of an acknowledged step.
+  virtual void read(std::int64_t, Readings&) const { refuse(); }
   virtual bool is_repeat(std::int64_t, const Batch&) { refuse(); }
   virtual LogTag key_commitment() const { refuse(); }
   virtual std::vector<std::byte> state() { refuse(); }
@@ -166,15 +168,18 @@ class StreamOf : public AnyStream {
       own_.release_many(batch.records(), use);
   }
   Readings reading_of_nothing(std::int64_t step) const final {
-    return own_.reading_of_nothing(step);
+    const Readings zeros(static_cast<std::size_t>(sums().dimension()));
+    Readings reading;
+    own_.columns().read({.step = step, .values = zeros, .noise = sums()}).append_to(reading);
+    return reading;
   }
 
  protected:
   Own own_;
 
  private:
-  static void take(const Readings& reading, Readings& readings) {
-    readings.insert(readings.end(), reading.begin(), reading.end());
+  static void take(const NumbersOfReading& reading, Readings& readings) {
+    reading.append_to(readings);
   }
   static void take(std::int64_t, Readings&) {}
 };
@@ -189,7 +194,9 @@ class JournalOf final : public StreamOf<Who, Journal> {
   using typename AnyStream::Readings;
 
   std::int64_t num_acknowledged() const override { return own_.place().num_acknowledged(); }
-  Readings at(std::int64_t step) const override { return own_.at(step); }
+  void read(std::int64_t step, Readings& readings) const override {
+    own_.at(step).append_to(readings);
+  }
   bool is_repeat(std::int64_t step, const Batch& batch) override {
     return own_.is_repeat(step, batch.people(), batch.records());
   }
@@ -282,9 +289,28 @@ val with_readings(double handle, const val& out, MakeSteps&& make_steps) {
   return reply;
 }
 
-void stream_add(double handle, const val& people, const val& rows) {
-  AnyStream& stream = stream_of(handle);
-  stream.add(Batch(people, rows, stream.kind().record_size()));
+/// Calls `use(stream, batch)` with records that all pass their own checks. If one does not, the
+/// refusal has `record`, its index.
+template <typename Use>
+val with_batch(double handle, const val& people, const val& rows, Use&& use) {
+  std::optional<std::size_t> checked;
+  val reply = guarded([&] {
+    AnyStream& stream = stream_of(handle);
+    const Batch batch(people, rows, stream.kind().record_size());
+    for (checked = 0; *checked < batch.records().size(); ++*checked)
+      stream.kind().check(batch.records()[*checked]);
+    checked.reset();
+    return use(stream, batch);
+  });
+  if (checked) reply.set("record", static_cast<double>(*checked));
+  return reply;
+}
+
+val stream_add(double handle, const val& people, const val& rows) {
+  return with_batch(handle, people, rows, [](AnyStream& stream, const Batch& batch) {
+    stream.add(batch);
+    return val::null();
+  });
 }
 
 val stream_end(double handle, double steps, const val& out) {
@@ -300,9 +326,12 @@ val stream_release(double handle, const val& people, const val& rows, const val&
 }
 
 val stream_release_batch(double handle, const val& people, const val& rows, const val& out) {
-  return with_readings(handle, out, [&](AnyStream& stream, std::vector<double>& readings) {
-    stream.add(Batch(people, rows, stream.kind().record_size()));
-    stream.end(readings);
+  return with_batch(handle, people, rows, [&](AnyStream& stream, const Batch& batch) {
+    std::vector<double> reading;
+    stream.add(batch);
+    stream.end(reading);
+    if (!out.isUndefined()) write_to(out, reading);
+    return val::null();
   });
 }
 
@@ -327,16 +356,15 @@ double stream_half_width(double handle, const val& step, double probability) {
 val stream_at(double handle, double first_step, double num_steps) {
   const AnyStream& stream = stream_of(handle);
   std::vector<double> readings;
-  for (std::int64_t i = 0; i < count_of(num_steps); ++i) {
-    const std::vector<double> own = stream.at(count_of(first_step) + i);
-    readings.insert(readings.end(), own.begin(), own.end());
-  }
+  for (std::int64_t i = 0; i < count_of(num_steps); ++i)
+    stream.read(count_of(first_step) + i, readings);
   return owned_array(readings);
 }
 
-bool stream_is_repeat(double handle, double step, const val& people, const val& rows) {
-  AnyStream& stream = stream_of(handle);
-  return stream.is_repeat(count_of(step), Batch(people, rows, stream.kind().record_size()));
+val stream_is_repeat(double handle, double step, const val& people, const val& rows) {
+  return with_batch(handle, people, rows, [&](AnyStream& stream, const Batch& batch) {
+    return stream.is_repeat(count_of(step), batch);
+  });
 }
 
 val stream_commitment(double handle) {
@@ -386,14 +414,14 @@ void stream_acknowledge(double handle, double num_steps) {
 EMSCRIPTEN_BINDINGS(dpftrl_streams) {
   bind<&stream_create>("streamCreate");
   bind<&stream_place>("streamPlace");
-  bind<&stream_add>("streamAdd");
+  emscripten::function("streamAdd", &stream_add);
   emscripten::function("streamEnd", &stream_end);
   emscripten::function("streamRelease", &stream_release);
   emscripten::function("streamReleaseBatch", &stream_release_batch);
   bind<&stream_stddev>("streamStddev");
   bind<&stream_half_width>("streamHalfWidth");
   bind<&stream_at>("streamAt");
-  bind<&stream_is_repeat>("streamIsRepeat");
+  emscripten::function("streamIsRepeat", &stream_is_repeat);
   bind<&stream_commitment>("streamCommitment");
   bind<&stream_state>("streamState");
   bind<&stream_log_tag>("streamLogTag");
