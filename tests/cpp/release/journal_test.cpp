@@ -22,7 +22,7 @@ using RecordJournal = RecordStream<Numbers, Records, Journal>;
 using PeopleJournal = RecordStream<Numbers, People, Journal>;
 
 constexpr std::int64_t kJournalSteps = 12, kJournalSize = 2;
-constexpr std::array kOne = {0.5, 0.25};
+constexpr std::array kJournalRecord = {0.5, 0.25};
 
 std::shared_ptr<const Mechanism> journal_mechanism(
     const Participation& participation = Participation::min_separation({2, 3})) {
@@ -38,7 +38,7 @@ Stream make_journal(const Participation& participation = Participation::min_sepa
       Numbers(kJournalSize), journal_mechanism(participation), {.key = Key::insecure_from_seed(4)}};
 }
 
-std::string hex(std::span<const std::byte> bytes) {
+std::string hex_text(std::span<const std::byte> bytes) {
   std::string text;
   for (const std::byte byte : bytes)
     for (const unsigned digit :
@@ -48,10 +48,10 @@ std::string hex(std::span<const std::byte> bytes) {
 }
 
 /// Size of a frame whose steps, changes and their lengths have that many bytes.
-constexpr std::size_t frame_size(std::size_t size) {
+constexpr std::size_t journal_frame_size(std::size_t size) {
   return 28 + (8 * (size + 16) + 6) / 7;
 }
-constexpr std::size_t kStepSize = 24 + 16 * kJournalSize;
+constexpr std::size_t kJournalStepSize = 24 + 16 * kJournalSize;
 
 /// Codes that another program computed from the definition: ChaCha20 of seed 4 at stream 6, and
 /// HMAC-SHA256. A secret from the stream of the commitment would let anyone test guesses of
@@ -69,17 +69,17 @@ TEST(Journal, bytes_of_records_are_those_of_the_frozen_format) {
   stream.end();
   const Bytes bytes = stream.state();
   stream.acknowledge(4);
-  EXPECT_EQ(hex(std::span(bytes).first(7)), "6470666301000c");  // "dpfc", version 1, kind 12
+  EXPECT_EQ(hex_text(std::span(bytes).first(7)), "6470666301000c");  // "dpfc", version 1, kind 12
   EXPECT_EQ(detail::word_at(bytes, 8), 4u);
-  EXPECT_EQ(hex(std::span(bytes).subspan(40, 16)), "50ec4ff0a7bb0f8a7c617f3d3753b5b9");
+  EXPECT_EQ(hex_text(std::span(bytes).subspan(40, 16)), "50ec4ff0a7bb0f8a7c617f3d3753b5b9");
   const auto sums_size = static_cast<std::size_t>(detail::word_at(bytes, 64));
-  EXPECT_EQ(hex(std::span(bytes).subspan(72, 7)), "64706663010002");  // the sums
+  EXPECT_EQ(hex_text(std::span(bytes).subspan(72, 7)), "64706663010002");  // the sums
   constexpr std::size_t kEntry = 16 + 8 * kJournalSize, kOpen = 3 * 8 + 16 + 8;
   ASSERT_EQ(bytes.size(), 72 + sums_size + 4 * kEntry + kOpen);
   for (std::int64_t t = 0; t < 4; ++t) {
     const auto entry =
         std::span(bytes).subspan(72 + sums_size + static_cast<std::size_t>(t) * kEntry);
-    EXPECT_EQ(hex(entry.first(16)), kCodes.at(static_cast<std::size_t>(t))) << t;
+    EXPECT_EQ(hex_text(entry.first(16)), kCodes.at(static_cast<std::size_t>(t))) << t;
     const Estimates reading = stream.at(t);
     for (std::size_t i = 0; i < kJournalSize; ++i)
       EXPECT_EQ(std::bit_cast<double>(detail::word_at(entry, 16 + 8 * i)), reading.values[i]);
@@ -101,13 +101,13 @@ TEST(Journal, bytes_of_people_are_those_of_the_frozen_format) {
   constexpr std::size_t kEntry = 16 + 8 * kJournalSize, kOpen = 3 * 8 + 16 + 8;
   const auto rest = std::span(bytes).subspan(72 + sums_size);
   ASSERT_EQ(rest.size(), kEntry + kOpen + 32 + 32 + 8 * kJournalSize);
-  EXPECT_EQ(hex(rest.first(16)), "c77cda8fb428dc71cd67de3620c44070");
+  EXPECT_EQ(hex_text(rest.first(16)), "c77cda8fb428dc71cd67de3620c44070");
   const auto open = rest.subspan(kEntry);
   EXPECT_EQ(detail::word_at(open, 0), 3u);
   EXPECT_EQ(detail::word_at(open, 8), 1u);
   EXPECT_EQ(detail::word_at(open, 16), 1u);
-  EXPECT_EQ(hex(open.subspan(24, 16)), "d7ad98a34555afc319037f2bc826d036");
-  const std::string people = hex(open.subspan(kOpen));
+  EXPECT_EQ(hex_text(open.subspan(24, 16)), "d7ad98a34555afc319037f2bc826d036");
+  const std::string people = hex_text(open.subspan(kOpen));
   EXPECT_NE(people.find("7486a63e903c39a5dedba63a494cfdf3"), std::string::npos);  // ann's
 }
 
@@ -115,33 +115,35 @@ TEST(Journal, a_frame_costs_its_own_steps_and_people) {
   auto records = make_journal<RecordJournal>();
   const LogTag tag = records.log_tag(records.state());
   const auto size_of = [&](auto& stream) { return stream.frame(tag).bytes.size(); };
-  EXPECT_EQ(size_of(records), frame_size(0));
-  records.release(kOne);
-  EXPECT_EQ(size_of(records), frame_size(kStepSize));
+  EXPECT_EQ(size_of(records), journal_frame_size(0));
+  records.release(kJournalRecord);
+  EXPECT_EQ(size_of(records), journal_frame_size(kJournalStepSize));
   records.end();
-  EXPECT_EQ(size_of(records), frame_size(2 * kStepSize));
+  EXPECT_EQ(size_of(records), journal_frame_size(2 * kJournalStepSize));
   constexpr std::size_t kCounts = 3 * 8 + 16 + 8;
-  records.add(kOne);
-  records.add(kOne);
-  EXPECT_EQ(size_of(records), frame_size(2 * kStepSize + 3 * 8 + kCounts + 8 * kJournalSize));
+  records.add(kJournalRecord);
+  records.add(kJournalRecord);
+  EXPECT_EQ(size_of(records),
+            journal_frame_size(2 * kJournalStepSize + 3 * 8 + kCounts + 8 * kJournalSize));
   records.acknowledge(2);
-  EXPECT_EQ(size_of(records), frame_size(0));
+  EXPECT_EQ(size_of(records), journal_frame_size(0));
 
   auto people = make_journal<PeopleJournal>(Participation::single());
   constexpr std::size_t kPart = 16 + 8 * kJournalSize;
   for (int i = 0; i < 50; ++i) {
-    people.add("person " + std::to_string(i), kOne);
-    EXPECT_EQ(size_of(people), frame_size(8 + kCounts + kPart));
+    people.add("person " + std::to_string(i), kJournalRecord);
+    EXPECT_EQ(size_of(people), journal_frame_size(8 + kCounts + kPart));
     people.acknowledge(0);
   }
-  for (const char* const name : {"person 1", "person 2", "person 1"}) people.add(name, kOne);
-  EXPECT_EQ(size_of(people), frame_size(8 + kCounts + 2 * kPart));
+  for (const char* const name : {"person 1", "person 2", "person 1"})
+    people.add(name, kJournalRecord);
+  EXPECT_EQ(size_of(people), journal_frame_size(8 + kCounts + 2 * kPart));
   people.acknowledge(0);
   people.end();
-  EXPECT_EQ(size_of(people), frame_size(kStepSize));
+  EXPECT_EQ(size_of(people), journal_frame_size(kJournalStepSize));
   people.acknowledge(1);
-  people.add("person 1", kOne);  // dropped: numbers, but no person
-  EXPECT_EQ(size_of(people), frame_size(8 + kCounts));
+  people.add("person 1", kJournalRecord);  // dropped: numbers, but no person
+  EXPECT_EQ(size_of(people), journal_frame_size(8 + kCounts));
 }
 
 /// A stream in mode lattice that is long, fine and precise, so that its steps have room for few
@@ -183,7 +185,7 @@ TEST(Journal, a_step_that_is_too_crowded_changes_nothing) {
 }
 
 /// Seals bytes again after a change, with the words of their header.
-Bytes sealed(Bytes bytes) {
+Bytes sealed_again(Bytes bytes) {
   detail::CheckpointHeader header{.kind = detail::CheckpointKind::stream,
                                   .step = static_cast<std::int64_t>(detail::word_at(bytes, 8))};
   std::copy_n(bytes.begin() + 24, 16, header.fingerprint.begin());
@@ -192,24 +194,24 @@ Bytes sealed(Bytes bytes) {
   return bytes;
 }
 
-void put(Bytes& bytes, std::size_t at, std::uint64_t word) {
+void put_word(Bytes& bytes, std::size_t at, std::uint64_t word) {
   for (std::size_t i = 0; i < 8; ++i) bytes[at + i] = static_cast<std::byte>(word >> (8 * i));
 }
 
 TEST(Journal, damaged_states_are_refused_whatever_their_checksum_says) {
   auto stream = make_journal<PeopleJournal>();
-  stream.release("ann", kOne);
-  stream.add("bob", kOne);
+  stream.release("ann", kJournalRecord);
+  stream.add("bob", kJournalRecord);
   const Bytes state = stream.state();
-  EXPECT_EQ(sealed(state), state);
+  EXPECT_EQ(sealed_again(state), state);
   const auto refused = [&](const std::string& words, auto&& change) {
     Bytes bad = state;
     change(bad);
     auto next = make_journal<PeopleJournal>();
-    EXPECT_ERROR(next.restore(sealed(bad)), "bad_state", words);
+    EXPECT_ERROR(next.restore(sealed_again(bad)), "bad_state", words);
   };
   const auto put_from_end = [](std::uint64_t word, std::size_t from_end) {
-    return [=](Bytes& bytes) { put(bytes, bytes.size() - from_end, word); };
+    return [=](Bytes& bytes) { put_word(bytes, bytes.size() - from_end, word); };
   };
   // The state ends with two persons, one of 32 bytes and one of 48 with a part; either may come
   // first. Before them are 48 bytes of the open step.
@@ -228,7 +230,7 @@ TEST(Journal, damaged_states_are_refused_whatever_their_checksum_says) {
   refused("not negative", put_from_end(UINT64_MAX, open));
   refused("as many records as contributions", put_from_end(9, open - 8));
   refused("as many records as contributions", put_from_end(9, open - 16));
-  refused("sums of 2 steps", [](Bytes& bytes) { put(bytes, 8, 2); });
+  refused("sums of 2 steps", [](Bytes& bytes) { put_word(bytes, 8, 2); });
   refused("steps that people counted at", [&](Bytes& bytes) {  // one person twice
     const std::size_t first = bytes.size() - people;
     const std::size_t second = first + (is_open_first ? 48u : 32u);
@@ -239,7 +241,7 @@ TEST(Journal, damaged_states_are_refused_whatever_their_checksum_says) {
   auto records = make_journal<RecordJournal>();
   Bytes more = records.state();
   more.push_back(std::byte{1});
-  EXPECT_ERROR(records.restore(sealed(more)), "bad_state", "end with the open step");
+  EXPECT_ERROR(records.restore(sealed_again(more)), "bad_state", "end with the open step");
 }
 
 TEST(Journal, frames_that_break_the_rule_or_have_other_sums_are_refused) {
@@ -247,7 +249,7 @@ TEST(Journal, frames_that_break_the_rule_or_have_other_sums_are_refused) {
   auto stream = make_journal<PeopleJournal>(single);
   const Bytes base = stream.state();
   const LogTag begin = stream.log_tag(base);
-  stream.add("ann", kOne);
+  stream.add("ann", kJournalRecord);
   const LogPart first = stream.frame(begin);
   stream.acknowledge(0);
   stream.end();
@@ -265,7 +267,7 @@ TEST(Journal, frames_that_break_the_rule_or_have_other_sums_are_refused) {
   other.end();
   (void)other.frame(begin);
   other.acknowledge(1);
-  other.add("ann", kOne);
+  other.add("ann", kJournalRecord);
   EXPECT_ERROR(replay({first.bytes, second.bytes, other.frame(second.tag).bytes}), "bad_state",
                "must have contributions that participation allows");
   // A step whose sums do not match the contributions before it.
@@ -282,12 +284,12 @@ TEST(Journal, a_release_with_other_bits_is_refused) {
   auto stream = make_journal<RecordJournal>();
   const Bytes base = stream.state();
   const LogTag begin = stream.log_tag(base);
-  stream.release(kOne);
+  stream.release(kJournalRecord);
   const LogPart part = stream.frame(begin);
   for (const std::size_t at : {24u, 32u, 40u, 48u}) {  // releases, then integers
     detail::LogReader reader(part.bytes, begin,
                              {.secret = secret.bytes(),
-                              .step_size = kStepSize,
+                              .step_size = kJournalStepSize,
                               .first_step = 0,
                               .num_steps = kJournalSteps,
                               .position = 0});
@@ -324,8 +326,8 @@ TEST(Journal, frames_of_few_steps_repeat_what_one_frame_of_all_does) {
     const Bytes base = stream.state();
     LogTag tag = stream.log_tag(base);
     for (std::int64_t t = 0; t < kJournalSteps; ++t) {
-      stream.add("person " + std::to_string(t % 5), kOne);
-      stream.add("person " + std::to_string(t % 3), kOne);
+      stream.add("person " + std::to_string(t % 5), kJournalRecord);
+      stream.add("person " + std::to_string(t % 3), kJournalRecord);
       stream.end();
     }
     Bytes log;
@@ -351,10 +353,10 @@ TEST(Journal, frames_of_few_steps_repeat_what_one_frame_of_all_does) {
 
 TEST(Journal, goes_back_to_a_state_and_forgets_what_came_after) {
   auto stream = make_journal<PeopleJournal>();
-  stream.add("ann", kOne);
+  stream.add("ann", kJournalRecord);
   const Bytes state = stream.state();
-  stream.release("bob", kOne);
-  stream.release("cem", kOne);
+  stream.release("bob", kJournalRecord);
+  stream.release("cem", kJournalRecord);
   stream.restore(state);
   EXPECT_EQ(stream.state(), state);
   EXPECT_EQ(stream.counts().records, 1);
@@ -362,10 +364,10 @@ TEST(Journal, goes_back_to_a_state_and_forgets_what_came_after) {
   auto fresh = make_journal<PeopleJournal>();
   fresh.restore(state);
   EXPECT_EQ(stream.frame(LogTag{}).bytes, fresh.frame(LogTag{}).bytes);
-  stream.add("bob", kOne);
+  stream.add("bob", kJournalRecord);
   stream.end();
   auto whole = make_journal<PeopleJournal>();
-  for (const char* const name : {"ann", "bob"}) whole.add(name, kOne);
+  for (const char* const name : {"ann", "bob"}) whole.add(name, kJournalRecord);
   whole.end();
   EXPECT_EQ(stream.state(), whole.state());
 }

@@ -317,10 +317,10 @@ class JointLaw {
   std::vector<double> mass_;
 };
 
-using Records = std::array<std::int64_t, 3>;
+using PureRecords = std::array<std::int64_t, 3>;
 
-std::vector<Records> all_records() {
-  std::vector<Records> all;
+std::vector<PureRecords> all_records() {
+  std::vector<PureRecords> all;
   for (std::int64_t a = -1; a <= 1; ++a)
     for (std::int64_t b = -1; b <= 1; ++b)
       for (std::int64_t c = -1; c <= 1; ++c) all.push_back({a, b, c});
@@ -328,14 +328,14 @@ std::vector<Records> all_records() {
 }
 
 /// Largest log-ratio of the probabilities of three releases between streams in which one record is
-/// omitted (or replaced). Records may depend on earlier releases: for any rule that chooses them,
-/// each outcome compares two fixed neighbouring streams, and this compares all of them.
+/// omitted (or replaced). Records may depend on earlier releases: for any rule that chooses
+/// them, each outcome compares two fixed neighbouring streams, and this compares all of them.
 double largest_joint_loss(const JointLaw& law, Neighbours neighbours) {
   double largest = 0;
-  const std::vector<Records> all = all_records();
+  const std::vector<PureRecords> all = all_records();
   constexpr std::int64_t kBox = 12;
-  for (const Records& one : all)
-    for (const Records& other : all) {
+  for (const PureRecords& one : all)
+    for (const PureRecords& other : all) {
       std::int64_t num_different = 0;
       bool is_left_out = true;
       for (std::size_t t = 0; t < 3; ++t) {
@@ -343,7 +343,7 @@ double largest_joint_loss(const JointLaw& law, Neighbours neighbours) {
         is_left_out = is_left_out && (one[t] == other[t] || other[t] == 0);
       }
       if (num_different != 1 || (neighbours == Neighbours::zero_out && !is_left_out)) continue;
-      const auto noise = [](const Records& records, std::int64_t a, std::int64_t b,
+      const auto noise = [](const PureRecords& records, std::int64_t a, std::int64_t b,
                             std::int64_t c) -> std::array<std::int64_t, 3> {
         return {a - records[0], b - records[0] - records[1],
                 c - records[0] - records[1] - records[2]};

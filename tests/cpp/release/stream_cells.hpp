@@ -283,7 +283,7 @@ constexpr std::int64_t kCellSteps = 6;
 
 /// All kinds of columns, for a participation.
 inline std::vector<Cell> make_cells(
-    const Participation& participation = Participation::min_separation({2, 3})) {
+    const Participation& participation = Participation::min_separation({2, 2})) {
   const MechanismOptions options{.strategy = "honaker",
                                  .num_steps = kCellSteps,
                                  .target = {.epsilon = 1, .delta = 1e-6},

@@ -15,29 +15,29 @@ namespace dpftrl {
 namespace {
 
 using testing::AnyStream;
-using testing::Bytes;
 using testing::Cell;
 using testing::kCellSteps;
 using testing::Numerals;
 using testing::PersonRecord;
+using Bytes = std::vector<std::byte>;
 /// The records of each step.
-using World = std::vector<std::vector<PersonRecord>>;
+using StreamWorld = std::vector<std::vector<PersonRecord>>;
 
-const std::vector<Cell>& cells() {
+const std::vector<Cell>& stream_cells() {
   static const std::vector<Cell> all = testing::make_cells();
   return all;
 }
 
 std::vector<Cell> cells_with_journal() {
   std::vector<Cell> some;
-  std::ranges::copy_if(cells(), std::back_inserter(some), &Cell::journal);
+  std::ranges::copy_if(stream_cells(), std::back_inserter(some), &Cell::journal);
   return some;
 }
 
 /// Up to four records a step, of three people.
-World random_world(const Cell& cell, unsigned seed) {
+StreamWorld random_world(const Cell& cell, unsigned seed) {
   std::mt19937 bits(seed);
-  World world(kCellSteps);
+  StreamWorld world(kCellSteps);
   for (auto& step : world)
     for (auto count = bits() % 5; count > 0; --count)
       step.push_back({.person = std::string(1, static_cast<char>('a' + bits() % 3)),
@@ -48,7 +48,7 @@ World random_world(const Cell& cell, unsigned seed) {
 /// The steps of each person that count, by the definition: the earliest that the participation
 /// allows.
 std::map<std::string, std::set<std::int64_t>> steps_that_count(const Cell& cell,
-                                                               const World& world) {
+                                                               const StreamWorld& world) {
   std::map<std::string, std::set<std::int64_t>> counting;
   const Participation& participation = cell.mechanism->participation();
   for (std::int64_t t = 0; t < std::ssize(world); ++t)
@@ -62,7 +62,7 @@ std::map<std::string, std::set<std::int64_t>> steps_that_count(const Cell& cell,
 }
 
 /// Contributions to each step: of people, their rows added up or the first.
-std::vector<std::vector<Numerals>> contributions_of(const Cell& cell, const World& world) {
+std::vector<std::vector<Numerals>> contributions_of(const Cell& cell, const StreamWorld& world) {
   const auto counting = steps_that_count(cell, world);
   std::vector<std::vector<Numerals>> all(world.size());
   for (std::size_t t = 0; t < world.size(); ++t) {
@@ -84,7 +84,7 @@ std::vector<std::vector<Numerals>> contributions_of(const Cell& cell, const Worl
 }
 
 /// Readings by a PrefixSum of these contributions.
-std::vector<Numerals> expected_readings(const Cell& cell, const World& world) {
+std::vector<Numerals> expected_readings(const Cell& cell, const StreamWorld& world) {
   PrefixSum sums(cell.mechanism, cell.options);
   std::vector<Numerals> readings;
   for (const auto& step : contributions_of(cell, world)) {
@@ -96,7 +96,7 @@ std::vector<Numerals> expected_readings(const Cell& cell, const World& world) {
   return readings;
 }
 
-std::int64_t expected_dropped(const Cell& cell, const World& world) {
+std::int64_t expected_dropped(const Cell& cell, const StreamWorld& world) {
   if (!cell.people) return 0;
   const auto counting = steps_that_count(cell, world);
   std::int64_t dropped = 0;
@@ -112,7 +112,7 @@ std::int64_t expected_dropped(const Cell& cell, const World& world) {
 }
 
 /// Contents of a store: a state, and the frames appended to it.
-struct Store {
+struct StreamStore {
   Bytes base = {}, log = {};
   LogTag tag = {};
   std::vector<std::size_t> ends = {};  ///< of the frames
@@ -147,7 +147,7 @@ std::vector<Numerals> all_readings(const AnyStream& stream) {
 
 /// Runs a world with `step`, and returns the readings.
 template <typename Step>
-std::vector<Numerals> run(const Cell& cell, const World& world, Step&& step) {
+std::vector<Numerals> run_world(const Cell& cell, const StreamWorld& world, Step&& step) {
   const auto stream = cell.make();
   std::vector<Numerals> readings;
   for (const auto& records : world) readings.push_back(step(*stream, records));
@@ -158,10 +158,10 @@ std::vector<Numerals> run(const Cell& cell, const World& world, Step&& step) {
 }
 
 TEST(RecordStream, readings_are_those_of_the_records_that_count) {
-  for (const Cell& cell : cells())
+  for (const Cell& cell : stream_cells())
     for (unsigned seed = 0; seed < 5; ++seed) {
       SCOPED_TRACE(cell.name + ", seed " + std::to_string(seed));
-      const World world = random_world(cell, seed);
+      const StreamWorld world = random_world(cell, seed);
       const std::vector<Numerals> expected = expected_readings(cell, world);
       RecordCounts counts;
       const auto one_by_one = [&](AnyStream& stream, const auto& records) {
@@ -171,22 +171,22 @@ TEST(RecordStream, readings_are_those_of_the_records_that_count) {
         counts = stream.counts();
         return reading;
       };
-      EXPECT_EQ(run(cell, world, one_by_one), expected);
+      EXPECT_EQ(run_world(cell, world, one_by_one), expected);
       EXPECT_EQ(counts.dropped, expected_dropped(cell, world));
       EXPECT_EQ(counts.waiting(), 0);
-      EXPECT_EQ(run(cell, world,
-                    [](AnyStream& stream, const auto& records) {
-                      stream.add_many(records);
-                      return stream.end();
-                    }),
+      EXPECT_EQ(run_world(cell, world,
+                          [](AnyStream& stream, const auto& records) {
+                            stream.add_many(records);
+                            return stream.end();
+                          }),
                 expected);
     }
 }
 
 TEST(RecordStream, a_release_is_add_and_end_and_many_are_one_after_the_other) {
-  for (const Cell& cell : cells()) {
+  for (const Cell& cell : stream_cells()) {
     SCOPED_TRACE(cell.name);
-    World world(kCellSteps);
+    StreamWorld world(kCellSteps);
     std::vector<PersonRecord> records;
     for (std::size_t t = 0; t < world.size(); ++t) {
       records.push_back(
@@ -194,9 +194,10 @@ TEST(RecordStream, a_release_is_add_and_end_and_many_are_one_after_the_other) {
       world[t] = {records.back()};
     }
     const std::vector<Numerals> expected = expected_readings(cell, world);
-    EXPECT_EQ(run(cell, world,
+    EXPECT_EQ(
+        run_world(cell, world,
                   [](AnyStream& stream, const auto& step) { return stream.release(step[0]); }),
-              expected);
+        expected);
     const auto stream = cell.make();
     const std::vector<Numerals> readings = stream->release_many(records);
     EXPECT_EQ(stream->step(), kCellSteps);
@@ -204,7 +205,7 @@ TEST(RecordStream, a_release_is_add_and_end_and_many_are_one_after_the_other) {
       EXPECT_EQ(readings, expected);
       continue;
     }
-    Store store;
+    StreamStore store;
     store.save(*cell.make());
     const auto again = cell.make();
     store.append(*stream);
@@ -215,9 +216,9 @@ TEST(RecordStream, a_release_is_add_and_end_and_many_are_one_after_the_other) {
 }
 
 TEST(RecordStream, what_is_refused_changes_nothing) {
-  for (const Cell& cell : cells()) {
+  for (const Cell& cell : stream_cells()) {
     SCOPED_TRACE(cell.name);
-    const World world = random_world(cell, 3);
+    const StreamWorld world = random_world(cell, 3);
     const auto expected = expected_readings(cell, world);
     const auto stream = cell.make();
     const PersonRecord good{.person = "zoe", .record = cell.records[0]};
@@ -249,7 +250,7 @@ TEST(RecordStream, what_is_refused_changes_nothing) {
 }
 
 TEST(RecordStream, many_steps_stop_at_the_first_record_that_is_refused) {
-  for (const Cell& cell : cells()) {
+  for (const Cell& cell : stream_cells()) {
     SCOPED_TRACE(cell.name);
     const auto stream = cell.make();
     const PersonRecord good{.person = "ann", .record = cell.records[0]};
@@ -262,12 +263,12 @@ TEST(RecordStream, many_steps_stop_at_the_first_record_that_is_refused) {
 }
 
 /// Steps at which the sums of two worlds differ, and the difference at each: rows of a matrix.
-Matrix difference_of(const Cell& cell, const World& a, const World& b) {
+Matrix difference_of(const Cell& cell, const StreamWorld& a, const StreamWorld& b) {
   const auto step = [](AnyStream& stream, const auto& records) {
     stream.add_many(records);
     return stream.end();
   };
-  const auto first = run(cell, a, step), second = run(cell, b, step);
+  const auto first = run_world(cell, a, step), second = run_world(cell, b, step);
   const auto width = static_cast<std::size_t>(cell.row(cell.records[0]).size());
   Matrix difference(testing::index_of(std::ssize(a)),
                     testing::index_of(std::ssize(cell.row(cell.records[0]))));
@@ -286,7 +287,7 @@ template <typename Use>
 void for_each_small_world(const Cell& cell, Use&& use) {
   for (unsigned ann = 0; ann < 64; ++ann)
     for (unsigned bob = 0; bob < 8; ++bob) {
-      World world(3);
+      StreamWorld world(3);
       for (unsigned t = 0; t < 3; ++t) {
         for (unsigned which = 0; which < 2; ++which)
           if ((ann >> (2 * t + which) & 1u) != 0)
@@ -297,7 +298,7 @@ void for_each_small_world(const Cell& cell, Use&& use) {
     }
 }
 
-World without_ann(World world) {
+StreamWorld without_ann(StreamWorld world) {
   for (auto& step : world)
     std::erase_if(step, [](const PersonRecord& given) { return given.person == "ann"; });
   return world;
@@ -307,7 +308,7 @@ World without_ann(World world) {
 double largest_difference(const Cell& cell, const Mechanism& mechanism) {
   double largest = 0;
   const Matrix encoder = mechanism.strategy().encoder().leftCols(3);
-  for_each_small_world(cell, [&](const World& world) {
+  for_each_small_world(cell, [&](const StreamWorld& world) {
     const Matrix difference = difference_of(cell, world, without_ann(world));
     std::vector<std::int64_t> steps;
     for (Eigen::Index t = 0; t < difference.rows(); ++t) {
@@ -345,7 +346,7 @@ TEST(RecordStream, a_looser_rule_exceeds_the_sensitivity) {
 
 /// Adds the records of a world, and ends its steps, from where the stream is, calling `after_each`.
 template <typename AfterEach>
-void go_on(AnyStream& stream, const World& world, AfterEach&& after_each) {
+void go_on(AnyStream& stream, const StreamWorld& world, AfterEach&& after_each) {
   while (stream.step() < std::ssize(world)) {
     const auto& step = world[static_cast<std::size_t>(stream.step())];
     const auto waiting = static_cast<std::size_t>(stream.counts().waiting());
@@ -361,11 +362,11 @@ TEST(RecordStream, continues_from_every_frame_as_if_nothing_had_happened) {
   for (const Cell& cell : cells_with_journal())
     for (unsigned seed = 0; seed < 3; ++seed) {
       SCOPED_TRACE(cell.name + ", seed " + std::to_string(seed));
-      const World world = random_world(cell, seed);
+      const StreamWorld world = random_world(cell, seed);
       const auto expected = expected_readings(cell, world);
       std::mt19937 bits(seed);
       const auto stream = cell.make();
-      Store store;
+      StreamStore store;
       store.save(*stream);
       // Some calls are stored together, and some frames have only the first steps.
       std::vector<std::pair<std::int64_t, RecordCounts>> stored{{0, {}}};
@@ -382,7 +383,7 @@ TEST(RecordStream, continues_from_every_frame_as_if_nothing_had_happened) {
         if (i < stored.size()) {
           EXPECT_EQ(next->step(), stored[i].first);
         }
-        Store own;
+        StreamStore own;
         own.save(*next);
         go_on(*next, world, [&] { own.append(*next); });
         EXPECT_EQ(all_readings(*next), expected);
@@ -399,9 +400,9 @@ TEST(RecordStream, continues_from_every_frame_as_if_nothing_had_happened) {
 TEST(RecordStream, opened_again_after_every_call_it_is_the_stream_it_was) {
   for (const Cell& cell : cells_with_journal()) {
     SCOPED_TRACE(cell.name);
-    const World world = random_world(cell, 8);
+    const StreamWorld world = random_world(cell, 8);
     auto stream = cell.make();
-    Store store;
+    StreamStore store;
     store.save(*stream);
     std::int64_t num_calls = 0;
     while (stream->step() < kCellSteps) {
@@ -432,7 +433,7 @@ TEST(RecordStream, a_torn_frame_is_cut_off_and_a_damaged_one_refused) {
   for (const Cell& cell : cells_with_journal()) {
     SCOPED_TRACE(cell.name);
     const auto stream = cell.make();
-    Store store;
+    StreamStore store;
     store.save(*stream);
     stream->add({.person = "ann", .record = cell.records[0]});
     store.append(*stream);
@@ -448,7 +449,7 @@ TEST(RecordStream, a_torn_frame_is_cut_off_and_a_damaged_one_refused) {
       EXPECT_EQ(next->step(), 0);
     }
     for (std::size_t at = 0; at < store.log.size(); ++at) {
-      Store bad = store;
+      StreamStore bad = store;
       bad.log[at] ^= std::byte{16};
       const auto next = cell.make();
       EXPECT_ERROR(bad.open(*next, bad.log.size()), "bad_state", "whole");
@@ -500,7 +501,8 @@ TEST(RecordStream, a_step_is_for_its_records_in_their_order_and_for_no_others) {
         {first[0], first[1], first[1]},
         {first[0], {.person = "bob", .record = cell.records[2]}}};
     for (const auto& other : others)
-      EXPECT_ERROR(stream->release_at(0, other), "already_released", "other");
+      for (const std::int64_t step : {0, 1})
+        EXPECT_ERROR(stream->release_at(step, other), "already_released", "other");
     const std::vector<PersonRecord> renamed{{.person = "bob", .record = cell.records[0]},
                                             {.person = "ann", .record = cell.records[1]}};
     if (cell.people) {
@@ -552,7 +554,7 @@ TEST(RecordStream, records_that_came_after_a_frame_was_written_are_in_the_next_o
   for (const Cell& cell : cells_with_journal()) {
     SCOPED_TRACE(cell.name);
     const auto stream = cell.make();
-    Store store;
+    StreamStore store;
     store.save(*stream);
     const PersonRecord ann{.person = "ann", .record = cell.records[0]};
     const PersonRecord bob{.person = "bob", .record = cell.records[1]};

@@ -187,11 +187,6 @@ class RecordStream {
   const PrefixSum& sums() const { return place_.sums(); }
   const Mechanism& mechanism() const { return sums().mechanism(); }
   const Place& place() const { return place_; }
-  /// Reading of sums that are zero, whose noise is that of a step, made or to come.
-  Reading reading_of_nothing(std::int64_t step) const {
-    const std::vector<double> zeros(static_cast<std::size_t>(sums().dimension()));
-    return columns_.read({.step = step, .values = zeros, .noise = sums()});
-  }
 
   // ---- with a journal ----
 

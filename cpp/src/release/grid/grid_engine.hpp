@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,7 +51,7 @@ class GridReleases : public ReleaseEngine {
   std::int64_t max_contributions_;
   // A reading asks for the std and for a half-width of one step, again and again.
   mutable NormalHalfWidth normal_;
-  mutable std::int64_t known_step_ = -1;
+  mutable std::optional<std::int64_t> known_step_;
   mutable double known_stddev_ = 0;  ///< of that step
 };
 

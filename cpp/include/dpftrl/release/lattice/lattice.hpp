@@ -209,7 +209,7 @@ class LatticeMechanism {
   /// most this probability, input units, with the roundings of buffers.
   /// @exactness  an upper bound: the tail of a sub-Gaussian variable. A discrete Gaussian has the
   ///             parameter sqrt(noise_variance); the rounding of a normal to an integer adds 1/2.
-  /// @source     arXiv 2004.00010, Lemma 4 of version 5, for the discrete Gaussian.
+  /// @source     docs/math/lattice.md, section 7.
   /// @checked-by half_width_test
   double release_half_width(std::int64_t step, double probability) const;
   /// The same for all coordinates of all releases together: a union bound.
