@@ -55,28 +55,4 @@ std::vector<Estimate> StackColumns::read(std::int64_t step, std::span<const doub
   return estimates;
 }
 
-StackSum::StackSum(const MechanismOptions& mechanism, const StackOptions& stack,
-                   const StackSumOptions& options)
-    : columns_(Mechanism::make_stack(mechanism, stack), options.columns),
-      sums_(columns_.mechanism(),
-            {.key = options.key, .dimension = columns_.dimension(), .grid = columns_.grid()}),
-      row_(static_cast<std::size_t>(columns_.dimension())),
-      noisy_(row_) {}
-
-std::vector<Estimate> StackSum::release(std::span<const double> record) {
-  columns_.write(record, row_);
-  sums_.release(row_, noisy_);
-  return columns_.read(step() - 1, noisy_);
-}
-
-void StackSum::contribute(std::span<const double> record) {
-  columns_.write(record, row_);
-  sums_.contribute(row_);
-}
-
-std::vector<Estimate> StackSum::release() {
-  sums_.release(noisy_);
-  return columns_.read(step() - 1, noisy_);
-}
-
 }  // namespace dpftrl

@@ -9,14 +9,75 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "dpftrl/release/stream.hpp"
 #include "dpftrl/statistics/statistics.hpp"
 #include "support.hpp"
 
 namespace dpftrl::testing {
+
+/// Columns whose reading comes with the noisy sums that it was made from.
+template <class C>
+class WithSums : public C {
+ public:
+  struct Reading {
+    std::vector<double> sums;
+    typename C::Reading reading;
+  };
+  explicit WithSums(const C& columns) : C(columns) {}
+  Reading read(const NoisySums& sums) const {
+    return {.sums = {sums.values.begin(), sums.values.end()}, .reading = C::read(sums)};
+  }
+};
+
+/// A stream of records, or of people with numbers for names, that shows its noisy sums and what it
+/// claims about records.
+template <class C, class Who = Records>
+class StatisticStream {
+ public:
+  using Record = typename C::Record;
+  using Reading = typename C::Reading;
+
+  StatisticStream(const MechanismOptions& mechanism, typename C::Options what, const Key& key)
+      : stream_(WithSums<C>(C(std::move(what))), mechanism, {.key = key}),
+        noisy_(static_cast<std::size_t>(columns().dimension())) {}
+
+  Reading release(Record record) { return kept(stream_.release(record)); }
+  Reading release() { return kept(stream_.end()); }
+  void contribute(Record record) { stream_.add(record); }
+  /// Returns whether the record counts.
+  bool contribute(std::int64_t person, Record record) {
+    const std::int64_t before = num_dropped();
+    stream_.add(std::to_string(person), record);
+    return num_dropped() == before;
+  }
+
+  const C& columns() const { return stream_.columns(); }
+  const PrefixSum& sums() const { return stream_.sums(); }
+  Certificate certificate() const { return columns().certificate(stream_.mechanism()); }
+  /// Sums of the columns at the last release; zeros before the first.
+  std::span<const double> noisy_sums() const { return noisy_; }
+  std::int64_t step() const { return stream_.step(); }
+  std::int64_t num_dropped() const { return stream_.counts().dropped; }
+
+ private:
+  Reading kept(typename WithSums<C>::Reading all) {
+    noisy_ = std::move(all.sums);
+    return std::move(all.reading);
+  }
+
+  RecordStream<WithSums<C>, Who> stream_;
+  std::vector<double> noisy_;
+};
+
+using MomentStream = StatisticStream<MomentColumns>;
+using HistogramStream = StatisticStream<HistogramColumns>;
+using PeopleMomentStream = StatisticStream<MomentColumns, People>;
+using PeopleHistogramStream = StatisticStream<HistogramColumns, People>;
 
 /// Integers that the record adds to the sums of the release, in input units of the columns, found
 /// from two streams with the same noise.
@@ -84,7 +145,7 @@ inline double farthest(const Matrix& encoder, std::span<const std::int64_t> chan
 /// difference for each of its steps, is X - Y of some neighbours: those that have the two records
 /// of that difference there, and none elsewhere.
 template <class Columns>
-double farthest_streams(const StatisticSum<Columns>& sum,
+double farthest_streams(const StatisticStream<Columns>& sum,
                         const std::vector<typename Columns::Record>& records) {
   const auto& mechanism = sum.sums().mechanism();
   const Matrix encoder = mechanism.strategy().encoder();
@@ -105,7 +166,7 @@ double farthest_streams(const StatisticSum<Columns>& sum,
 /// Expects no neighbouring streams to be further apart than the noise is made for and, if the
 /// sensitivity is exact, some to be nearly that far; the slack is due to the coarse grid.
 template <class Columns>
-void expect_farthest(const StatisticSum<Columns>& sum,
+void expect_farthest(const StatisticStream<Columns>& sum,
                      const std::vector<typename Columns::Record>& records, double slack) {
   const Certificate claim = sum.certificate();
   const double largest = farthest_streams(sum, records);
@@ -126,7 +187,7 @@ inline std::vector<Participation> patterns_of(std::int64_t num_steps) {
 
 /// Expects the claim about records to agree with the actual noise.
 template <class Columns>
-void expect_certified(const StatisticSum<Columns>& sum, Neighbours neighbours) {
+void expect_certified(const StatisticStream<Columns>& sum, Neighbours neighbours) {
   const Certificate claim = sum.certificate();
   EXPECT_EQ(claim.neighbours, neighbours);
   EXPECT_NEAR(

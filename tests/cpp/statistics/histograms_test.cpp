@@ -46,11 +46,12 @@ TEST(HistogramsTest, all_streams_of_up_to_eight_steps_are_within_the_noise_of_th
       for (const std::int64_t num_steps : {1, 2, 3, 5, 8})
         for (const Participation& participation : testing::patterns_of(num_steps))
           for (const char* strategy : {"square-root", "optimal"}) {
-            const HistogramSum sum({.strategy = strategy,
-                                    .num_steps = num_steps,
-                                    .target = {.epsilon = 1, .delta = 1e-6},
-                                    .participation = participation},
-                                   histogram_options(num, kind), Key::insecure_from_seed(1));
+            const testing::HistogramStream sum({.strategy = strategy,
+                                                .num_steps = num_steps,
+                                                .target = {.epsilon = 1, .delta = 1e-6},
+                                                .participation = participation},
+                                               histogram_options(num, kind),
+                                               Key::insecure_from_seed(1));
             std::vector<std::int64_t> all(static_cast<std::size_t>(num));
             std::iota(all.begin(), all.end(), 0);
             testing::expect_farthest(sum, all, 0x1p-14);
@@ -235,7 +236,7 @@ std::array<int, 9> missed_counts(const HistogramKind& kind, double epsilon, int 
                                  double scale = 1) {
   std::array<int, 9> missed{};
   for (int trial = 0; trial < num_trials; ++trial) {
-    HistogramSum sum(
+    testing::HistogramStream sum(
         {.strategy = "independent", .num_steps = 1, .target = {.epsilon = epsilon, .delta = 1e-6}},
         histogram_options(4, kind),
         Key::insecure_from_seed(static_cast<std::uint64_t>(2000 + trial)));
@@ -276,7 +277,7 @@ TEST(HistogramsTest, measured_errors_are_those_of_the_formula) {
   // 2 % with probability 6e-5.
   constexpr std::int64_t kSteps = 20000;
   for (const HistogramKind& kind : kHistogramKinds) {
-    HistogramSum sum(
+    testing::HistogramStream sum(
         {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 4000, .delta = 1e-6}},
         histogram_options(4, kind), Key::insecure_from_seed(7));
     for (int i = 0; i < 50; ++i)
@@ -297,7 +298,7 @@ TEST(HistogramsTest, measured_errors_are_those_of_the_formula) {
 
 TEST(HistogramsTest, without_noise_readings_are_the_counts_themselves) {
   for (const HistogramKind& kind : kHistogramKinds) {
-    HistogramSum sum(
+    testing::HistogramStream sum(
         {.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
         histogram_options(4, kind), Key::insecure_from_seed(7));
     for (const std::int64_t record : histogram_records()) sum.contribute(record);
@@ -310,11 +311,12 @@ TEST(HistogramsTest, without_noise_readings_are_the_counts_themselves) {
 }
 
 TEST(HistogramsTest, a_window_counts_its_records) {
-  HistogramSum sum({.strategy = "normalized-square-root",
-                    .num_steps = 30,
-                    .target = {.epsilon = 5000, .delta = 1e-6},
-                    .workload = Workload::sliding_window({.num_steps = 30, .width = 10})},
-                   {.num_categories = 3}, Key::insecure_from_seed(7));
+  testing::HistogramStream sum(
+      {.strategy = "normalized-square-root",
+       .num_steps = 30,
+       .target = {.epsilon = 5000, .delta = 1e-6},
+       .workload = Workload::sliding_window({.num_steps = 30, .width = 10})},
+      {.num_categories = 3}, Key::insecure_from_seed(7));
   Histogram found;
   for (std::int64_t t = 0; t < 30; ++t) found = sum.release(t < 25 ? 0 : 2);
   EXPECT_NEAR(found.count[0].value, 5, 0.3);
@@ -377,7 +379,7 @@ TEST(HistogramsTest, monotone_counts_are_the_closest_and_never_farther_from_the_
 
 TEST(HistogramsTest, monotone_counts_are_biased) {
   // Pure noise without any records. The estimates have mean 0, but monotone ones do not.
-  HistogramSum sum(
+  testing::HistogramStream sum(
       {.strategy = "output", .num_steps = 400, .target = {.epsilon = 1, .delta = 1e-6}},
       {.num_categories = 1}, Key::insecure_from_seed(7));
   std::vector<double> counts;
@@ -395,10 +397,12 @@ TEST(HistogramsTest, refuses_bad_input_and_changes_nothing) {
 
   MechanismOptions mechanism{
       .strategy = "tree", .num_steps = 2, .target = {.epsilon = 1, .delta = 1e-6}};
-  HistogramSum sum(mechanism, {.num_categories = 3}, Key::insecure_from_seed(1));
+  testing::HistogramStream sum(mechanism, {.num_categories = 3}, Key::insecure_from_seed(1));
   mechanism.workload = Workload::momentum({.num_steps = 2, .momentum = 0.5, .decay = 1});
   expect_refused(
-      [&] { HistogramSum(mechanism, {.num_categories = 3}, Key::insecure_from_seed(1)); },
+      [&] {
+        testing::HistogramStream(mechanism, {.num_categories = 3}, Key::insecure_from_seed(1));
+      },
       ErrorCode::invalid_argument, "workload");
   for (const std::int64_t category : {-1, 3}) {
     expect_refused([&] { sum.release(category); }, ErrorCode::invalid_argument, "category");

@@ -109,7 +109,7 @@ TEST(MomentsTest, all_streams_of_up_to_eight_steps_are_within_the_noise_of_their
                                     .covariance = true,
                                     .neighbours = relation.neighbours,
                                     .fixed_times = relation.fixed_times};
-          const MomentSum sum(options, what, Key::insecure_from_seed(1));
+          const testing::MomentStream sum(options, what, Key::insecure_from_seed(1));
           testing::expect_farthest(sum, {records.begin(), records.end()}, 2 * kSlack);
           testing::expect_certified(sum, relation.neighbours);
         }
@@ -162,10 +162,10 @@ Moments moments_of(const std::vector<std::array<double, 2>>& records, const Tria
   MomentsOptions what = kTwo;
   what.neighbours = trial.relation.neighbours;
   what.fixed_times = trial.relation.fixed_times;
-  MomentSum sum({.strategy = "independent",
-                 .num_steps = 1,
-                 .target = {.epsilon = trial.epsilon, .delta = 1e-6}},
-                what, Key::insecure_from_seed(static_cast<std::uint64_t>(trial.seed)));
+  testing::MomentStream sum({.strategy = "independent",
+                             .num_steps = 1,
+                             .target = {.epsilon = trial.epsilon, .delta = 1e-6}},
+                            what, Key::insecure_from_seed(static_cast<std::uint64_t>(trial.seed)));
   for (const auto& record : records) sum.contribute(record);
   sum.release();
   return sum.columns().read(
@@ -295,7 +295,7 @@ TEST(MomentsTest, measured_errors_are_those_of_the_formula) {
     MomentsOptions what = kTwo;
     what.neighbours = relation.neighbours;
     what.fixed_times = relation.fixed_times;
-    MomentSum sum(
+    testing::MomentStream sum(
         {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 1000, .delta = 1e-6}},
         what, Key::insecure_from_seed(7));
     const auto& records = all_records[which];
@@ -348,8 +348,9 @@ TEST(MomentsTest, errors_of_standard_deviations_of_nearly_nothing_are_within_the
 }
 
 TEST(MomentsTest, noise_far_below_the_grid_releases_the_moments_of_integers) {
-  MomentSum sum({.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
-                kTwo, Key::insecure_from_seed(7));
+  testing::MomentStream sum(
+      {.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}}, kTwo,
+      Key::insecure_from_seed(7));
   const Moments found = sum.release(std::array{5.0, 5.0});
   EXPECT_EQ(sum.sums().release_stddev(0), 0);
   EXPECT_EQ(found.count.value, 1);
@@ -359,11 +360,12 @@ TEST(MomentsTest, noise_far_below_the_grid_releases_the_moments_of_integers) {
 }
 
 TEST(MomentsTest, a_window_has_the_moments_of_its_records) {
-  MomentSum sum({.strategy = "normalized-square-root",
-                 .num_steps = 300,
-                 .target = {.epsilon = 5000, .delta = 1e-6},
-                 .workload = Workload::sliding_window({.num_steps = 300, .width = 100})},
-                kTwo, Key::insecure_from_seed(7));
+  testing::MomentStream sum(
+      {.strategy = "normalized-square-root",
+       .num_steps = 300,
+       .target = {.epsilon = 5000, .delta = 1e-6},
+       .workload = Workload::sliding_window({.num_steps = 300, .width = 100})},
+      kTwo, Key::insecure_from_seed(7));
   const auto records = streams(300)[0];
   Moments found;
   for (const auto& record : records) found = sum.release(record);
@@ -397,13 +399,13 @@ TEST(MomentsTest, refuses_bad_input_and_changes_nothing) {
 
   MechanismOptions mechanism{
       .strategy = "tree", .num_steps = 2, .target = {.epsilon = 1, .delta = 1e-6}};
-  MomentSum sum(mechanism, kTwo, Key::insecure_from_seed(1));
+  testing::MomentStream sum(mechanism, kTwo, Key::insecure_from_seed(1));
   mechanism.workload = Workload::momentum({.num_steps = 2, .momentum = 0.5, .decay = 1});
-  expect_refused([&] { MomentSum(mechanism, kTwo, Key::insecure_from_seed(1)); },
+  expect_refused([&] { testing::MomentStream(mechanism, kTwo, Key::insecure_from_seed(1)); },
                  ErrorCode::invalid_argument, "workload");
   mechanism.workload.reset();
   mechanism.target = {.epsilon = 1e-12, .delta = 1e-15};
-  expect_refused([&] { MomentSum(mechanism, kTwo, Key::insecure_from_seed(1)); },
+  expect_refused([&] { testing::MomentStream(mechanism, kTwo, Key::insecure_from_seed(1)); },
                  ErrorCode::invalid_argument, "epsilon");
   expect_refused([&] { sum.release(std::array{1.0}); }, ErrorCode::wrong_length, "record");
   expect_refused([&] { sum.contribute(std::array{1.0, kNan}); }, ErrorCode::invalid_argument,

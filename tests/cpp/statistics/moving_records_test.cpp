@@ -163,12 +163,13 @@ void expect_statistics_covered(const std::vector<StatisticKind<Columns>>& kinds,
             typename Columns::Options options = kind.options;
             options.neighbours = wanted.neighbours;
             options.fixed_times = wanted.fixed_times;
-            const StatisticSum<Columns> sum({.strategy = strategy,
-                                             .num_steps = kSteps,
-                                             .target = kTarget,
-                                             .participation = participation,
-                                             .workload = Workload::sliding_window({kSteps, width})},
-                                            options, Key::insecure_from_seed(1));
+            const testing::StatisticStream<Columns> sum(
+                {.strategy = strategy,
+                 .num_steps = kSteps,
+                 .target = kTarget,
+                 .participation = participation,
+                 .workload = Workload::sliding_window({kSteps, width})},
+                options, Key::insecure_from_seed(1));
             const Certificate claim = sum.certificate();
             EXPECT_EQ(claim.neighbours, wanted.neighbours);
             EXPECT_EQ(claim.fixed_times, wanted.fixed_times);
@@ -245,7 +246,7 @@ TEST(MovingRecords, are_no_longer_than_supposed_and_point_nowhere_opposite) {
 // Falsifies the law: noise for records that stay does not cover records that move.
 TEST(MovingRecords, exceed_the_noise_for_fixed_times) {
   const auto excess = [](std::int64_t num_steps, std::int64_t width, const char* strategy) {
-    const HistogramSum sum(
+    const testing::HistogramStream sum(
         {.strategy = strategy,
          .num_steps = num_steps,
          .target = kTarget,
@@ -314,9 +315,9 @@ TEST(MovingRecords, of_persons_are_covered) {
           Eigen::Map<const Vector>(sum.noisy_sums().data(), std::ssize(sum.noisy_sums())));
     };
     const auto histogram = [&] {
-      return PeopleHistogramSum(options,
-                                {.num_categories = 3, .neighbours = Neighbours::replace_one},
-                                Key::insecure_from_seed(2));
+      return testing::PeopleHistogramStream(
+          options, {.num_categories = 3, .neighbours = Neighbours::replace_one},
+          Key::insecure_from_seed(2));
     };
     const auto encoder = [](const auto& sum) {
       return sum.sums().mechanism().strategy().encoder();
@@ -327,8 +328,9 @@ TEST(MovingRecords, of_persons_are_covered) {
                        [](auto& sum, int record) { sum.contribute(7, record); }, read),
                    1e-9, true);
     const auto moments = [&] {
-      return PeopleMomentSum(options, {.ranges = {{-1, 1}}, .neighbours = Neighbours::replace_one},
-                             Key::insecure_from_seed(2));
+      return testing::PeopleMomentStream(
+          options, {.ranges = {{-1, 1}}, .neighbours = Neighbours::replace_one},
+          Key::insecure_from_seed(2));
     };
     expect_covered(
         moments().certificate(),

@@ -93,14 +93,14 @@ Uninterrupted case_of(std::string name, const typename Columns::Options& what,
       .options = {.key = key, .dimension = columns.dimension(), .grid = columns.grid()},
       .first_only = true,
       .stream = drawn(columns, records, seed)};
-  PeopleStatisticSum<Columns> statistic(how, what, key);
+  testing::StatisticStream<Columns, People> statistic(how, what, key);
   for (std::int64_t t = 0; t < kLedgerSteps; ++t) {
     for (const Contributed& each : made.stream)
       if (each.step == t) statistic.contribute(each.person, records[each.record]);
     statistic.release();
     made.sums.insert(made.sums.end(), statistic.noisy_sums().begin(), statistic.noisy_sums().end());
   }
-  made.num_dropped = statistic.sums().num_dropped();
+  made.num_dropped = statistic.num_dropped();
   return made;
 }
 
@@ -226,7 +226,7 @@ TEST(PeopleStatisticLedger, all_small_worlds_have_the_sums_that_the_noise_is_mad
         statistic_options(pattern, kDays),
         {.distance = columns.distance(), .grid = columns.grid(), .moves = columns.moves()}, "test");
     for (std::size_t world = 0; world < 125; ++world) {
-      PeopleHistogramSum statistic(statistic_options(pattern, kDays), what, key);
+      testing::PeopleHistogramStream statistic(statistic_options(pattern, kDays), what, key);
       const auto made = [&] {
         return PeopleLedger(mechanism,
                             {.key = key, .dimension = columns.dimension(), .grid = columns.grid()},

@@ -87,8 +87,8 @@ template <class Columns, class Take>
 double farthest(const Participation& participation, const typename Columns::Options& what,
                 Take&& take) {
   const auto made = [&] {
-    return PeopleStatisticSum<Columns>(statistic_mechanism(participation), what,
-                                       Key::insecure_from_seed(3));
+    return testing::StatisticStream<Columns, People>(statistic_mechanism(participation), what,
+                                                     Key::insecure_from_seed(3));
   };
   const auto reference = made();
   const Matrix encoder = reference.sums().mechanism().strategy().encoder();
@@ -133,14 +133,15 @@ TEST(PeopleStatisticsTest, changing_one_person_is_within_the_noise_and_some_chan
       if (!thinned.takes_next()) continue;
       const double of_moments = farthest<MomentColumns>(
           participation, moments_for(neighbours, fixed_times),
-          [](PeopleMomentSum& sum, int person, int record) {
+          [](testing::PeopleMomentStream& sum, int person, int record) {
             sum.contribute(person, kNumbers[static_cast<std::size_t>(record)]);
           });
       EXPECT_LE(of_moments, 1);
       EXPECT_GE(of_moments, 1 - 0x1p-12);
-      const double of_histograms = farthest<HistogramColumns>(
-          participation, histogram_for(neighbours, fixed_times),
-          [](PeopleHistogramSum& sum, int person, int record) { sum.contribute(person, record); });
+      const double of_histograms =
+          farthest<HistogramColumns>(participation, histogram_for(neighbours, fixed_times),
+                                     [](testing::PeopleHistogramStream& sum, int person,
+                                        int record) { sum.contribute(person, record); });
       EXPECT_LE(of_histograms, 1 + 1e-12);
       EXPECT_GE(of_histograms, 1 - 0x1p-12);
     }
@@ -149,7 +150,7 @@ TEST(PeopleStatisticsTest, changing_one_person_is_within_the_noise_and_some_chan
 TEST(PeopleStatisticsTest, records_that_are_added_up_or_count_too_often_exceed_the_noise) {
   // Falsifies the check above: one person acts as three, so that each record counts additionally.
   int alias = 10;
-  const auto as_others = [&alias](PeopleMomentSum& sum, int person, int record) {
+  const auto as_others = [&alias](testing::PeopleMomentStream& sum, int person, int record) {
     const std::span<const double> numbers = kNumbers[static_cast<std::size_t>(record)];
     sum.contribute(person == 0 ? alias++ : person, numbers);
   };
@@ -158,18 +159,19 @@ TEST(PeopleStatisticsTest, records_that_are_added_up_or_count_too_often_exceed_t
   std::vector<Matrix> all;
   for (const PlacedRecords& world :
        {PlacedRecords{5, 0, 0}, PlacedRecords{1, 1, 0}, PlacedRecords{}}) {
-    PeopleMomentSum sum(statistic_mechanism(single), what, Key::insecure_from_seed(3)),
+    testing::PeopleMomentStream sum(statistic_mechanism(single), what, Key::insecure_from_seed(3)),
         silent(statistic_mechanism(single), what, Key::insecure_from_seed(3));
     all.push_back(statistic_increments(sum, silent, world, false, as_others));
   }
-  const PeopleMomentSum sum(statistic_mechanism(single), what, Key::insecure_from_seed(3));
+  const testing::PeopleMomentStream sum(statistic_mechanism(single), what,
+                                        Key::insecure_from_seed(3));
   const Matrix encoder = sum.sums().mechanism().strategy().encoder();
   const double covered = sum.certificate().noise_stddev * sum.certificate().mu;
   for (const std::size_t world : {0u, 1u})
     EXPECT_GT((encoder * (all[world] - all[2])).norm(), 1.3 * covered);
 }
 
-TEST(PeopleStatisticsTest, what_people_sum_adds_up_is_farther_apart_than_replaced_records) {
+TEST(PeopleStatisticsTest, rows_that_add_up_are_farther_apart_than_replaced_records) {
   // Only the first record of a step may count: columns of two records, clipped together, are not
   // those of any record.
   const MomentColumns columns(moments_for(Neighbours::replace_one, true));
@@ -181,16 +183,14 @@ TEST(PeopleStatisticsTest, what_people_sum_adds_up_is_farther_apart_than_replace
     const PrefixSumOptions options{.key = Key::insecure_from_seed(5),
                                    .dimension = columns.dimension(),
                                    .grid = columns.grid()};
-    PeopleSum sums(mechanism, options);
+    People people(mechanism->participation(), CodeSecret(options.key), !first);
     std::vector<double> row(static_cast<std::size_t>(columns.dimension())), noisy(row);
     columns.write(std::array{number}, row);
-    for (int i = 0; i < 2; ++i)
-      if (first)
-        sums.contribute_first(7, row);
-      else
-        sums.contribute(7, row);
+    for (int i = 0; i < 2; ++i) people.admit(people.code_of("ann"), row, 0);
+    EXPECT_EQ(people.num_dropped(), first ? 1 : 0);
+    PrefixSum sums(mechanism, options);
+    people.for_each_part([&](std::span<const double> part) { sums.contribute(part); });
     sums.release(noisy);
-    EXPECT_EQ(sums.num_dropped(), first ? 1 : 0);
     return Vector(Eigen::Map<const Vector>(noisy.data(), std::ssize(noisy)));
   };
   EXPECT_LE((added(10, true) - added(0, true)).norm(), columns.distance());
@@ -199,10 +199,10 @@ TEST(PeopleStatisticsTest, what_people_sum_adds_up_is_farther_apart_than_replace
 
 TEST(PeopleStatisticsTest, the_earliest_records_count_and_of_a_step_the_first) {
   const HistogramOptions what = histogram_for(Neighbours::zero_out);
-  PeopleHistogramSum people(statistic_mechanism(testing::separated(2, 2)), what,
-                            Key::insecure_from_seed(9));
-  HistogramSum records(statistic_mechanism(testing::separated(2, 2)), what,
-                       Key::insecure_from_seed(9));
+  testing::PeopleHistogramStream people(statistic_mechanism(testing::separated(2, 2)), what,
+                                        Key::insecure_from_seed(9));
+  testing::HistogramStream records(statistic_mechanism(testing::separated(2, 2)), what,
+                                   Key::insecure_from_seed(9));
   const auto expect_same = [&] {
     const Histogram of_people = people.release(), of_records = records.release();
     for (std::size_t j = 0; j < 3; ++j)
@@ -222,12 +222,12 @@ TEST(PeopleStatisticsTest, the_earliest_records_count_and_of_a_step_the_first) {
   EXPECT_TRUE(people.contribute(7, 2));
   records.contribute(2);
   expect_same();
-  EXPECT_EQ(people.sums().num_dropped(), 2);
+  EXPECT_EQ(people.num_dropped(), 2);
 }
 
 TEST(PeopleStatisticsTest, refuses_bad_records_and_changes_nothing) {
-  PeopleMomentSum sum(statistic_mechanism(Participation::single()),
-                      moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
+  testing::PeopleMomentStream sum(statistic_mechanism(Participation::single()),
+                                  moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
   EXPECT_TRUE(sum.contribute(2, std::array{1.0}));
   // Refused even if it would not count.
   for (const std::int64_t person : {1, 2}) {
@@ -236,14 +236,14 @@ TEST(PeopleStatisticsTest, refuses_bad_records_and_changes_nothing) {
     expect_refused([&] { sum.contribute(person, std::array{1.0, 2.0}); }, ErrorCode::wrong_length,
                    "record");
   }
-  EXPECT_EQ(sum.sums().num_dropped(), 0);
+  EXPECT_EQ(sum.num_dropped(), 0);
   EXPECT_TRUE(sum.contribute(1, std::array{1.0}));
   for (std::int64_t t = 0; t < kPlacedSteps; ++t) sum.release();
   expect_refused([&] { sum.contribute(3, std::array{1.0}); }, ErrorCode::past_horizon, "step");
   expect_refused(
       [] {
-        PeopleMomentSum(statistic_mechanism(Participation::fixed_epoch({3, 1})),
-                        moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
+        testing::PeopleMomentStream(statistic_mechanism(Participation::fixed_epoch({3, 1})),
+                                    moments_for(Neighbours::zero_out), Key::insecure_from_seed(1));
       },
       ErrorCode::invalid_argument, "participation");
 }

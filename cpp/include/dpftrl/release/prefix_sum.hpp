@@ -86,7 +86,7 @@ struct StepProbability {
 ///
 /// A mechanism for k workloads (Mechanism::make_stack) takes a dimension of k d: a record is d
 /// numbers followed by zeros, and a release is the d sums of the first workload, then those of the
-/// second, ... StackSum takes records of d numbers.
+/// second, ... A RecordStream of SumColumns takes records of d numbers.
 class PrefixSum {
  public:
   /// @throws Error{invalid_argument} dimension < 1, a noise std below 2^-900, a grid that is not a

@@ -3,46 +3,48 @@
 
 /// Private statistics of a stream under one budget: moments (count, means, variances, covariances),
 /// histograms (counts, total and shares of categories), and sums of several workloads (for example
-/// a total and windows). Each statistic turns records into columns, sums the columns privately, and
-/// reads its estimates off the sums.
+/// a total and windows). Each statistic is columns of a RecordStream: it turns records into rows,
+/// and reads its estimates off their private sums.
 ///
 /// ```cpp
 /// #include <array>
 /// #include <cmath>
-/// dpftrl::MomentSum ages({.num_steps = 400, .target = {.epsilon = 1, .delta = 1e-6}},
-///                        {.ranges = {{.low = 0, .high = 100}}},
-///                        dpftrl::Key::insecure_from_seed(1));
+/// #include "dpftrl/release/stream.hpp"
+/// const dpftrl::MechanismOptions year{.num_steps = 400,
+///                                     .target = {.epsilon = 1, .delta = 1e-6}};
+/// const dpftrl::PrefixSumOptions seeded{.key = dpftrl::Key::insecure_from_seed(1)};
+/// dpftrl::RecordStream ages(dpftrl::MomentColumns({.ranges = {{.low = 0, .high = 100}}}), year,
+///                           seeded);
 /// dpftrl::Moments now;
 /// for (int i = 0; i < 400; ++i) now = ages.release(std::array{30.0 + i % 20});
 /// assert(now.mean[0].low <= 39.5 && 39.5 <= now.mean[0].high);
 ///
-/// dpftrl::HistogramSum drinks({.num_steps = 400, .target = {.epsilon = 1, .delta = 1e-6}},
-///                             {.num_categories = 3}, dpftrl::Key::insecure_from_seed(1));
+/// dpftrl::RecordStream drinks(dpftrl::HistogramColumns({.num_categories = 3}), year, seeded);
 /// dpftrl::Histogram counts;
 /// for (int i = 0; i < 400; ++i) counts = drinks.release(i % 4 == 0 ? 2 : 0);
 /// assert(counts.count[2].low <= 100 && 100 <= counts.count[2].high);
 ///
-/// dpftrl::PeopleHistogramSum guests({.num_steps = 7,
-///                                    .target = {.epsilon = 1, .delta = 1e-6},
-///                                    .participation = dpftrl::Participation::min_separation(
-///                                        {.max_participations = 2, .min_separation = 1})},
-///                                   {.num_categories = 3}, dpftrl::Key::insecure_from_seed(1));
-/// for (int day = 0; day < 7; ++day) {
-///   const bool counts_today = guests.contribute(/*person=*/42, /*category=*/day % 3);
-///   assert(counts_today == (day < 2));
-///   guests.release();
-/// }
+/// dpftrl::RecordStream<dpftrl::HistogramColumns, dpftrl::People> guests(
+///     dpftrl::HistogramColumns({.num_categories = 3}),
+///     {.num_steps = 7,
+///      .target = {.epsilon = 1, .delta = 1e-6},
+///      .participation = dpftrl::Participation::min_separation(
+///          {.max_participations = 2, .min_separation = 1})},
+///     seeded);
+/// for (int day = 0; day < 7; ++day) guests.release("ann", /*category=*/day % 3);
+/// assert(guests.counts().dropped == 5);
 ///
-/// dpftrl::StackSum visits({.strategy = "optimal",
-///                          .num_steps = 60,
-///                          .target = {.epsilon = 1, .delta = 1e-6}},
-///                         {.workloads = {dpftrl::Workload::prefix_sums(60),
-///                                        dpftrl::Workload::sliding_window({60, 7})}},
-///                         {.key = dpftrl::Key::insecure_from_seed(1)});
-/// std::vector<dpftrl::Estimate> sums;
-/// for (int day = 0; day < 60; ++day) sums = visits.release(std::array{1.0});
-/// assert(sums[0].low <= 60 && 60 <= sums[0].high);  // all days
-/// assert(sums[1].low <= 7 && 7 <= sums[1].high);    // the last seven
+/// const dpftrl::StackOptions sums{.workloads = {dpftrl::Workload::prefix_sums(60),
+///                                               dpftrl::Workload::sliding_window({60, 7})}};
+/// dpftrl::RecordStream visits(dpftrl::SumColumns(sums),
+///                             {.strategy = "optimal",
+///                              .num_steps = 60,
+///                              .target = {.epsilon = 1, .delta = 1e-6}},
+///                             seeded);
+/// std::vector<dpftrl::Estimates> found;
+/// for (int day = 0; day < 60; ++day) found = visits.release(std::array{1.0});
+/// assert(std::abs(found[0].values[0] - 60) <= found[0].half_width);  // all days
+/// assert(std::abs(found[1].values[0] - 7) <= found[1].half_width);   // the last seven
 /// ```
 
 #include <cstdint>
@@ -95,136 +97,7 @@ Certificate statistic_certificate(const Mechanism& mechanism, const ColumnScale&
 PrefixSumOptions statistic_options(PrefixSumOptions options, std::int64_t dimension, double grid,
                                    std::string_view where);
 
-/// Common base of the statistics: columns of records, private sums of them, and a reading.
-template <class Columns, class Sums>
-class StatisticOf {
- public:
-  using Options = typename Columns::Options;
-  using Record = typename Columns::Record;
-  using Reading = typename Columns::Reading;
-
-  /// Ends the step of the contributions since the last release.
-  Reading release() {
-    sums_.release(noisy_);
-    return read();
-  }
-
-  /// Returns the privacy claim for records. With replace-one, clip_norm is half their largest
-  /// distance.
-  Certificate certificate() const {
-    Certificate certificate = sums_.mechanism().certificate();
-    certificate.neighbours = columns_.neighbours();
-    certificate.fixed_times = columns_.fixed_times();
-    certificate.clip_norm = columns_.distance() / neighbour_distance(columns_.neighbours());
-    return certificate;
-  }
-
-  const Columns& columns() const { return columns_; }
-  const Sums& sums() const { return sums_; }
-  /// Private sums of the columns at the last release; zeros before the first.
-  std::span<const double> noisy_sums() const { return noisy_; }
-  std::int64_t step() const { return sums_.step(); }
-  std::int64_t num_steps() const { return sums_.num_steps(); }
-
- protected:
-  StatisticOf(const MechanismOptions& mechanism, Options statistic, const Key& key)
-      : columns_(std::move(statistic)),
-        sums_(statistic_mechanism(mechanism,
-                                  {.distance = columns_.distance(),
-                                   .grid = columns_.grid(),
-                                   .moves = columns_.moves()},
-                                  Columns::kName),
-              {.key = key, .dimension = columns_.dimension(), .grid = columns_.grid()}),
-        row_(static_cast<std::size_t>(columns_.dimension())),
-        noisy_(row_) {}
-
-  std::span<const double> columns_of(Record record) {
-    columns_.write(record, row_);
-    return row_;
-  }
-  Reading read() const {
-    return columns_.read({.sums = noisy_, .stddev = sums_.release_stddev(step() - 1)});
-  }
-
-  Columns columns_;
-  Sums sums_;
-  std::vector<double> row_;  ///< columns of a record
-  std::vector<double> noisy_;
-};
-
 }  // namespace detail
-
-/// A private statistic of a stream, with the interface of PrefixSum. To survive a restart, use a
-/// ReleaseLedger with the mechanism and grid of this object, and pass it the columns of the
-/// records.
-///
-/// @tparam Columns  `write` turns a Record into columns, at most `distance` apart for neighbours;
-///                  `read` turns sums of columns into a Reading.
-template <class Columns>
-class StatisticSum : public detail::StatisticOf<Columns, PrefixSum> {
-  using Base = detail::StatisticOf<Columns, PrefixSum>;
-
- public:
-  using Base::release;
-  using typename Base::Reading;
-  using typename Base::Record;
-
-  /// @param mechanism  clip_norm and neighbours are overridden, the latter by those of the
-  ///                   statistic.
-  /// @throws as Mechanism::make, Columns and PrefixSum.
-  StatisticSum(const MechanismOptions& mechanism, typename Base::Options statistic, const Key& key)
-      : Base(mechanism, std::move(statistic), key) {}
-
-  /// Takes one record, and returns the statistic of all records so far, or of those in the window.
-  ///
-  /// @guarantee   all releases together are mu-GDP for the mechanism's mu, hence (epsilon,
-  ///              delta)-DP with nothing to add to delta, for streams that differ in records of one
-  ///              user as the participation allows, removed (zero-out) or replaced by any others,
-  ///              at any steps that it allows, or removed (replace-one; with fixed_times at the
-  ///              same steps), also for adaptively chosen records.
-  /// @exactness   the sums are as exact as those of PrefixSum::release.
-  /// @throws      as PrefixSum::release, and nothing has changed.
-  /// @checked-by  moments_test, histograms_test, moving_records_test
-  Reading release(Record record) {
-    this->sums_.release(this->columns_of(record), this->noisy_);
-    return this->read();
-  }
-
-  /// Adds a record to the step that the next `release` ends. The caller must ensure that each user
-  /// has at most one record per step; PeopleStatisticSum enforces it.
-  /// @throws as PrefixSum::contribute.
-  void contribute(Record record) { this->sums_.contribute(this->columns_of(record)); }
-};
-
-/// A private statistic of people's records, with the interface of PeopleSum. The records of a
-/// person that count are the earliest ones that the participation allows; of several in one step,
-/// the first.
-template <class Columns>
-class PeopleStatisticSum : public detail::StatisticOf<Columns, PeopleSum> {
-  using Base = detail::StatisticOf<Columns, PeopleSum>;
-
- public:
-  using typename Base::Record;
-
-  /// @throws as StatisticSum and PeopleSum.
-  PeopleStatisticSum(const MechanismOptions& mechanism, typename Base::Options statistic,
-                     const Key& key)
-      : Base(mechanism, std::move(statistic), key) {}
-
-  /// Adds a record to the step that the next `release` ends, if it counts.
-  ///
-  /// @param person  a number that identifies the person. Two people who share a number are not
-  ///                protected.
-  /// @return        false if the record does not count. Not private.
-  /// @guarantee     that of StatisticSum for streams in which all records of one person are left
-  ///                out (zero-out), or replaced by any others, at any steps, or removed
-  ///                (replace-one; with fixed_times, those that count stay at their steps).
-  /// @throws        as PeopleSum::contribute and the columns, and nothing has changed.
-  /// @checked-by    people_statistics_test, moving_records_test
-  bool contribute(std::int64_t person, Record record) {
-    return this->sums_.contribute_first(person, this->columns_of(record));
-  }
-};
 
 /// Public range of a number; values outside are clipped to it.
 struct ColumnRange {
@@ -286,6 +159,16 @@ class MomentColumns {
   /// @throws Error{wrong_length, invalid_argument} the record is refused.
   void check(std::span<const double> record) const;
   /// The mechanism for these columns; clip_norm and neighbours are overridden.
+  ///
+  /// @guarantee   all readings of a RecordStream with it together are mu-GDP for its mu, hence
+  ///              (epsilon, delta)-DP with nothing to add to delta, for streams that differ in
+  ///              records of one user as the participation allows, removed (zero-out) or replaced
+  ///              by any others, at any steps that it allows, or removed (replace-one; with
+  ///              fixed_times at the same steps), also for adaptively chosen records. With People,
+  ///              for all records of one person, of which those that count may change their steps
+  ///              unless with fixed_times.
+  /// @throws      as Mechanism::make.
+  /// @checked-by  moments_test, histograms_test, moving_records_test, people_statistics_test
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const;
   /// The privacy claim of such a mechanism for records. With replace-one, clip_norm is half their
   /// largest distance.
@@ -348,10 +231,6 @@ class MomentColumns {
   double distance_;
   double grid_;
 };
-
-/// Private moments of a stream of records, or of people's records.
-using MomentSum = StatisticSum<MomentColumns>;
-using PeopleMomentSum = PeopleStatisticSum<MomentColumns>;
 
 struct HistogramOptions {
   std::int64_t num_categories = 0;  ///< of a public domain
@@ -453,10 +332,6 @@ class HistogramColumns {
   double total_weight_ = 0;     ///< b
 };
 
-/// Private counts of categories of a stream of records, or of people's records.
-using HistogramSum = StatisticSum<HistogramColumns>;
-using PeopleHistogramSum = PeopleStatisticSum<HistogramColumns>;
-
 /// Closest non-negative, non-decreasing sequence to the prefix-sum counts of one category over the
 /// steps. This is post-processing, which makes the counts consistent and biased.
 ///
@@ -532,7 +407,7 @@ class StackColumns {
   /// @param sums     dimension() entries, as they were released at the step.
   /// @guarantee      each interval individually contains the sum without noise of the clipped
   ///                 records on the grid, with at least the confidence of the options.
-  /// @checked-by     stack_sum_test "intervals cover what they are for"
+  /// @checked-by     sums_test "intervals cover what they are for"
   std::vector<Estimate> read(std::int64_t step, std::span<const double> sums) const;
 
  private:
@@ -540,41 +415,6 @@ class StackColumns {
   std::vector<std::shared_ptr<const Mechanism>> readers_;
   Options options_;
   double normal_;  ///< half-width of the interval of a standard normal
-};
-
-struct StackSumOptions {
-  Key key;
-  StackColumns::Options columns = {};
-};
-
-/// Private sums of several workloads of one stream, with one budget and one noise.
-class StackSum {
- public:
-  /// @throws as Mechanism::make_stack, StackColumns and PrefixSum.
-  StackSum(const MechanismOptions& mechanism, const StackOptions& stack,
-           const StackSumOptions& options);
-
-  /// Takes one record of d numbers, and returns k d estimates: StackColumns::read.
-  ///
-  /// @guarantee   that of PrefixSum::release for all sums of all steps together: they are functions
-  ///              of one C x + z.
-  /// @throws      as PrefixSum::release, and nothing has changed.
-  /// @checked-by  stack_test, stack_sum_test
-  std::vector<Estimate> release(std::span<const double> record);
-  /// Adds a record to the step that the next `release` ends: PrefixSum::contribute.
-  void contribute(std::span<const double> record);
-  std::vector<Estimate> release();
-
-  const StackColumns& columns() const { return columns_; }
-  const PrefixSum& sums() const { return sums_; }
-  std::int64_t step() const { return sums_.step(); }
-  std::int64_t num_steps() const { return sums_.num_steps(); }
-
- private:
-  StackColumns columns_;
-  PrefixSum sums_;
-  std::vector<double> row_;  ///< columns of a record
-  std::vector<double> noisy_;
 };
 
 }  // namespace dpftrl
