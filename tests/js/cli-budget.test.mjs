@@ -1082,7 +1082,7 @@ test('budget: messages about a new file name the options that were given', async
     { input },
   );
   await fails(
-    release(path, '1e200', limit),
+    release(path, 1000, limit),
     2,
     /this release would spend .*, beyond the limit \(1, 0.000001\)/,
     { input },

@@ -123,15 +123,13 @@ export class Journal {
     this.log = undefined;
     const { decided } = core.call('ledgerSteps', id);
     const base = packBase(memo, core.call('ledgerState', id));
+    // Made at once, because the key is wiped when the ledger is disposed of.
+    const bytes = store.appends ? packLog(options.key, base) : pack(options.key, base);
     await this.turns.pass();
-    if (store.appends) {
-      const tag = core.call('ledgerLogTag', options.ledger(), base);
-      await this.turns.pass();
-      await store.save(packLog(options.key, base));
-      this.log = logAfter(tag, base);
-    } else {
-      await store.save(pack(options.key, base));
-    }
+    const tag = store.appends ? core.call('ledgerLogTag', options.ledger(), base) : undefined;
+    await this.turns.pass();
+    await store.save(bytes);
+    if (tag) this.log = logAfter(tag, base);
     core.call('ledgerAcknowledge', options.ledger(), decided);
   }
 }
