@@ -182,12 +182,12 @@ test('errors: they come out of a worker with their fields', async () => {
     assert.ok(there instanceof RangeError);
     assert.deepEqual({ ...there }, { ...here });
     assert.equal(there.message, here.message);
-    const sums = await client.prefixSum({ numSteps: 4000, ...target, insecureSeed: 1n });
-    const records = new Float64Array(3000);
-    records[2500] = NaN;
-    const refused = await sums.releaseMany(records).catch((error) => error);
-    assert.deepEqual(refused.row, { kind: 'record', index: 2500 });
-    assert.equal(refused.released.length, 2500);
+    const learner = await client.learner({ numSteps: 4000, ...target, insecureSeed: 1n });
+    const labels = new Float64Array(3000).fill(1);
+    labels[2500] = 7;
+    const refused = await learner.learn(new Float64Array(3000), labels).catch((error) => error);
+    assert.deepEqual(refused.row, { kind: 'example', index: 2500 });
+    assert.equal(refused.learned, 2500);
     wellTold(refused);
   } finally {
     client.terminate();

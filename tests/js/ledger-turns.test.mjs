@@ -144,16 +144,6 @@ test('turns: overlapping calls on objects in a worker count as often', async () 
   const worker = new Worker(url);
   const client = connect({ worker });
   const remotes = [
-    ['prefixSum', {}, (it) => it.releaseMany([1]), (it) => it.step()],
-    ['prefixSum', {}, (it) => it.endSteps(), (it) => it.step()],
-    ['peopleSum', people, (it, i) => it.releaseEach([`${i}`], [1]), (it) => it.step()],
-    ['statistic', moments, (it) => it.release([1]), (it) => it.step()],
-    [
-      'peopleStatistic',
-      { ...moments, ...people },
-      (it, i) => it.releaseEach([`${i}`], [1]),
-      (it) => it.step(),
-    ],
     ['learner', { dimension: 1, batchSize: 1 }, (it) => it.learn([1], [1]), (it) => it.step()],
   ];
   try {

@@ -14,7 +14,7 @@ import type { ComparedMechanism, Comparison, ErrorOptions, Matrices } from 'dp-f
 import type { Estimate, SavedStrategy } from 'dp-ftrl';
 import { load as loadExternal } from 'dp-ftrl/external';
 import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
-import type { BatchProgress, RemotePrefixSum } from 'dp-ftrl/worker-client';
+import type { BatchProgress, RemoteLearner } from 'dp-ftrl/worker-client';
 import { serve } from 'dp-ftrl/worker';
 
 const multiplierOf = (dp: DpFtrl): number => dp.calibrate({ mu: 1, delta: 1e-6 }).noiseMultiplier;
@@ -49,10 +49,9 @@ export async function use(): Promise<Certificate> {
   learner.learn(day, [1], new Float64Array(1));
   const model: LearnedModel = learner.model();
   dp.predict(model, [1, 2]).fill(multiplierOf(await createInstance()));
-  const remoteSums: RemotePrefixSum = await client.prefixSum({ numSteps: 8, ...target });
   const onRows = ({ done, total }: BatchProgress) => done / total;
-  await remoteSums.releaseMany(totals, { onProgress: onRows });
-  await (await client.learner({ numSteps: 8, ...target })).learn([1], [1]);
+  const remoteLearner: RemoteLearner = await client.learner({ numSteps: 8, ...target });
+  await remoteLearner.learn([1], [1], { onProgress: onRows });
   // @ts-expect-error not a name
   people.contribute(7, [1]);
   // @ts-expect-error no such loss

@@ -96,14 +96,19 @@ test(
     assert.equal(maxError, expected.maxError);
     assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
     const told = [];
-    const sums = await client.prefixSum(
-      { ...mechanism, insecureSeed: 3 },
-      { onProgress: ({ fraction }) => told.push(fraction) },
-    );
+    const banded = {
+      steps: 160,
+      strategy: { name: 'banded', bands: 4 },
+      ...target,
+      insecureSeed: 3,
+    };
+    const visits = await client.counter(banded, {
+      onProgress: ({ fraction }) => told.push(fraction),
+    });
     assert.equal(told.at(-1), 1);
-    const own = dp.prefixSum({ ...mechanism, insecureSeed: 3 });
-    assert.deepEqual(await sums.releaseMany([1, 2]), own.releaseMany([1, 2]));
-    sums.dispose();
+    const own = dp.counter(banded);
+    assert.deepEqual(await visits.releaseMany([1, 2]), own.releaseMany([1, 2]));
+    await visits.dispose();
     own.dispose();
 
     const rows = [];
@@ -206,9 +211,16 @@ test('worker: making any object can be given up, which stops its search', async 
     if (dpFtrl === 'progress') last = progress;
   };
   worker.on('message', listener);
-  for (const kind of ['prefixSum', 'peopleSum', 'statistic', 'learner', 'simulation', 'noise']) {
-    const ranges = kind === 'statistic' && { statistic: 'moments', ranges: [[0, 1]] };
-    const options = { ...search, ...(kind !== 'noise' && target), ...ranges };
+  const { mechanism: name, numSteps: steps, buffers } = search;
+  const stream = { steps, strategy: { name, buffers }, ...target };
+  const streams = {
+    counter: stream,
+    totals: { ...stream, dimension: 2, people: 'once' },
+    moments: { ...stream, columns: { age: [0, 1] } },
+    histogram: { ...stream, categories: ['a'], participation: { times: 2, apart: 3 } },
+  };
+  for (const kind of [...Object.keys(streams), 'learner', 'simulation', 'noise']) {
+    const options = streams[kind] ?? { ...search, ...(kind !== 'noise' && target) };
     const given = client[kind](options, { signal: AbortSignal.abort(reason) });
     await assert.rejects(given, (error) => error === reason, kind);
     const controller = new AbortController();
@@ -251,8 +263,8 @@ test('worker: a simulation that is given up goes on from where it stopped', asyn
 
 /** One object of each kind, by the function of the client that makes it. */
 const kinds = {
-  prefixSum: { numSteps: 4, ...target },
-  peopleSum: { numSteps: 4, ...target },
+  counter: { steps: 4, ...target },
+  histogram: { steps: 4, ...target, categories: ['a'], people: 'once' },
   learner: { numSteps: 4, ...target },
   simulation: { numSteps: 4, ...target },
   queries: { workload: { ranges: 4 }, ...target },
@@ -264,9 +276,9 @@ test('worker: everything counts as one handle, and can be disposed of by symbol'
     const remote = await client[kind](options);
     assert.equal(await client.liveHandles(), 1, kind);
     assert.equal(remote.disposed, false);
-    remote[Symbol.dispose]();
+    await remote[Symbol.dispose in remote ? Symbol.dispose : Symbol.asyncDispose]();
     assert.equal(remote.disposed, true);
-    remote.dispose();
+    await remote.dispose();
     assert.equal(await client.liveHandles(), 0, kind);
     assert.ok(Object.isFrozen(remote), kind);
   }
@@ -306,7 +318,7 @@ test('worker: garbage collection disposes of forgotten objects, and of nothing e
     const client = connect({ worker: new Worker(script, { execArgv: [] }) });
     const kinds = ${JSON.stringify(kinds)};
     const make = (kind) => client[kind](kinds[kind]);
-    const { step } = await make('prefixSum'); // one method is as good as all
+    const { step } = await make('learner'); // one method is as good as all
     const before = await (async () => {
       const remotes = [];
       for (const kind of Object.keys(kinds)) remotes.push(await make(kind));
@@ -496,50 +508,9 @@ test('worker: bad options of optimize are refused', async () => {
   await assert.rejects(client.optimize(options, { progress() {} }), /unknown option/);
 });
 
-test('worker: totals without a delta have their half widths', async () => {
-  const options = { numSteps: 30, epsilon: 1, pure: true, insecureSeed: 4 };
-  const own = dp.prefixSum(options);
-  for (const make of [client.prefixSum, client.peopleSum]) {
-    const remote = await make(options);
-    for (const wanted of [{ step: 5, probability: 0.05 }, { probability: 0.05 }]) {
-      assert.equal(await remote.halfWidth(wanted), own.halfWidth(wanted));
-    }
-    const refused = { code: 'invalid_argument', parameter: 'probability' };
-    await assert.rejects(remote.halfWidth({ probability: 2 }), refused);
-    await remote.dispose();
-  }
-  own.dispose();
-});
-
-test('worker: sums and learners give what the library gives, in pieces', async () => {
+test('worker: learners give what the library gives, in pieces', async () => {
   const options = { mechanism: 'tree', numSteps: 20_000, ...target, dimension: 2, insecureSeed: 4 };
   const records = Float64Array.from({ length: 20_000 }, (_, i) => (i % 7) / 10);
-  const own = dp.prefixSum(options);
-  const remote = await client.prefixSum(options);
-  assert.deepEqual(remote.certificate, own.certificate);
-  assert.equal(await remote.stddev(5), own.stddev(5));
-  const seen = [];
-  const onProgress = (progress) => seen.push(progress);
-  const totals = await remote.releaseMany(records, { onProgress });
-  assert.deepEqual(totals, own.releaseMany(records));
-  assert.ok(seen.length >= 1 && seen.every(({ done, total }) => done <= total && total === 10_000));
-  await remote.contribute([0.5, 0.5, 1, 0]);
-  own.contribute([0.5, 0.5, 1, 0]);
-  assert.deepEqual(await remote.endSteps(500), own.endSteps(500));
-  assert.deepEqual(await remote.endSteps(), own.endSteps());
-  assert.equal(await remote.step(), 10_501);
-  assert.deepEqual(await remote.releaseMany([]), new Float64Array());
-
-  const people = dp.peopleSum(options);
-  const remotePeople = await client.peopleSum(options);
-  const names = Array.from({ length: 3000 }, (_, i) => `p${i % 900}`);
-  const rows = records.subarray(0, 6000);
-  assert.deepEqual(await remotePeople.releaseEach(names, rows), people.releaseEach(names, rows));
-  assert.equal(await remotePeople.numDropped(), 2100);
-  await remotePeople.contribute('new', [1, 0]);
-  people.contribute('new', [1, 0]);
-  assert.deepEqual(await remotePeople.endSteps(), people.endSteps());
-
   const learner = dp.learner(options);
   const remoteLearner = await client.learner(options);
   const labels = Array.from({ length: 10_000 }, (_, i) => i % 2);
@@ -554,11 +525,10 @@ test('worker: sums and learners give what the library gives, in pieces', async (
   );
   assert.equal(await remoteLearner.step(), 10_001);
   assert.deepEqual(await remoteLearner.model(), learner.model());
-  for (const handle of [own, people, learner]) handle.dispose();
-  for (const handle of [remote, remotePeople, remoteLearner]) handle.dispose();
-  assert.equal(remote.disposed, true);
+  for (const handle of [learner, remoteLearner]) handle.dispose();
+  assert.equal(remoteLearner.disposed, true);
   assert.equal(await client.liveHandles(), 0);
-  await assert.rejects(remote.step(), code('disposed'));
+  await assert.rejects(remoteLearner.step(), code('disposed'));
 });
 
 test('worker: the lambda of a learner is that of its next step', async () => {
@@ -578,92 +548,6 @@ test('worker: the lambda of a learner is that of its next step', async () => {
     assert.equal(remote.lambda, own.lambda);
     for (const learner of [own, remote]) learner.dispose();
   }
-});
-
-test('worker: statistics, also of people and of several workloads, equal those of the library', async () => {
-  const target = { numSteps: 300, epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 3 };
-  const names = Array.from({ length: 200 }, (_, i) => `p${i % 90}`);
-  const categories = ['tea', 'coffee', 'other'];
-  for (const [what, records, one] of [
-    [
-      {
-        statistic: 'moments',
-        ranges: [
-          [0, 1],
-          [0, 9],
-        ],
-        covariance: true,
-      },
-      Float64Array.from({ length: 400 }, (_, i) => i % 7),
-      [1, 2],
-    ],
-    [
-      { statistic: 'histogram', categories, other: 'other' },
-      names.map((_, i) => ['tea', 'milk'][i % 2]),
-      'coffee',
-    ],
-    [
-      { statistic: 'sums', workloads: ['prefix', { window: 7 }], dimension: 2 },
-      Float64Array.from({ length: 400 }, (_, i) => i % 3),
-      [1, 2],
-    ],
-  ]) {
-    const own = dp.statistic({ ...what, ...target });
-    const remote = await client.statistic({ ...what, ...target });
-    const facts = ({ certificate, dimension, numSteps, insecure }) => ({
-      certificate,
-      dimension,
-      numSteps,
-      insecure,
-    });
-    assert.deepEqual(facts(remote), facts(own));
-    assert.deepEqual(remote.categories, own.categories);
-    assert.deepEqual(remote.workloads, own.workloads);
-    assert.equal(await remote.stddev(7), own.stddev(7));
-    if (own.lowerBound) {
-      assert.equal(await remote.lowerBound(), own.lowerBound());
-      assert.equal(await remote.stddev(7, 1), own.stddev(7, 1));
-      assert.notEqual(own.stddev(7, 1), own.stddev(7));
-    }
-    assert.deepEqual(await remote.release(one), own.release(one));
-    const days = own.releaseMany(records);
-    assert.deepEqual(await remote.releaseMany(records), days);
-    for (const it of [own, remote]) await it.contribute(records);
-    assert.deepEqual(await remote.endSteps(2), own.endSteps(2));
-    assert.equal(await remote.step(), 203);
-    if (own.consistentCounts) {
-      assert.deepEqual(
-        await remote.consistentCounts(days, 'monotone'),
-        own.consistentCounts(days, 'monotone'),
-      );
-    }
-    await assert.rejects(remote.releaseMany(7), { code: 'wrong_type', call: 'releaseMany' });
-    const people = dp.peopleStatistic({ ...what, ...target });
-    const remotePeople = await client.peopleStatistic({ ...what, ...target });
-    assert.deepEqual(remotePeople.workloads, people.workloads);
-    assert.deepEqual(
-      await remotePeople.releaseEach(names, records),
-      people.releaseEach(names, records),
-    );
-    assert.equal(await remotePeople.numDropped(), 110);
-    for (const it of [people, remotePeople]) await it.contribute(names, records);
-    assert.deepEqual(await remotePeople.endSteps(), people.endSteps());
-    for (const it of [own, people, remote, remotePeople]) it.dispose();
-    // Columns and sums have one handle each.
-    assert.equal(await client.liveHandles(), 0);
-    await assert.rejects(remote.endSteps(), code('disposed'));
-  }
-  // The search for a mechanism of one workload does not apply to several.
-  const sums = {
-    ...{ statistic: 'sums', workloads: ['prefix', { window: 7 }], participation: { epochs: 2 } },
-    ...{ numSteps: 130, epsilon: 1, delta: 1e-6, insecureSeed: 3 },
-  };
-  const [own, remote] = [dp.statistic(sums), await client.statistic(sums)];
-  assert.equal(own.certificate.mechanism, 'normalized-square-root');
-  assert.deepEqual(remote.certificate, own.certificate);
-  for (const it of [own, remote]) it.dispose();
-  const bad = client.statistic({ statistic: 'median', ...target });
-  await assert.rejects(bad, { code: 'invalid_argument', call: 'statistic' });
 });
 
 test('worker: twin, comparator and bounds are those of the library', async () => {
@@ -702,11 +586,6 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
     await client.regretBounds(certificate, { dimension: 3 }),
     dp.regretBounds(certificate, { dimension: 3 }),
   );
-  const pure = { numSteps: 200, epsilon: 1, pure: true, participation: { epochs: 4 } };
-  const [here, there] = [dp.prefixSum(pure), await client.prefixSum(pure)];
-  assert.deepEqual(there.certificate, here.certificate);
-  here.dispose();
-  there.dispose();
   assert.deepEqual(await client.bounds(64), dp.bounds(64));
   assert.deepEqual(await client.bounds(64, { rho: 1 }), dp.bounds(64, { rho: 1 }));
   const { signal } = new AbortController();
@@ -724,28 +603,8 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
   assert.equal(await client.liveHandles(), 0);
 });
 
-test('worker: the error of a record refused within a batch gives its index in the batch', async () => {
+test('worker: the error of an example refused within a batch gives its index in the batch', async () => {
   const options = { mechanism: 'tree', numSteps: 5000, ...target, insecureSeed: 4 };
-  const remote = await client.prefixSum(options);
-  const records = new Float64Array(3000).fill(1);
-  records[2500] = NaN;
-  const own = dp.prefixSum(options);
-  const expected = own.releaseMany(records.subarray(0, 2500));
-  own.dispose();
-  await assert.rejects(remote.releaseMany(records), ({ message, released }) => {
-    assert.match(message, /^releaseMany: record 2500: .*finite/);
-    assert.deepEqual(released, expected);
-    return true;
-  });
-  await assert.rejects(remote.contribute(records), ({ message, contributed }) => {
-    assert.match(message, /^contribute: record 2500: .*finite/);
-    return contributed === 2500;
-  });
-  await assert.rejects(remote.endSteps(4000), ({ code: name, released }) => {
-    return name === 'past_horizon' && released.length === 2500;
-  });
-  await assert.rejects(remote.releaseMany('abc'), /records must be an array of numbers/);
-  remote.dispose();
   const learner = await client.learner(options);
   const labels = Array.from({ length: 3000 }, (_, i) => (i === 2000 ? 7 : 1));
   await assert.rejects(learner.learn(new Float64Array(3000), labels), ({ message, learned }) => {
@@ -772,24 +631,26 @@ test('worker: held-out risk is that of the library', async () => {
 
 test('worker: batches can be aborted, and what was cancelled is gone', async () => {
   const options = { mechanism: 'tree', numSteps: 2 ** 20, ...target };
-  const remote = await client.prefixSum(options);
+  const remote = await client.learner(options);
   const controller = new AbortController();
   const reason = new Error('enough');
-  const batch = remote.endSteps(2 ** 20, {
+  const [features, labels] = [new Float64Array(2 ** 20), new Float64Array(2 ** 20).fill(1)];
+  const batch = remote.learn(features, labels, {
     signal: controller.signal,
     onProgress: () => controller.abort(reason),
   });
   await assert.rejects(batch, (error) => error === reason);
   const step = await remote.step();
   assert.ok(step > 0 && step < 2 ** 20, `${step}`);
-  assert.equal((await remote.endSteps(3)).length, 3, 'it goes on from there');
-  await assert.rejects(remote.endSteps(1, { signal: 1 }), /signal must be an AbortSignal/);
+  await remote.learn([0.5], [1]);
+  assert.equal(await remote.step(), step + 1, 'it goes on from there');
+  await assert.rejects(remote.learn([1], [1], { signal: 1 }), /signal must be an AbortSignal/);
   client.cancel();
   assert.equal(remote.disposed, true);
   assert.equal(await client.liveHandles(), 0);
   // A handle made after its request was cancelled is disposed of.
   const giveUp = new AbortController();
-  const soon = client.prefixSum(options, { signal: giveUp.signal });
+  const soon = client.learner(options, { signal: giveUp.signal });
   giveUp.abort(reason);
   await assert.rejects(soon, (error) => error === reason);
   await client.mechanisms(); // answered after it was made

@@ -16,15 +16,7 @@ import { streamsOf } from './worker/streams.js';
 import type { Streams } from './types/streams/stream.js';
 import { make, type Remotes } from './worker/remotes.js';
 import type { RemoteComparator, RemoteLearner, RemoteNoise } from './worker/remotes.js';
-import type {
-  RemoteHistogram,
-  RemotePeopleHistogram,
-  RemotePeopleSums,
-  RemoteSums,
-} from './worker/remotes.js';
-import type { RemotePeopleStatistic, RemotePeopleSum } from './worker/remotes.js';
-import type { RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
-import type { RemoteSimulation, RemoteStatistic, RemoteTwin } from './worker/remotes.js';
+import type { RemoteQueries, RemoteSimulation, RemoteTwin } from './worker/remotes.js';
 
 /** The worker to connect to, and the bytes it loads. */
 export interface ConnectOptions {
@@ -95,33 +87,6 @@ export interface Client
    * `terminate` and connect to a new one.
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
-  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.prefixSum}. */
-  prefixSum(
-    options: api.PureSumOptions | api.PrefixSumOptions,
-    call?: OptimizeCallOptions,
-  ): Promise<RemotePrefixSum>;
-  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.peopleSum}. */
-  peopleSum(
-    options: api.PurePeopleSumOptions | api.PeopleSumOptions,
-    call?: OptimizeCallOptions,
-  ): Promise<RemotePeopleSum>;
-  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.statistic}. */
-  statistic(options: api.StatisticOptions, call?: OptimizeCallOptions): Promise<RemoteStatistic>;
-  statistic(options: api.HistogramOptions, call?: OptimizeCallOptions): Promise<RemoteHistogram>;
-  statistic(options: api.SumsOptions, call?: OptimizeCallOptions): Promise<RemoteSums>;
-  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.peopleStatistic}. */
-  peopleStatistic(
-    options: api.StatisticOptions & api.PeopleNaming,
-    call?: OptimizeCallOptions,
-  ): Promise<RemotePeopleStatistic>;
-  peopleStatistic(
-    options: api.HistogramOptions & api.PeopleNaming,
-    call?: OptimizeCallOptions,
-  ): Promise<RemotePeopleHistogram>;
-  peopleStatistic(
-    options: api.SumsOptions & api.PeopleNaming,
-    call?: OptimizeCallOptions,
-  ): Promise<RemotePeopleSums>;
   /** As in the library, but the loss is given by name: functions cannot be sent to a worker. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
   twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
@@ -207,13 +172,6 @@ function boundsOf(connection: Connection): Client['bounds'] {
 /** Returns the functions that make objects in the worker. */
 function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
   return {
-    prefixSum: (given, call) => make(connection, 'prefixSum', given, call),
-    peopleSum: (given, call) => make(connection, 'peopleSum', given, call),
-    // The options determine which statistic it is.
-    statistic: (given: object, call?: OptimizeCallOptions) =>
-      make(connection, 'statistic', given, call) as Promise<never>,
-    peopleStatistic: (given: object, call?: OptimizeCallOptions) =>
-      make(connection, 'peopleStatistic', given, call) as Promise<never>,
     learner: async (given, call) => {
       const loss: unknown = given?.loss;
       if (typeof loss === 'function') {
@@ -274,25 +232,12 @@ export type { BatchProgress } from './worker/batches.js';
 export type { AdvanceOptions, BatchCallOptions, CallOptions } from './worker/connection.js';
 export type { OptimizeCallOptions } from './worker/connection.js';
 export type { HindsightInfo, MessageTarget, NoiseInfo, QueriesInfo } from './worker/protocol.js';
-export type { SimulationInfo, StatisticInfo, StreamInfo } from './worker/protocol.js';
+export type { SimulationInfo, StreamInfo } from './worker/protocol.js';
 export type {
   RemoteComparator,
   RemoteHandle,
   RemoteLearner,
   RemoteNoise,
 } from './worker/remotes.js';
-export type {
-  RemoteHistogram,
-  RemotePeopleHistogram,
-  RemotePeopleSums,
-  RemoteSums,
-} from './worker/remotes.js';
-export type { RemotePeopleStatistic, RemotePeopleSum } from './worker/remotes.js';
-export type { RemotePrefixSum, RemoteQueries } from './worker/remotes.js';
-export type {
-  RemoteSimulation,
-  RemoteStatistic,
-  RemoteTotals,
-  RemoteTwin,
-} from './worker/remotes.js';
+export type { RemoteQueries, RemoteSimulation, RemoteTwin } from './worker/remotes.js';
 export type * from './types/public.js';

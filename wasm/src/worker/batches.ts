@@ -57,17 +57,10 @@ function isList(value: unknown): value is List {
   return Array.isArray(value) || value instanceof Float64Array;
 }
 
-function countBatch({ dimension }: Stream, end: Call, numSteps: unknown = 1): Batch {
-  const isCount = Number.isSafeInteger(numSteps) && (numSteps as number) > 0;
-  if (!isCount) return { numRows: undefined, run: () => end(numSteps), width: dimension };
-  return { numRows: numSteps as number, run: (from, to) => end(to - from), width: dimension };
-}
-
 function batchOf(kind: StreamKind, stream: Stream, method: BatchMethod, args: unknown[]): Batch {
   const { dimension } = stream;
   const columns = columnsOf(kind, method);
   const call = methodOf(kind, stream, method);
-  if (columns[0] === 'count') return countBatch(stream, call, args[0]);
   const width = kind === 'twin' ? (stream as Twin).numScores : dimension;
   if (!args.every(isList)) return { numRows: undefined, run: () => call(...args), width };
   const lists = args.map((list, i): [List, number] => [

@@ -45,11 +45,6 @@ export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[T
 
 /** Objects that can live in a worker, by the name of the function that makes them. */
 export interface Objects {
-  prefixSum: api.PrefixSum;
-  peopleSum: api.PeopleSum;
-  /** Includes the members of histograms and of several workloads, which other statistics lack. */
-  statistic: api.HistogramStatistic & api.SumsStatistic;
-  peopleStatistic: api.PeopleHistogram & api.PeopleStackedSums;
   learner: api.Learner;
   twin: api.Twin;
   comparator: api.Comparator;
@@ -59,11 +54,8 @@ export interface Objects {
 }
 export type Kind = keyof Objects;
 
-/**
- * Contents of an argument with many rows: `dimension` numbers per row, one entry per row, or the
- * number of rows itself.
- */
-type Column = 'record' | 'entry' | 'count';
+/** Contents of an argument with many rows: `dimension` numbers per row, or one entry per row. */
+type Column = 'record' | 'entry';
 
 interface Members<T> {
   /** Properties that are sent with the object: they never change, but for a learner's `lambda`. */
@@ -77,38 +69,9 @@ interface Members<T> {
 }
 
 const ofTotals = ['certificate', 'dimension', 'numSteps', 'grid', 'insecure'] as const;
-const ofStatistics = [
-  ...(['certificate', 'dimension', 'numSteps', 'insecure'] as const),
-  ...(['categories', 'workloads'] as const),
-] as const;
 const ofHindsight = ['dimension', 'numScores'] as const;
 
 export const OBJECTS = {
-  prefixSum: {
-    facts: ofTotals,
-    asks: { step: 0, stddev: 1, halfWidth: 1 },
-    batches: { endSteps: ['count'], releaseMany: ['record'], contribute: ['record'] },
-  },
-  peopleSum: {
-    facts: ofTotals,
-    asks: { step: 0, stddev: 1, halfWidth: 1, numDropped: 0 },
-    batches: {
-      endSteps: ['count'],
-      contribute: ['entry', 'record'],
-      releaseEach: ['entry', 'record'],
-    },
-  },
-  // Readings are objects, and either all records are accepted or none, so each call is one piece.
-  statistic: {
-    facts: ofStatistics,
-    asks: { step: 0, stddev: 2, consistentCounts: 2 },
-    calls: { release: 1, releaseMany: 1, contribute: 1, endSteps: 1, lowerBound: 0 },
-  },
-  peopleStatistic: {
-    facts: ofStatistics,
-    asks: { step: 0, stddev: 2, numDropped: 0, consistentCounts: 2 },
-    calls: { contribute: 2, releaseEach: 2, endSteps: 1, lowerBound: 0 },
-  },
   learner: {
     facts: [...ofTotals, 'lambda'],
     asks: { step: 0, numWaiting: 0, endBatch: 0, losses: 2, model: 0 },

@@ -9,10 +9,8 @@ import type { BatchProgress, RowsBefore } from './batches.js';
 import type { BatchMethod, FunctionName, Info, Kind, StreamName, Verb } from './methods.js';
 
 export type SimulationInfo = Info<'simulation'>;
-/** Facts of totals or of a learner; only `lambda` changes. */
-export type StreamInfo = Info<'prefixSum'> & { lambda?: number };
-/** Facts of moments that do not change. */
-export type StatisticInfo = Omit<Info<'statistic'>, 'categories' | 'workloads'>;
+/** Facts of a learner; only `lambda` changes. */
+export type StreamInfo = Info<'learner'>;
 /** Facts of a twin or comparator that do not change. */
 export type HindsightInfo = Info<'twin'>;
 export type QueriesInfo = Info<'queries'>;

@@ -9,7 +9,7 @@ import { readCall, type AdvanceOptions, type BatchCallOptions } from './connecti
 import type { CallOptions, Connection } from './connection.js';
 import { OBJECTS, type Asked, type Info, type Kind, type Takes } from './methods.js';
 import type { HindsightInfo, NoiseInfo, QueriesInfo, SimulationInfo } from './protocol.js';
-import type { StatisticInfo, StreamInfo } from './protocol.js';
+import type { StreamInfo } from './protocol.js';
 
 /**
  * An object that lives in the worker, where it counts as one handle. It is disposed of there when
@@ -18,122 +18,9 @@ import type { StatisticInfo, StreamInfo } from './protocol.js';
 export type RemoteHandle = api.Handle;
 
 /**
- * Totals that live in the worker. Batches run in pieces of about 8 ms, one batch after the other.
- * An aborted batch has been processed up to some row, as `step` shows.
+ * A learner that lives in the worker. Batches run in pieces of about 8 ms, one batch after the
+ * other. An aborted batch has been processed up to some row, as `step` shows.
  */
-export interface RemoteTotals extends Omit<StreamInfo, 'lambda'>, RemoteHandle {
-  /** As in the library: {@link api.Totals.step}. */
-  step(): Promise<number>;
-  /** As in the library: {@link api.Totals.stddev}. */
-  stddev(step: number): Promise<number>;
-  /** As in the library: {@link api.Totals.halfWidth}. */
-  halfWidth(wanted: api.NoiseProbability): Promise<number>;
-  /** As in the library: {@link api.Totals.endSteps}. */
-  endSteps(numSteps?: number, call?: BatchCallOptions): Promise<Float64Array>;
-}
-
-/** A prefix sum that lives in the worker. */
-export interface RemotePrefixSum extends RemoteTotals {
-  /** As in the library: {@link api.PrefixSum.releaseMany}. */
-  releaseMany(records: ArrayLike<number>, call?: BatchCallOptions): Promise<Float64Array>;
-  /** As in the library: {@link api.PrefixSum.contribute}. */
-  contribute(records: ArrayLike<number>, call?: BatchCallOptions): Promise<void>;
-}
-
-/** A people sum that lives in the worker. */
-export interface RemotePeopleSum extends RemoteTotals {
-  /** Depends on the data: NOT private. */
-  numDropped(): Promise<number>;
-  /** As in the library: {@link api.PeopleSum.contribute}. */
-  contribute(
-    people: string | ArrayLike<string>,
-    records: ArrayLike<number>,
-    call?: BatchCallOptions,
-  ): Promise<void>;
-  /** As in the library: {@link api.PeopleSum.releaseEach}. */
-  releaseEach(
-    people: ArrayLike<string>,
-    records: ArrayLike<number>,
-    call?: BatchCallOptions,
-  ): Promise<Float64Array>;
-}
-
-interface RemoteReadings<Reading> extends StatisticInfo, RemoteHandle {
-  /** As in the library: {@link api.Statistic.step}. */
-  step(): Promise<number>;
-  /** As in the library: {@link api.Statistic.stddev}. */
-  stddev(step: number): Promise<number>;
-  /** As in the library: {@link api.Statistic.endSteps}. */
-  endSteps(numSteps?: number, call?: CallOptions): Promise<Reading[]>;
-}
-
-interface RemoteCategories {
-  /** As in the library: {@link api.HistogramStatistic.categories}. */
-  readonly categories: readonly string[];
-  /** As in the library: {@link api.HistogramStatistic.consistentCounts}. */
-  consistentCounts(
-    histograms: readonly api.Histogram[],
-    postProcessing: api.CountPostProcessing,
-  ): Promise<api.ConsistentCounts[]>;
-}
-
-interface RemoteWorkloads {
-  /** As in the library: {@link api.SumsStatistic.workloads}. */
-  readonly workloads: readonly api.WorkloadError[];
-  /** As in the library: {@link api.SumsStatistic.lowerBound}. */
-  lowerBound(call?: CallOptions): Promise<number>;
-  /** As in the library: {@link api.SumsStatistic.stddev}. */
-  stddev(step: number, workload?: number): Promise<number>;
-}
-
-/**
- * A statistic that lives in the worker. Each call is one piece: all records are accepted or none.
- */
-export interface RemoteStatistic<
-  One = ArrayLike<number>,
-  Many = ArrayLike<number>,
-  Reading = api.Moments,
-> extends RemoteReadings<Reading> {
-  /** As in the library: {@link api.Statistic.release}. */
-  release(record: One, call?: CallOptions): Promise<Reading>;
-  /** As in the library: {@link api.Statistic.releaseMany}. */
-  releaseMany(records: Many, call?: CallOptions): Promise<Reading[]>;
-  /** As in the library: {@link api.Statistic.contribute}. */
-  contribute(records: Many, call?: CallOptions): Promise<void>;
-}
-
-/** A histogram that lives in the worker. */
-export interface RemoteHistogram
-  extends RemoteStatistic<string, readonly string[], api.Histogram>,
-    RemoteCategories {}
-
-/** Sums of several workloads that live in the worker. */
-export interface RemoteSums
-  extends Omit<RemoteStatistic<ArrayLike<number>, ArrayLike<number>, api.StackedSums>, 'stddev'>,
-    RemoteWorkloads {}
-
-/** A statistic of people that lives in the worker. */
-export interface RemotePeopleStatistic<Many = ArrayLike<number>, Reading = api.Moments>
-  extends RemoteReadings<Reading> {
-  /** Depends on the data: NOT private. */
-  numDropped(): Promise<number>;
-  /** As in the library: {@link api.PeopleStatistic.contribute}. */
-  contribute(people: string | ArrayLike<string>, records: Many, call?: CallOptions): Promise<void>;
-  /** As in the library: {@link api.PeopleStatistic.releaseEach}. */
-  releaseEach(people: ArrayLike<string>, records: Many, call?: CallOptions): Promise<Reading[]>;
-}
-
-/** A histogram of people that lives in the worker. */
-export interface RemotePeopleHistogram
-  extends RemotePeopleStatistic<readonly string[], api.Histogram>,
-    RemoteCategories {}
-
-/** Sums of several workloads of people that live in the worker. */
-export interface RemotePeopleSums
-  extends Omit<RemotePeopleStatistic<ArrayLike<number>, api.StackedSums>, 'stddev'>,
-    RemoteWorkloads {}
-
-/** A learner that lives in the worker. */
 export interface RemoteLearner extends StreamInfo, RemoteHandle {
   /** As in the library, after the last `learn` or `endBatch`: {@link api.Learner.lambda}. */
   readonly lambda: number;
@@ -226,10 +113,6 @@ export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
 
 /** Objects in the worker, by the name of the function that makes them. */
 export interface Remotes {
-  prefixSum: RemotePrefixSum;
-  peopleSum: RemotePeopleSum;
-  statistic: RemoteHistogram & RemoteSums;
-  peopleStatistic: RemotePeopleHistogram & RemotePeopleSums;
   learner: RemoteLearner;
   twin: RemoteTwin;
   comparator: RemoteComparator;
