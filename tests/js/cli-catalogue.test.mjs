@@ -201,22 +201,22 @@ test('compare: the output names the bound and the errors that normalising raises
   assert.equal(parts.length, 2, 'the note stands there once');
   assert.ok(!parts.join('').includes('single'), 'it is that of four participations');
 
-  const { raisedByNormalizing, mechanisms } = dp.compare({ numSteps: 32, workload });
+  const { raisedByNormalizing, mechanisms } = dp.compare({ numSteps: 64, workload });
   assert.ok(raisedByNormalizing.length > 0);
   for (const mechanism of raisedByNormalizing) {
     const plain = mechanisms.find((it) => it.mechanism === mechanism);
-    const options = { mechanism, numSteps: 32, workload, normalizeColumns: true };
+    const options = { mechanism, numSteps: 64, workload, normalizeColumns: true };
     const error = dp.error(options);
     assert.ok(error.raisedByNormalizing && error.maxError > plain.maxError, mechanism);
   }
-  const once = ['error', '--steps', '32', '--workload', 'momentum=0.9', '--normalize'];
+  const once = ['error', '--steps', '64', '--workload', 'momentum=0.9', '--normalize'];
   const raised = [...once, '--mechanism', raisedByNormalizing[0]];
   assert.equal((await json(raised)).raisedByNormalizing, true);
   assert.match((await dpFtrl(raised)).stdout, /\nnormalised columns +they raise this error/);
   const lowered = { mechanism: 'square-root', numSteps: 32, normalizeColumns: true };
   assert.equal(dp.error(lowered).raisedByNormalizing, false);
   assert.ok(!('raisedByNormalizing' in dp.error({ mechanism: 'tree', numSteps: 32 })));
-  const text = (await dpFtrl(compare)).stdout;
+  const text = (await dpFtrl(['compare', '--steps', '64', '--workload', 'momentum=0.9'])).stdout;
   const line = /Normalised columns raise the error of: ([^.]+)\./.exec(text.replace(/\s+/g, ' '));
   assert.deepEqual(line[1].split(', '), raisedByNormalizing);
   const { leftOut } = dp.compare({ numSteps: 300 });

@@ -74,7 +74,7 @@ test('experiment: regret stays below its bounds, and mechanisms rank mostly by t
   );
   for (const panel of result.panels) {
     const { series, title } = panel;
-    assert.equal(series.length, 25 + 3, title);
+    assert.equal(series.length, 22 + 3, title);
     assert.ok(series.every(({ y }) => y.every(Number.isFinite)));
     assert.deepEqual(staysBelowBounds(panel).sort(), ['independent', 'optimal', 'tree']);
   }
