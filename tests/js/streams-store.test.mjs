@@ -313,6 +313,9 @@ test('streams in stores: dispose waits for its turn, and wipes the key', async (
     dp.counter({ ...secret, store: memoryStore() }),
   );
   const calls = [stream.release(1), stream.add(1), stream.end()];
+  const given = await failing(() => stream.dispose({ signal: AbortSignal.abort() }));
+  assert.deepEqual([given.code, stream.disposed], ['aborted', false]);
+  assert.equal((await failing(() => stream.dispose(1))).code, 'wrong_type');
   await stream.dispose();
   const [first, , second] = await Promise.all(calls);
   assert.deepEqual([first.step, second.step], [0, 1]);

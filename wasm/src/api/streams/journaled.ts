@@ -45,7 +45,6 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
   private readonly turns = new Turns();
   /** As it was when the last call settled. */
   private place: Place;
-  private ending: Promise<void> | undefined;
 
   constructor(private readonly parts: Parts<R>) {
     const { handle } = parts;
@@ -176,14 +175,15 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     return this.turns.take('halfWidth', call, () => this.parts.handle.halfWidth(of));
   }
 
-  dispose(...args: readonly unknown[]): Promise<void> {
+  async dispose(...args: readonly unknown[]): Promise<void> {
+    const { call } = this.split('dispose', args, 0);
     const { handle, hold, key } = this.parts;
-    this.ending ??= this.turns.take('dispose', this.split('dispose', args, 0).call, () => {
+    await this.turns.take('dispose', call, () => {
+      if (handle.disposed) return;
       key.fill(0);
       hold.release(Promise.resolve());
       handle.dispose();
     });
-    return this.ending;
   }
 
   /** Splits the options of the call from its other arguments. */

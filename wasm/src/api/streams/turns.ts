@@ -47,9 +47,4 @@ export class Turns {
       turn.then(resolve, reject).finally(end);
     });
   }
-
-  /** Resolves when all calls so far have settled. */
-  get settled(): Promise<unknown> {
-    return this.last;
-  }
 }
