@@ -24,8 +24,10 @@
 /// }
 /// assert(visits.step() == 3);
 ///
-/// dpftrl::RecordStream<dpftrl::Number, dpftrl::People> guests(dpftrl::Number(), mechanism,
-/// options); guests.add("ann", 1); guests.add("ann", 1);  // the same step: clipped to 1 together
+/// using PeopleStream = dpftrl::RecordStream<dpftrl::Number, dpftrl::People>;
+/// PeopleStream guests(dpftrl::Number(), mechanism, options);
+/// guests.add("ann", 1);
+/// guests.add("ann", 1);  // the same step: clipped to 1 together
 /// guests.end();
 /// guests.add("ann", 1);  // another step, which the mechanism does not allow her
 /// assert(guests.counts().dropped == 1);
