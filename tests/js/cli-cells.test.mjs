@@ -367,7 +367,7 @@ test('missing: the guarantee says what a skipped row and a zero are, and that th
   const said = async (args, input = tableOf(-1)) => (await dpFtrl(args, { input })).stderr;
   const skip = ['--missing', 'skip', '--na', 'NA,-'];
   const adds =
-    /, a row with a missing cell \(empty or "NA" or "-"\) is protected, too, and adds nothing;/;
+    /, a row of which a cell that is read is missing \(empty or "NA" or "-"\) is protected, too, and adds nothing;/;
   for (const { args } of COMMANDS.filter((it) => it.args[0] !== 'predict')) {
     const open = args.filter(
       (arg, i) => arg !== '--quiet' && arg !== '--seed' && args[i - 1] !== '--seed',

@@ -223,3 +223,23 @@ test('choose: misuse is refused with a message that names the problem', async ()
   ];
   for (const [args, message] of some(cases, 3)) await fails(args, 2, message, { input });
 });
+
+test('choose: numbers of a domain must ascend for a quantile', async () => {
+  const base = ['choose', '--column', 'size', ...strong, '--quantile', '1/2', '--domain'];
+  await fails([...base, '1,10,2'], 2, /must be ascending for --quantile, got 2 after 10$/, {
+    input,
+  });
+  await accepted([...base, '1,2,3,4,5,10', '--quiet']);
+  await accepted([...base, '5,4,3,2,1,few', '--quiet']);
+});
+
+test('domains: what is almost a range is refused, and times and groups of ages are texts', async () => {
+  const base = ['choose', '--column', 'size', ...strong, '--winner', '--other', '--domain'];
+  const almost = ['0:2.5', '0:1e3', '0:5,7', '0:5:1', '0-5', '0..5', '0:9007199254740993'];
+  for (const domain of almost) {
+    const message = /--domain must be LOW:HIGH in digits, .*, got/;
+    await fails([...base, domain], 2, message, { input });
+  }
+  for (const domain of ['08:00,09:00', '18-25,26-40', '2026-01-01', 'a:b', '-5,-3', '1,2'])
+    await accepted([...base, domain, '--quiet']);
+});

@@ -178,7 +178,7 @@ test('messages: incomplete and misspelled names get suggestions, unless nothing 
     [['count', '--h'], '"--h"; did you mean --help or --horizon-cap?'],
     [['count', '--eps', '1'], '"--eps"; did you mean --epsilon?'],
     [['count', '-e', '1'], '"-e"; did you mean --epoch-length or --epsilon?'],
-    [['count', '--user', 'x'], '"--user"; did you mean --user-column?'],
+    [['count', '--user', 'x'], '"--user"; did you mean --user-column or --user-numbers?'],
     [['count', '--bukcet', 'day'], '"--bukcet"; did you mean --bucket?'],
     [['release', '--clpi', '1'], '"--clpi"; did you mean --clip?'],
     [['count', '-x'], '"-x"; --help all lists the options'],

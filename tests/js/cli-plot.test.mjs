@@ -338,8 +338,31 @@ test('plot: names below an axis are shortened, and only a few of many are shown'
   const panels = [{ title: '', x: { ...axis, names }, y: axis, series }];
   const shown = plot({ title: '', panels }).match(/2026[^<]*…/g);
   assert.ok(shown.length >= 2 && shown.length <= 4, `${shown}`);
-  assert.ok(shown.every((name) => name.length === 16));
-  assert.equal(shown.at(-1), '2026-04-06T49:0…');
+  assert.ok(shown.every((name) => name.length === 24));
+  assert.equal(shown.at(-1), '2026-04-06T49:00Z, a lo…');
+  const alike = names.slice(0, 3).map((name, i) => `the same beginning of ${name} ${i}`);
+  const few = [
+    { ...panels[0], x: { ...axis, names: alike }, series: [{ ...series[0], x: [0, 1, 2] }] },
+  ];
+  const ends = plot({ title: '', panels: few }).match(/…[^<]*/g);
+  assert.deepEqual(new Set(ends).size, ends.length);
+});
+
+test('plot: labels of hours and minutes are whole, in every zone', async () => {
+  for (const bucket of ['hour', 'minute'])
+    for (const zone of [[], ['--time-zone', 'Europe/Berlin']]) {
+      const path = join(folder, `${bucket}${zone.length}.svg`);
+      const input = 't,x\n2026-03-29T00:30Z,1\n2026-03-29T03:40Z,1\n';
+      const common = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+      const time = ['--time-column', 't', '--bucket', bucket, ...zone];
+      await dpFtrl(['release', ...common, ...time, '--plot', path], { input });
+      const labels = readFileSync(path, 'utf8').match(/2026-03-29T[^<]*/g);
+      assert.ok(labels.length >= 1 && new Set(labels).size === labels.length, `${labels}`);
+      assert.ok(
+        labels.every((label) => !label.includes('…')),
+        `${labels}`,
+      );
+    }
 });
 
 test('plot: the axis of answers begins at zero, and the first and last answers have room', async () => {

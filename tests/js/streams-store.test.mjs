@@ -344,6 +344,33 @@ test('streams in stores: batches that fail half-way say what is stored', async (
   assert.equal(stream.step, 201);
 });
 
+test('streams in stores: a store that is undefined by mistake is refused, and so are people', () => {
+  for (const name of ['store', 'people'])
+    assert.throws(() => dp.counter({ ...TARGET, [name]: undefined }), {
+      code: 'wrong_type',
+      message: `counter: ${name} must be defined or left out, got undefined`,
+    });
+});
+
+test('streams in stores: a signal stops a batch between two pieces', async () => {
+  for (const run of [
+    (stream, call) => stream.endMany(20_000, call),
+    (stream, call) => stream.releaseMany(new Float64Array(20_000).fill(1), call),
+  ]) {
+    const stop = new AbortController();
+    const stream = await dp.counter({ ...TARGET, steps: 20_000, store: recordingStore() });
+    const onProgress = ({ fraction }) => fraction > 0.2 && stop.abort();
+    const { code, released } = await failing(() =>
+      run(stream, { signal: stop.signal, onProgress }),
+    );
+    assert.equal(code, 'aborted');
+    assert.ok(released.length > 0 && released.length < 20_000);
+    assert.equal(stream.step, released.length);
+    assert.deepEqual(await stream.at(-1), released.at(-1));
+    await stream.dispose();
+  }
+});
+
 test('streams in stores: a log is turned into a new base before it grows too long', async () => {
   const store = recordingStore();
   const save = store.save;

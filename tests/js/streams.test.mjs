@@ -242,10 +242,11 @@ test('streams: overlapping calls take their turn, 200 of them are 200 steps', as
 
 test('streams: a person counts in the earliest steps that the bound allows', async () => {
   for (const open of Object.values(PLACES)) {
-    const options = { ...TARGET, people: { times: 2, apart: 2 }, clip: 3 };
+    const options = { ...TARGET, clip: 3 };
+    const bound = { times: 2, apart: 2 };
     const [stream, alone] = [
-      await open('counter', options),
-      dp.counter({ ...TARGET, ...options, people: undefined, participation: options.people }),
+      await open('counter', { ...options, people: bound }),
+      dp.counter({ ...options, participation: bound }),
     ];
     const steps = [
       { people: ['ann', 'bob', ' ann '], amounts: [1, 2, 1], counts: [2, 2], dropped: 0 },

@@ -24,7 +24,7 @@ const MIN_TICKS = 3;
 /** Values that differ by a smaller share of their size are drawn as one. */
 const LEAST_SPREAD = 1e-9;
 /** Most letters of a name below an axis. */
-const MOST_LETTERS = 16;
+const MOST_LETTERS = 24;
 /** Colours of curves, by their places. */
 export const COLOURS = [
   '#0072b2',
@@ -53,7 +53,7 @@ function steps(low: number, high: number, isWhole = false): number[] {
  * Returns some of the places 0, 1, 2, ..., few enough for their names to fit, including the last.
  */
 function somePlaces(names: readonly string[], room: number): number[] {
-  const longest = Math.max(...names.map((name) => shortName(name).length));
+  const longest = Math.max(...names.map(({ length }) => length));
   const most = Math.max(1, Math.floor(room / (LETTER * (longest + 2))));
   if (most === 1 || names.length <= most) return [...names.keys()].slice(0, most);
   // Prefers equal distances unless they leave out too many places.
@@ -63,8 +63,13 @@ function somePlaces(names: readonly string[], room: number): number[] {
   return Array.from({ length: numSpans + 1 }, (_, i) => Math.round((i * last) / numSpans));
 }
 
-function shortName(name: string): string {
-  return name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}…` : name;
+/** Cuts the ends of long names or, if names would then be equal, their beginnings. */
+function shortNames(names: readonly string[]): string[] {
+  const cut = (shorten: (name: string) => string) =>
+    names.map((name) => (name.length > MOST_LETTERS ? shorten(name) : name));
+  const begun = cut((name) => `${name.slice(0, MOST_LETTERS - 1)}…`);
+  const isDistinct = new Set(begun).size === new Set(names).size;
+  return isDistinct ? begun : cut((name) => `…${name.slice(1 - MOST_LETTERS)}`);
 }
 
 /** Maps values to places between `from` and `to`, with ticks at round values. */
@@ -92,11 +97,11 @@ class Scale {
     const alone = axis.log || axis.names || axis.isWhole || size === 0 ? 0.5 : size / 2;
     const margin = varies ? Math.max(room, 0.04 * (most - least)) : alone;
     [this.low, this.high] = [least - margin, most + margin];
-    if (axis.names) this.ticks = somePlaces(axis.names, Math.abs(to - from));
+    const names = axis.names && shortNames(axis.names);
+    if (names) this.ticks = somePlaces(names, Math.abs(to - from));
     else this.ticks = axis.log ? this.decades() : steps(this.low, this.high, axis.isWhole);
-    const { names } = axis;
     this.texts = names
-      ? this.ticks.map((tick) => shortName(names[tick]!))
+      ? this.ticks.map((tick) => names[tick]!)
       : tickTexts(this.ticks, { log: axis.log });
   }
 

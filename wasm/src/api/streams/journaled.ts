@@ -13,7 +13,7 @@ import type { Certificate } from '../../types/all.js';
 import type { Async, Call, Journal, Stream } from '../../types/streams/stream.js';
 import type { Common } from './kind.js';
 import { partOf, type Place, type StreamHandle } from './stream.js';
-import { readCall, Turns } from './turns.js';
+import { abortedError, readCall, Turns } from './turns.js';
 
 /** Number of summed entries in the steps that are decided without a pause: some milliseconds. */
 const SLICE_ENTRIES = 2048;
@@ -234,7 +234,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
       const { step: first } = handle.place();
       let error: unknown;
       try {
-        await this.decide(batch, () => decided(first));
+        await this.decide(where, batch, () => decided(first));
       } catch (refused) {
         error = refused;
       }
@@ -251,10 +251,15 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     });
   }
 
-  private async decide({ steps, call, decide }: Batch, decided: () => void): Promise<void> {
+  private async decide(
+    where: string,
+    { steps, call, decide }: Batch,
+    decided: () => void,
+  ): Promise<void> {
     const slices = new Slices();
     const size = Math.max(1, Math.floor(SLICE_ENTRIES / this.parts.handle.given.shape.numSums));
     for (let from = 0; from < steps; from += size) {
+      if (call.signal?.aborted) throw abortedError(where, call.signal);
       const to = Math.min(steps, from + size);
       decide(from, to);
       decided();

@@ -2,7 +2,7 @@
 
 // Makes a stream of any kind, in memory or in a store.
 
-import type { Reader } from '../../core/check.js';
+import { type Reader, wrongType } from '../../core/check.js';
 import type { CoreStream, CoreStreamOptions } from '../../core/core.js';
 import { makeError, refusalOf, type RefusalError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
@@ -99,6 +99,14 @@ function openInStore<R>(instance: Instance, planned: Plan<R>): Promise<Journaled
   });
 }
 
+/** Refuses an option that would protect if it were defined: where it is not is seen too late. */
+function requireMeant(where: string, options: unknown): void {
+  if (typeof options !== 'object' || options === null) return;
+  const given = options as Readonly<Record<string, unknown>>;
+  const name = ['store', 'people'].find((it) => it in given && given[it] === undefined);
+  if (name !== undefined) throw wrongType(where, name, 'defined or left out', undefined);
+}
+
 /** Returns a stream in memory or, if the options name a store, a promise of one in it. */
 export function makeStream<R>(
   instance: Instance,
@@ -106,6 +114,7 @@ export function makeStream<R>(
   options: unknown,
 ): MemoryStream<never, R> | Promise<JournaledStream<R>> {
   const read = () => plan(instance, kind, options);
+  requireMeant(kind.name, options);
   const hasStore = (options as { store?: unknown } | null | undefined)?.store !== undefined;
   // With a store, an error in the options rejects the promise.
   if (hasStore) return Promise.resolve().then(() => openInStore(instance, read()));

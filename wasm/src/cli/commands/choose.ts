@@ -74,6 +74,7 @@ export async function run(args: Args): Promise<void> {
   if (text !== undefined && (domains.length > 1 || args.has('other'))) {
     throw new Misuse('--quantile needs one --column, whose values are in order: no --other');
   }
+  if (text !== undefined) domains[0]!.requireAscending();
   const quantile = text === undefined ? undefined : readQuantile(text);
   const dp = await load();
   const histogram = await readHistogram(args, { command: 'choose', ...whom, domains, format });

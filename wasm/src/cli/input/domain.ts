@@ -3,7 +3,7 @@
 // Values that a column may hold, declared independently of the data.
 
 import { CategoryIndex } from '../../shared/categories.js';
-import { wholeNumber } from '../../shared/number.js';
+import { parseNumber, wholeNumber } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
 import { ZERO, type Missing } from './missing.js';
 import { faultAt, type Place } from './place.js';
@@ -15,6 +15,16 @@ const OTHER = 'other';
 interface Range {
   low: number;
   high: number;
+}
+
+/** Whether a domain has one label or only numbers beside it, and one that is several numbers. */
+function isAlmostRange(labels: readonly string[]): boolean {
+  const others = labels.filter((label) => parseNumber(label) === undefined);
+  const [label, ...more] = others;
+  if (label === undefined || more.length > 0) return false;
+  if (/^(0|[1-9]\d*)[-\u2013](0|[1-9]\d*)$/.test(label)) return true;
+  const ends = label.split(/:|\.\.+/).map((end) => parseNumber(end.trim()));
+  return ends.length > 1 && !ends.includes(undefined);
 }
 
 /** Values that a column may hold, in order. */
@@ -46,6 +56,9 @@ export class Domain {
         throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
       }
       labels = Array.from({ length: high - low + 1 }, (_, i) => String(low + i));
+    } else if (isAlmostRange(labels)) {
+      const wanted = 'LOW:HIGH in digits, with at most 2^24 values, the lower one first';
+      throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
     } else if (labels.includes('')) {
       const wanted = 'LOW:HIGH or texts separated by commas';
       throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
@@ -62,6 +75,15 @@ export class Domain {
     const commas =
       separator === undefined ? '' : `, and values have commas between them, not ${separator}`;
     return `${rest}; upper and lower case differ${commas}`;
+  }
+
+  /** @throws Misuse if all values are numbers, and do not ascend. */
+  requireAscending(): void {
+    const numbers = this.labels.map(parseNumber);
+    const at = numbers.findIndex((number, i) => i > 0 && !(number! > numbers[i - 1]!));
+    if (at < 0 || numbers.includes(undefined)) return;
+    const got = `${this.labels[at]} after ${this.labels[at - 1]}`;
+    throw new Misuse(`--domain must be ascending for --quantile, got ${got}`);
   }
 
   /** Index of a value, or undefined if it is outside the domain. */

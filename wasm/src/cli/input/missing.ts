@@ -82,7 +82,7 @@ export class Missing {
     if (this.policy === 'refuse') return '';
     const cells = ['empty', ...this.texts.map((text) => JSON.stringify(text))].join(' or ');
     if (this.policy === 'zero') return `, a missing cell (${cells}) is 0`;
-    return `, a row with a missing cell (${cells}) is protected, too, and adds nothing`;
+    return `, a row of which a cell that is read is missing (${cells}) is protected, too, and adds nothing`;
   }
 }
 
