@@ -125,7 +125,8 @@ TEST(HalfWidth, a_stack_has_one_for_each_workload) {
     for (const std::int64_t begin : {std::int64_t{0}, kWidthSize}) {
       const double width =
           sums.release_half_width({.step = t, .probability = 0.05, .coordinate = begin});
-      const std::vector<double> own(noisy.begin() + begin, noisy.begin() + begin + kWidthSize);
+      const auto first = noisy.begin() + static_cast<std::ptrdiff_t>(begin);
+      const std::vector<double> own(first, first + static_cast<std::ptrdiff_t>(kWidthSize));
       EXPECT_LE(share_beyond(own, width), most_beyond(0.05));
       EXPECT_GE(share_beyond(own, width), 0.025);
       largest = std::max(largest, width);
