@@ -181,12 +181,14 @@ test('counter: options that it does not support are refused by name', () => {
     );
   }
   assert.deepEqual(Object.keys(counter).sort(), [
+    'counter',
     'ledger',
     'liveHandles',
     'mechanisms',
     'peopleLedger',
     'peopleSum',
     'prefixSum',
+    'totals',
     'version',
   ]);
 });
