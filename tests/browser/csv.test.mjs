@@ -665,16 +665,23 @@ test('a file of 17 MB is read while the page stays responsive, and the progress 
   await page.close();
 });
 
+/** Drops a file with these bytes on the page. */
+async function drop(page, bytes) {
+  await page.evaluate(
+    (given) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([Uint8Array.from(given)], 'own.csv', { type: 'text/csv' }));
+      document.body.dispatchEvent(
+        new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
+      );
+    },
+    [...bytes],
+  );
+}
+
 test('semicolons, quotes, a byte order mark and a dropped file are understood', async () => {
   const { page } = await open();
-  await page.evaluate(() => {
-    const text = '\uFEFF"visits; all";b\r\n1;2\r\n"3";4.5e0\r\n';
-    const transfer = new DataTransfer();
-    transfer.items.add(new File([text], 'own.csv', { type: 'text/csv' }));
-    document.body.dispatchEvent(
-      new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
-    );
-  });
+  await drop(page, Buffer.from('\uFEFF"visits; all";b\r\n1;2\r\n"3";4.5e0\r\n'));
   await chooseClip(page);
   await ranSteps(page, 2);
   await settled(page);
@@ -706,13 +713,7 @@ test('a file that is not UTF-8 is refused, and a choice of own data survives oth
     ],
     [[0x50, 0x41, 0x52, 0x31], /^own\.csv is a Parquet file: write it as CSV/],
   ]) {
-    await page.evaluate((given) => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([Uint8Array.from(given)], 'own.csv'));
-      document.body.dispatchEvent(
-        new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
-      );
-    }, bytes);
+    await drop(page, bytes);
     const isSaid = (source) =>
       new RegExp(source).test(document.getElementById('set-source-error').textContent);
     await page.waitForFunction(isSaid, {}, message.source);
@@ -768,13 +769,7 @@ async function fillIn(page, { table, bytes, set = {}, columns }) {
     await page.$eval('#csv-use', (button) => button.click());
   } else {
     await fillIn(page, { table: 'n\n1\n' }); // Clears the message of the last file.
-    await page.evaluate((given) => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([Uint8Array.from(given)], 'own.csv'));
-      document.body.dispatchEvent(
-        new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
-      );
-    }, bytes);
+    await drop(page, bytes);
     await page.waitForSelector('#set-source-error:not([hidden])');
   }
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
