@@ -594,6 +594,10 @@ test('ranges and categories are read, or refused with what is wanted', () => {
   assert.deepEqual(readDomain('tea, green tea ,0'), ['tea', 'green tea', '0']);
   for (const text of ['', 'a,', 'a,b,a', 'a,other', 'a,b,c,d,e,f'])
     assert.equal(readDomain(text), null, text);
+  for (const text of ['0:5', '0:2.5', '0..5', '1-5', '0:5,7'])
+    assert.equal(readDomain(text), null, text);
+  for (const text of ['08:00,09:00', '18-25,26-40', '2026-01-01', 'a:b', '-5,-3'])
+    assert.equal(readDomain(text).join(), text);
   const { rules } = parts.settings;
   assert.throws(() => rules.range.read('90:0'), {
     key: 'range',
@@ -601,7 +605,8 @@ test('ranges and categories are read, or refused with what is wanted', () => {
   });
   assert.throws(() => rules.domain.read('a,a'), {
     key: 'domain',
-    message: 'domain must be up to 5 different names separated by commas, not “other”, got “a,a”',
+    message:
+      'domain must be up to 5 different names separated by commas, no range, not “other”, got “a,a”',
   });
   assert.deepEqual([rules.range.read(' '), rules.domain.read('a,b')], ['', 'a,b']);
 });

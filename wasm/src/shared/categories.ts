@@ -3,7 +3,7 @@
 // Finds the category of a cell, for the command and the page. Spellings of one whole number are one
 // category: pandas turns 1 into 1.0 once a column has a gap.
 
-import { wholeNumber } from './number.js';
+import { parseNumber, wholeNumber } from './number.js';
 
 /** Categories by their texts. */
 export class CategoryIndex {
@@ -32,4 +32,17 @@ export class CategoryIndex {
     const value = wholeNumber(text);
     return value === undefined ? undefined : this.byNumber.get(value);
   }
+}
+
+/**
+ * Whether labels are meant as a range: one of them is two or more numbers, such as 0:2.5, 0..5 or
+ * 1-5, and all others are numbers. Times of a day and groups of ages are several such labels.
+ */
+export function isRange(labels: readonly string[]): boolean {
+  const others = labels.filter((label) => parseNumber(label) === undefined);
+  const [label, ...more] = others;
+  if (label === undefined || more.length > 0) return false;
+  if (/^(0|[1-9]\d*)[-\u2013](0|[1-9]\d*)$/.test(label)) return true;
+  const ends = label.split(/:|\.\.+/).map((end) => parseNumber(end.trim()));
+  return ends.length > 1 && !ends.includes(undefined);
 }

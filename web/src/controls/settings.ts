@@ -566,7 +566,7 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
   category: { name: 'by', read: (text) => text, write: String },
   domain: publicText(
     'domain',
-    `up to ${maxCategories - 1} different names separated by commas, not “${otherCategory}”`,
+    `up to ${maxCategories - 1} different names separated by commas, no range, not “${otherCategory}”`,
     (text) => readDomain(text) !== null,
   ),
   together: publicText(

@@ -4,6 +4,7 @@
 // categories of its texts. Neither is ever derived from the records. Also the sums that are
 // released together.
 
+import { isRange } from '../../../wasm/src/shared/categories.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import type { Roles } from './contributions.ts';
 import { suggestColumns, type Csv } from './csv.ts';
@@ -47,12 +48,15 @@ export function readRange(text: string): Range | null {
 }
 
 /**
- * Returns the names between commas, or null if there are too many or one is missing or repeated.
+ * Returns the names between commas, or null if there are too many, one is missing or repeated, or
+ * they are meant as a range.
  */
 export function readDomain(text: string): string[] | null {
   const names = text.split(',').map((name) => name.trim());
   const isFull = names.length < maxCategories && names.every((name) => name !== '');
-  return isFull && new Set([...names, otherCategory]).size === names.length + 1 ? names : null;
+  return isFull && !isRange(names) && new Set([...names, otherCategory]).size === names.length + 1
+    ? names
+    : null;
 }
 
 /** A kind of sum of the records so far, by its weights of older ones. */

@@ -2,7 +2,7 @@
 
 // Values that a column may hold, declared independently of the data.
 
-import { CategoryIndex } from '../../shared/categories.js';
+import { CategoryIndex, isRange } from '../../shared/categories.js';
 import { parseNumber, wholeNumber } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
 import { ZERO, type Missing } from './missing.js';
@@ -15,16 +15,6 @@ const OTHER = 'other';
 interface Range {
   low: number;
   high: number;
-}
-
-/** Whether a domain has one label or only numbers beside it, and one that is several numbers. */
-function isAlmostRange(labels: readonly string[]): boolean {
-  const others = labels.filter((label) => parseNumber(label) === undefined);
-  const [label, ...more] = others;
-  if (label === undefined || more.length > 0) return false;
-  if (/^(0|[1-9]\d*)[-\u2013](0|[1-9]\d*)$/.test(label)) return true;
-  const ends = label.split(/:|\.\.+/).map((end) => parseNumber(end.trim()));
-  return ends.length > 1 && !ends.includes(undefined);
 }
 
 /** Values that a column may hold, in order. */
@@ -56,7 +46,7 @@ export class Domain {
         throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
       }
       labels = Array.from({ length: high - low + 1 }, (_, i) => String(low + i));
-    } else if (isAlmostRange(labels)) {
+    } else if (isRange(labels)) {
       const wanted = 'LOW:HIGH in digits, with at most 2^24 values, the lower one first';
       throw new Misuse(`--domain must be ${wanted}, got ${JSON.stringify(text)}`);
     } else if (labels.includes('')) {
