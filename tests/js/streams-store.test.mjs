@@ -270,8 +270,59 @@ test('streams in stores: the error shows the old and the new value', async () =>
   assert.equal(workload, `counter: workload must be window: 3, ${end}, got "prefix"`);
   const people = await told({ people: { times: 2, apart: 1 } });
   assert.equal(people, `counter: people must be left out, ${end}, got times: 2, apart: 1`);
+  assert.equal(await told({ insecureSeed: 4 }), `counter: insecureSeed must be 3, ${end}, got 4`);
   const rates = { workload: { rates: Array.from({ length: 8 }, (_, i) => 1 / (i + 1)) } };
   assert.match(await told(rates), /window.*rates/);
+});
+
+test('streams in stores: the error names what the caller gave, in the words of the options', async () => {
+  const end = 'as when the stored stream was begun';
+  for (const [kind, begun, again, message] of [
+    ['counter', { people: 'once' }, {}, `people must be "once", ${end}, got nothing`],
+    [
+      'counter',
+      { people: { times: 2, apart: 1 } },
+      { participation: { times: 2, apart: 1 } },
+      `people must be times: 2, apart: 1, ${end}, got nothing`,
+    ],
+    [
+      'counter',
+      { strategy: 'honaker', lattice: 'discrete-gaussian' },
+      { strategy: 'honaker' },
+      `lattice must be "discrete-gaussian", ${end}, got nothing`,
+    ],
+    [
+      'counter',
+      { strategy: 'honaker', lattice: 'discrete-gaussian' },
+      { strategy: 'honaker', lattice: { noise: 'rounded-gaussian', precisionBits: 12 } },
+      `lattice must be "discrete-gaussian", ${end}, got noise: "rounded-gaussian", precisionBits: 12`,
+    ],
+    [
+      'sums',
+      { workloads: { all: 'prefix', week: { window: 3 } } },
+      { workloads: { week: { window: 3 }, all: 'prefix' } },
+      `workloads must be all: "prefix", week: (window: 3), ${end}, got week: (window: 3), all: "prefix"`,
+    ],
+    [
+      'moments',
+      { columns: { age: [0, 100] } },
+      { columns: { age: [0, 99] } },
+      `columns must be age: [0, 100], ${end}, got age: [0, 99]`,
+    ],
+    [
+      'histogram',
+      { categories: ['tea', 'milk'] },
+      { categories: ['tea'] },
+      `categories must be ["tea", "milk"], ${end}, got ["tea"]`,
+    ],
+  ]) {
+    const store = recordingStore();
+    const stream = await dp[kind]({ ...TARGET, ...begun, store });
+    await stream.end();
+    await stream.dispose();
+    const error = await failing(() => dp[kind]({ ...TARGET, ...again, store }));
+    assert.equal(error.message, `${kind}: ${message}`);
+  }
 });
 
 test('streams in stores: a store of something else is refused', async () => {

@@ -35,7 +35,7 @@ import { HISTOGRAM } from './streams/histogram.js';
 import { makeStream } from './streams/make.js';
 import { MOMENTS } from './streams/moments.js';
 import { COUNTER, SUMS, TOTALS } from './streams/numbers.js';
-import type { Kind } from './streams/kind.js';
+import type { StreamDefinition } from './streams/kind.js';
 import type { Streams } from '../types/streams/stream.js';
 import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
 import type { DpFtrl, ErrorBounds } from '../types/all.js';
@@ -150,7 +150,8 @@ function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
 
 /** The functions that make streams. */
 function streamsOf(instance: Instance): Streams {
-  const of = (kind: Kind<never>) => (options: unknown) => makeStream(instance, kind, options);
+  const of = (kind: StreamDefinition<never>) => (options: unknown) =>
+    makeStream(instance, kind, options);
   const kinds = {
     counter: COUNTER,
     totals: TOTALS,
@@ -158,7 +159,10 @@ function streamsOf(instance: Instance): Streams {
     moments: MOMENTS,
     histogram: HISTOGRAM,
   };
-  const all = Object.entries(kinds).map(([name, kind]) => [name, of(kind as Kind<never>)]);
+  const all = Object.entries(kinds).map(([name, kind]) => [
+    name,
+    of(kind as StreamDefinition<never>),
+  ]);
   return Object.fromEntries(all) as Streams;
 }
 

@@ -7,12 +7,9 @@ import type { Store } from './store.js';
 import type { PeopleNaming, PrefixSumOptions, PureSumOptions } from './sums.js';
 import type { Release, Totals } from './sums.js';
 
-/** The earlier name of `Store`. */
-export type ReleaseStore = Store;
-
 /** Options that say where a ledger is stored. */
 export interface StoreOptions {
-  store: ReleaseStore;
+  store: Store;
   /**
    * True for a ledger that was begun before: an empty store is refused with `bad_state`, because a
    * ledger that begins anew releases the same steps a second time. Default false.

@@ -35,7 +35,7 @@ export type {
   Call,
   CallProgress,
   Columns,
-  Given,
+  RecordArguments,
   Journal,
   Opened,
   Stream,

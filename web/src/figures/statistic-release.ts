@@ -60,7 +60,7 @@ export interface Wanted {
 }
 
 /** The verbs of a stream that release steps. */
-interface Takes<One, Reading> {
+interface BatchStream<One, Reading> {
   releaseMany(records: ArrayLike<One>): Promise<Reading[]>;
   releaseBatch(records: ArrayLike<One>): Promise<Reading>;
 }
@@ -70,7 +70,7 @@ interface Takes<One, Reading> {
  * records.
  */
 async function readingsOf<One, Reading>(
-  stream: Takes<One, Reading>,
+  stream: BatchStream<One, Reading>,
   part: (from: number, to: number) => ArrayLike<One>,
   starts: readonly number[],
 ): Promise<Reading[]> {

@@ -4,7 +4,7 @@
 
 import { makeError, type Where } from '../../core/errors.js';
 import type { CoreParticipation, CoreWorkload } from '../../core/core.js';
-import type { Complete, Facts } from './kind.js';
+import type { CompletedOptions, StoredOptions } from './kind.js';
 
 /** Longest list of numbers that is kept as it is. */
 const MOST_LISTED = 16;
@@ -46,7 +46,7 @@ function factsOfParticipation({ kind, times, separation }: CoreParticipation): u
   return kind === 'fixed-epoch' ? { epochs: times } : { times, apart: separation };
 }
 
-function factsOfStrategy({ mechanism, parameters }: Complete): unknown {
+function factsOfStrategy({ mechanism, parameters }: CompletedOptions): unknown {
   const { plan, ...others } = parameters;
   const given = Object.entries(others).filter(([, value]) => value !== undefined);
   const own = given.map(([name, value]) => [
@@ -58,8 +58,20 @@ function factsOfStrategy({ mechanism, parameters }: Complete): unknown {
   return { name: mechanism, ...Object.fromEntries([...own, ...saved]) };
 }
 
+export function factsOfLattice({
+  latticeNoise: noise,
+  precisionBits,
+}: Pick<CompletedOptions, 'latticeNoise' | 'precisionBits'>): unknown {
+  return precisionBits === undefined ? noise : { noise, precisionBits };
+}
+
+/** JSON has no BigInt. */
+function factOfSeed(seed: bigint): number | string {
+  return seed <= Number.MAX_SAFE_INTEGER ? Number(seed) : String(seed);
+}
+
 /** Returns all options; `own` are those that not all streams share. */
-export function factsOf(complete: Complete, own: Facts): Facts {
+export function factsOf(complete: CompletedOptions, own: StoredOptions): StoredOptions {
   const { kind, numSteps, epsilon, delta, people, neighbours, insecureSeed } = complete;
   return {
     stream: kind,
@@ -70,14 +82,14 @@ export function factsOf(complete: Complete, own: Facts): Facts {
     neighbours,
     strategy: factsOfStrategy(complete),
     ...own,
-    ...(insecureSeed !== undefined && { insecureSeed: String(insecureSeed) }),
+    ...(insecureSeed !== undefined && { insecureSeed: factOfSeed(insecureSeed) }),
   };
 }
 
 /** Reads the facts in a store; undefined if they are those of something else than a stream. */
-function parsed(bytes: Uint8Array | undefined): Facts | undefined {
+function parsed(bytes: Uint8Array | undefined): StoredOptions | undefined {
   try {
-    const facts = JSON.parse(new TextDecoder().decode(bytes)) as Facts | null;
+    const facts = JSON.parse(new TextDecoder().decode(bytes)) as StoredOptions | null;
     return typeof facts?.['stream'] === 'string' ? facts : undefined;
   } catch {
     return undefined;
@@ -87,21 +99,34 @@ function parsed(bytes: Uint8Array | undefined): Facts | undefined {
 /** Longest text of a value in a message. */
 const MOST_SHOWN = 100;
 
-/** Formats a value; braces would be read as names of parameters. */
-function inText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(inText).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';
-  const fields = Object.entries(value).map(([name, one]) => `${name}: ${inText(one)}`);
-  return fields.join(', ');
+/** Returns named values: the fields of an object, or pairs, whose order matters. */
+function entriesOf(value: object): [string, unknown][] | undefined {
+  if (!Array.isArray(value)) return Object.entries(value);
+  const isPair = (one: unknown) => Array.isArray(one) && typeof one[0] === 'string';
+  return value.length > 0 && value.every(isPair) ? value : undefined;
 }
 
+/** Formats a value as the caller would write it. */
+function inText(value: unknown, isInside = false): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'nothing';
+  const entries = entriesOf(value);
+  if (!entries) return `[${(value as unknown[]).map((one) => inText(one, true)).join(', ')}]`;
+  const text = entries.map(([name, one]) => `${name}: ${inText(one, true)}`).join(', ');
+  return isInside ? `{${text}}` : text;
+}
+
+/** Braces would be read as names of parameters. */
 function shown(value: unknown): string {
   const text = inText(value).replaceAll('{', '(').replaceAll('}', ')');
   return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}...`;
 }
 
 /** Refuses a store whose stream was begun with other options, and names the first of them. */
-export function requireSameFacts(where: Where, facts: Facts, stored: Uint8Array | undefined): void {
+export function requireSameFacts(
+  where: Where,
+  facts: StoredOptions,
+  stored: Uint8Array | undefined,
+): void {
   const old = parsed(stored);
   if (old === undefined) {
     throw makeError('bad_state', where, {
@@ -110,7 +135,8 @@ export function requireSameFacts(where: Where, facts: Facts, stored: Uint8Array 
       value: 'something else, such as a ledger of an earlier one',
     });
   }
-  const names = [...new Set([...Object.keys(facts), ...Object.keys(old)])];
+  // A caller who leaves out or adds people has given no participation.
+  const names = [...new Set(['people', ...Object.keys(facts), ...Object.keys(old)])];
   const other = names.find((name) => JSON.stringify(facts[name]) !== JSON.stringify(old[name]));
   if (other === undefined) return;
   const isLeftOut = old[other] === undefined;

@@ -5,7 +5,7 @@
 import { outOfRange, wrongType, type Reader } from '../../core/check.js';
 import type { Histogram } from '../../types/streams/readings.js';
 import { factsOfWorkload } from './facts.js';
-import type { Kind } from './kind.js';
+import type { StreamDefinition } from './kind.js';
 import { ESTIMATE, estimateAt, named, type Shape } from './shape.js';
 
 /** @param hasOther  whether the last name counts all texts that are no category. */
@@ -71,7 +71,7 @@ function readOther(reader: Reader, categories: readonly string[]): string | unde
   return other;
 }
 
-export const HISTOGRAM: Kind<Histogram<string>> = {
+export const HISTOGRAM: StreamDefinition<Histogram<string>> = {
   name: 'histogram',
   options: ['categories', 'other', 'total', 'workload', 'fixedTimes'],
   hasWindowsOnly: true,

@@ -11,7 +11,7 @@ import type { StoreHold } from '../../stores/store-hold.js';
 import { identityOf } from '../../stores/stored.js';
 import type { Certificate } from '../../types/all.js';
 import type { Async, Call, Journal, Stream } from '../../types/streams/stream.js';
-import type { Common } from './kind.js';
+import type { CommonOptions } from './kind.js';
 import { partOf, type Place, type StreamHandle } from './stream.js';
 import { abortedError, readCall, Turns } from './turns.js';
 
@@ -24,7 +24,7 @@ export interface Parts<R> {
   log: StreamLog;
   hold: StoreHold;
   key: Uint8Array<ArrayBuffer>;
-  durable: Common['durable'];
+  durable: CommonOptions['durable'];
 }
 
 /** Steps of a batch, which `decide` ends from one to another. */

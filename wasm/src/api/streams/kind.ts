@@ -12,22 +12,22 @@ import type { Shape } from './shape.js';
 export const DURABLE = ['record', 'step'] as const;
 
 /** Options by name, with values that JSON can have; options left out are not there. */
-export type Facts = Record<string, unknown>;
+export type StoredOptions = Record<string, unknown>;
 
 /** Options with the fields that the core takes beside key and state. */
-export type Complete = Omit<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
+export type CompletedOptions = Omit<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
 
 /** The options of a stream, read. */
-export interface Common {
-  complete: Complete;
+export interface CommonOptions {
+  complete: CompletedOptions;
   people: PeopleNames | undefined;
   durable: (typeof DURABLE)[number];
   /** Options that only a store keeps. */
-  kept: Facts;
+  kept: StoredOptions;
 }
 
 /** A kind of stream: what is summed, and how it is read. */
-export interface Kind<R> {
+export interface StreamDefinition<R> {
   name: CoreStreamOptions['kind'];
   /** Options beside those of all streams. */
   options: readonly string[];
@@ -40,12 +40,12 @@ export interface Kind<R> {
   /** Reads the options of this kind. */
   read(
     reader: Reader,
-    complete: Complete,
+    complete: CompletedOptions,
   ): {
-    set: Partial<Complete>;
+    set: Partial<CompletedOptions>;
     shape: Shape<R>;
     /** The options of this kind as a store keeps them. */
-    own: Facts;
+    own: StoredOptions;
     /** Names of several workloads. */
     names?: readonly string[];
   };

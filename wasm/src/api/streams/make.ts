@@ -13,19 +13,19 @@ import type { Certificate } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { factsOf, requireSameFacts } from './facts.js';
 import { JournaledStream } from './journaled.js';
-import type { Common, Kind } from './kind.js';
+import type { CommonOptions, StreamDefinition } from './kind.js';
 import { readCommon, streamOptions } from './options.js';
 import { Records } from './records.js';
 import { named } from './shape.js';
-import { MemoryStream, StreamHandle, type Made } from './stream.js';
+import { MemoryStream, StreamHandle, type StreamCore } from './stream.js';
 import { inWords } from './words.js';
 
 /** Options of a stream that have been read. */
-interface Plan<R> extends Common, ReturnType<Kind<R>['read']> {
+interface Plan<R> extends CommonOptions, ReturnType<StreamDefinition<R>['read']> {
   reader: Reader;
 }
 
-function plan<R>(instance: Instance, kind: Kind<R>, options: unknown): Plan<R> {
+function plan<R>(instance: Instance, kind: StreamDefinition<R>, options: unknown): Plan<R> {
   const reader = readOptions(kind.name, options, streamOptions(kind.options));
   const common = readCommon(instance, reader, kind);
   const own = kind.read(reader, common.complete);
@@ -54,7 +54,7 @@ function certified({ certificate, workloads }: CoreStream, names: readonly strin
 type Rest = Pick<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
 
 /** Makes the stream in the core. */
-function make<R>(instance: Instance, planned: Plan<R>, rest: Rest): Made<R> {
+function make<R>(instance: Instance, planned: Plan<R>, rest: Rest): StreamCore<R> {
   const { complete, shape, names, people } = planned;
   const { kind } = complete;
   const all = { ...complete, ...rest };
@@ -110,7 +110,7 @@ function requireMeant(where: string, options: unknown): void {
 /** Returns a stream in memory or, if the options name a store, a promise of one in it. */
 export function makeStream<R>(
   instance: Instance,
-  kind: Kind<R>,
+  kind: StreamDefinition<R>,
   options: unknown,
 ): MemoryStream<never, R> | Promise<JournaledStream<R>> {
   const read = () => plan(instance, kind, options);

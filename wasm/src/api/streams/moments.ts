@@ -8,7 +8,7 @@ import type { Estimate, Moments } from '../../types/streams/readings.js';
 import type { Named } from '../../types/streams/options.js';
 import { requireLength } from '../options.js';
 import { factsOfWorkload } from './facts.js';
-import type { Kind } from './kind.js';
+import type { StreamDefinition } from './kind.js';
 import { readNames } from './options.js';
 import { ESTIMATE, estimateAt, memberOf, named, type Shape } from './shape.js';
 
@@ -110,7 +110,7 @@ function readColumns(reader: Reader): { names: string[]; ranges: Float64Array } 
   return { names, ranges };
 }
 
-export const MOMENTS: Kind<Moments<string>> = {
+export const MOMENTS: StreamDefinition<Moments<string>> = {
   name: 'moments',
   options: ['columns', 'covariance', 'workload', 'fixedTimes'],
   hasWindowsOnly: true,
@@ -121,8 +121,8 @@ export const MOMENTS: Kind<Moments<string>> = {
     return {
       set: { ranges, covariance, fixedTimes },
       own: {
-        // A list, because the order of the columns matters.
-        columns: names.map((name, i) => [name, ranges[2 * i], ranges[2 * i + 1]]),
+        // Pairs, because the order of the columns matters.
+        columns: names.map((name, i) => [name, [ranges[2 * i], ranges[2 * i + 1]]]),
         covariance,
         workload: factsOfWorkload(workload),
         fixedTimes,

@@ -7,8 +7,8 @@ import { makeError, within } from '../../core/errors.js';
 import { defaultMechanism } from '../../shared/defaults.js';
 import type { Estimate, Estimates, Sums, Total, Totals } from '../../types/streams/readings.js';
 import { countRecords, readMechanism, readWorkload, requireLength } from '../options.js';
-import { factsOfWorkload } from './facts.js';
-import type { Complete, Kind } from './kind.js';
+import { factsOfLattice, factsOfWorkload } from './facts.js';
+import type { CompletedOptions, StreamDefinition } from './kind.js';
 import { readLattice, readNames } from './options.js';
 import { ESTIMATE, estimateAt, estimatesAt, memberOf, named, type Shape } from './shape.js';
 import { inWords } from './words.js';
@@ -56,14 +56,17 @@ function readDimension(reader: Reader): number {
 }
 
 /** Reads the options of sums of one workload. */
-function readReleased(reader: Reader, { clipNorm, workload }: Complete) {
+function readReleased(reader: Reader, { clipNorm, workload }: CompletedOptions) {
   const grid = reader.numberOr('grid', undefined);
   const lattice = readLattice(reader);
   const own = { clip: clipNorm, workload: factsOfWorkload(workload), grid };
-  return { set: { grid, ...lattice }, own: { ...own, ...(lattice && { lattice }) } };
+  return {
+    set: { grid, ...lattice },
+    own: { ...own, ...(lattice && { lattice: factsOfLattice(lattice) }) },
+  };
 }
 
-export const COUNTER: Kind<Total> = {
+export const COUNTER: StreamDefinition<Total> = {
   name: 'counter',
   options: ['clip', 'workload', 'grid', 'lattice'],
   isPure: true,
@@ -78,7 +81,7 @@ export const COUNTER: Kind<Total> = {
   }),
 };
 
-export const TOTALS: Kind<Totals> = {
+export const TOTALS: StreamDefinition<Totals> = {
   name: 'totals',
   options: ['clip', 'workload', 'grid', 'lattice', 'dimension', 'reuse'],
   isPure: true,
@@ -137,7 +140,7 @@ function readImportance(reader: Reader, names: readonly string[]): Float64Array 
   });
 }
 
-export const SUMS: Kind<Sums<string, Estimate | Estimates>> = {
+export const SUMS: StreamDefinition<Sums<string, Estimate | Estimates>> = {
   name: 'sums',
   options: ['clip', 'workloads', 'importance', 'dimension'],
   /** The default is that of windows, because there are several workloads. */

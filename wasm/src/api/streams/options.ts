@@ -11,7 +11,12 @@ import { DEFAULT_CONFIDENCE, LATTICE_NOISES } from '../../shared/defaults.js';
 import { PURE_PARAMETERS } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import { readNested, readSumsMechanism, requireWorkload } from '../options.js';
-import { DURABLE, type Common, type Complete, type Kind } from './kind.js';
+import {
+  DURABLE,
+  type CommonOptions,
+  type CompletedOptions,
+  type StreamDefinition,
+} from './kind.js';
 import { PeopleNames } from './people.js';
 import { inWords } from './words.js';
 
@@ -120,7 +125,11 @@ const unset = () => ({
   total: false,
 });
 
-export function readCommon<R>({ mechanisms }: Instance, reader: Reader, kind: Kind<R>): Common {
+export function readCommon<R>(
+  { mechanisms }: Instance,
+  reader: Reader,
+  kind: StreamDefinition<R>,
+): CommonOptions {
   const hasPeople = reader.has('people');
   if (!reader.has('store')) requireLeftOut(reader, STORE_ONLY, 'without {store}');
   if (!hasPeople) requireLeftOut(reader, ['numericNames'], 'without {people}');
@@ -165,12 +174,13 @@ function readAbout(reader: Reader): string | undefined {
 /** Reads the noise of integer measurements, if the options ask for it. */
 export function readLattice(
   reader: Reader,
-): Partial<Pick<Complete, 'mode' | 'latticeNoise' | 'precisionBits'>> | undefined {
+): Pick<CompletedOptions, 'mode' | 'latticeNoise' | 'precisionBits'> | undefined {
   const given = reader.raw('lattice');
   if (given === undefined) return undefined;
   const mode = 'lattice';
   if (typeof given === 'string') {
-    return { mode, latticeNoise: reader.oneOf('lattice', LATTICE_NOISES) };
+    const latticeNoise = reader.oneOf('lattice', LATTICE_NOISES);
+    return { mode, latticeNoise, precisionBits: undefined };
   }
   const wanted = `one of ${LATTICE_NOISES.join(', ')}, or an object with noise`;
   const own = readNested(reader.where, 'lattice', given, wanted, ['noise', 'precisionBits']);

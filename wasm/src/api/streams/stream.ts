@@ -15,7 +15,7 @@ import { inWords } from './words.js';
 const PIECE_NUMBERS = 2048;
 
 /** A stream as the core has made it. */
-export interface Made<R> {
+export interface StreamCore<R> {
   stream: CoreStream;
   given: Records<R>;
   insecure: boolean;
@@ -37,7 +37,7 @@ export class StreamHandle<R> extends CoreHandle {
   /** Number of numbers in a reading. */
   readonly size: number;
 
-  constructor(instance: Instance, { stream, given, insecure }: Made<R>) {
+  constructor(instance: Instance, { stream, given, insecure }: StreamCore<R>) {
     super(instance, stream.id, 'stream');
     this.certificate = Object.freeze(stream.certificate);
     this.grid = stream.grid;

@@ -9,7 +9,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { FileStore } from '../../file-store.js';
-import type { ReleaseStore } from '../../types/all.js';
+import type { Store } from '../../types/all.js';
 
 /** Marks in hexadecimal digits. */
 export interface Runs {
@@ -57,7 +57,7 @@ function join(bytes: Uint8Array, runs: Runs | undefined): Uint8Array {
 }
 
 /** A store that appends marks to the bytes that a ledger stores in a file. It reads the file once. */
-export class MarkedStore implements ReleaseStore {
+export class MarkedStore implements Store {
   private loaded: Promise<void> | undefined;
   private bytes: Uint8Array | undefined;
   private known: Runs | undefined;

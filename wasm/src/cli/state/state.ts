@@ -2,12 +2,7 @@
 
 // --state: a release that is continued by the next run.
 
-import type {
-  Certificate,
-  NoiseProbability,
-  ReleaseLedger,
-  ReleaseStore,
-} from '../../types/all.js';
+import type { Certificate, NoiseProbability, ReleaseLedger, Store } from '../../types/all.js';
 import type { RefusalError } from '../../core/errors.js';
 import { Misuse } from '../base/failure.js';
 import type { Known } from '../options/args.js';
@@ -44,7 +39,7 @@ export interface Lasting {
   fixed: string;
   isSeeded: boolean;
   /** Opens the ledger, with the columns in the order of the first run. */
-  open(store: ReleaseStore, columns: readonly string[]): Promise<StepLedger>;
+  open(store: Store, columns: readonly string[]): Promise<StepLedger>;
   wanted: Continued;
 }
 

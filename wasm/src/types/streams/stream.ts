@@ -17,7 +17,7 @@ export type Columns<A extends readonly unknown[]> = {
 };
 
 /** The arguments of a record, after its person where people are protected. */
-export type Given<P, A extends readonly unknown[]> = [P] extends [never]
+export type RecordArguments<P, A extends readonly unknown[]> = [P] extends [never]
   ? A
   : [person: string, ...record: A];
 
@@ -141,7 +141,7 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   counter<P extends Bound = never, S extends Stored<Where> = never>(
     options: CounterOptions & Axes<P, S> & PrivacyTarget,
     ...rest: Rest<Where>
-  ): Opened<Where, S, Given<P, [amount?: number]>, Total>;
+  ): Opened<Where, S, RecordArguments<P, [amount?: number]>, Total>;
   /**
    * Sums of rows of `dimension` numbers.
    * @example
@@ -157,7 +157,7 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   totals<P extends Bound = never, S extends Stored<Where> = never>(
     options: TotalsOptions & Axes<P, S> & PrivacyTarget,
     ...rest: Rest<Where>
-  ): Opened<Where, S, Given<P, [record: Row]>, Totals>;
+  ): Opened<Where, S, RecordArguments<P, [record: Row]>, Totals>;
   /**
    * Several sums of one stream with one noise: a total, a week, a month.
    * @example
@@ -182,7 +182,7 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   ): Opened<
     Where,
     S,
-    Given<P, [D] extends [undefined] ? [amount?: number] : [record: Row]>,
+    RecordArguments<P, [D] extends [undefined] ? [amount?: number] : [record: Row]>,
     Sums<K, [D] extends [undefined] ? Estimate : Estimates>
   >;
   /**
@@ -200,7 +200,7 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   moments<const K extends string, P extends Bound = never, S extends Stored<Where> = never>(
     options: MomentsOptions<K> & Axes<P, S> & PrivacyTarget,
     ...rest: Rest<Where>
-  ): Opened<Where, S, Given<P, [record: Named<K, number>]>, Moments<K>>;
+  ): Opened<Where, S, RecordArguments<P, [record: Named<K, number>]>, Moments<K>>;
   /**
    * Counts of public categories.
    * @example
@@ -224,7 +224,7 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   ): Opened<
     Where,
     S,
-    Given<P, [category: [O] extends [never] ? NoInfer<K> : string]>,
+    RecordArguments<P, [category: [O] extends [never] ? NoInfer<K> : string]>,
     Histogram<K | O>
   >;
 }

@@ -3,7 +3,7 @@
 // Makes the running totals of dp-ftrl release, their horizon, and the stepper from rows to steps.
 
 import type { DpFtrl, PrefixSumOptions, PureSumOptions } from '../../../types/all.js';
-import type { ReleaseStore, Workload } from '../../../types/all.js';
+import type { Store, Workload } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
 import { faultAt, placeOf, placeText, type Place } from '../../input/place.js';
 import { personOf, type People } from '../../input/people.js';
@@ -108,7 +108,7 @@ export interface OtherTotals extends Pick<Lasting, 'kind' | 'fixed'> {
   /** Whether only the first of a person's rows in a step counts, instead of their sum. */
   takesFirst: boolean;
   sums(dp: DpFtrl, asked: Asked & { people: People | undefined }): Sums;
-  open(dp: DpFtrl, asked: Asked & { store: ReleaseStore }): Promise<StepLedger>;
+  open(dp: DpFtrl, asked: Asked & { store: Store }): Promise<StepLedger>;
 }
 
 /** Describes a release over several runs. */
