@@ -194,7 +194,7 @@ test('queries: the data of a CSV stays on the page, and rows outside the range a
     input.value = '0';
     input.dispatchEvent(new Event('change'));
   });
-  await page.waitForFunction(() => /1 rows lie outside/.test(document.body.textContent));
+  await page.waitForFunction(() => /1 row lies outside and counts/.test(document.body.textContent));
   assert.deepEqual(await countsOf(page), [2, 2, 0, 2]);
   assert.deepEqual(
     (await table(page, { queries: 4 })).map((row) => row.at(-1)),
