@@ -293,6 +293,78 @@ test('plot: of many steps some are drawn, the last one included', () => {
   }
 });
 
+test('plot: a picture says so if it leaves out points, and so does its table', async () => {
+  const { answersFigure } = await importSource('cli/charts/answers.ts');
+  const { CountsChart } = await importSource('cli/charts/counts.ts');
+  const { ESTIMATE } = await importSource('cli/output/estimates.ts');
+  const { EstimatesChart } = await importSource('cli/charts/estimates.ts');
+  const { WeightsChart } = await importSource('cli/charts/weights.ts');
+  const totals = { dimension: 1, stddev: () => 1 };
+  const stepsOf = (length, dimension = 1) => ({
+    first: 0,
+    noisy: new Float64Array(length * dimension),
+    labels: Array.from({ length }, (_, i) => `day ${i}`),
+  });
+  const common = { timeColumn: 'day', title: '', confidence: 0.9, sharesScale: false };
+  const estimates = { names: ['mean'], panels: [{ label: '', series: [{ name: 'a', index: 0 }] }] };
+  const charts = {
+    steps: (length) => {
+      const chart = new EstimatesChart({ ...common, ...estimates });
+      chart.take(stepsOf(length, ESTIMATE.length), totals);
+      return chart.figure();
+    },
+    totals: (length) => chartOf(length, 700),
+    hours: (length) => {
+      const [by, labels] = ['kind', ['a']];
+      const stddevs = new Float64Array(length).fill(1);
+      const chart = new CountsChart({
+        bucket: 'hour',
+        zone: 'UTC',
+        unit: 'rows',
+        by,
+        labels,
+        stddevs,
+      });
+      chart.take(stepsOf(length), totals);
+      return chart.figure();
+    },
+    answers: (length) =>
+      answersFigure(
+        Array.from({ length }, (_, i) => ({ query: `${i}`, answer: i, std: 1 })),
+        'rows',
+      ),
+  };
+  for (const [unit, figure] of Object.entries(charts))
+    for (const [length, every] of [
+      [1000, 1],
+      [1001, 2],
+      [9000, 16],
+    ]) {
+      const { picture, numbers } = figure(length);
+      const said = `Drawn are one of ${every} ${unit === 'totals' ? 'steps' : unit}, and the last.`;
+      const { notes } = picture;
+      assert.deepEqual(notes.includes(said), every > 1, unit);
+      assert.equal(numbers.caption.includes(`one of ${every} is shown`), every > 1, unit);
+    }
+  for (const [numSteps, batchSize, numWeights] of [
+    [256, 1, 12],
+    [257, 8, 13],
+    [2560, 1, 40],
+  ]) {
+    const model = async () => ({ lastWeights: Array(numWeights).fill(1) });
+    const learner = { numSteps, batchSize, step: numSteps, model };
+    const chart = new WeightsChart(learner);
+    await chart.look();
+    const weights = Array.from({ length: numWeights }, (_, i) => i);
+    const { picture } = chart.figure({ weights }, weights.map(String));
+    const every = Math.ceil(numSteps / 256);
+    assert.deepEqual(picture.notes, [
+      ...(every > 1 ? [`Drawn are one of ${every} steps, and the last.`] : []),
+      ...(numWeights > 12 ? [`Drawn are the 12 largest of ${numWeights} weights.`] : []),
+    ]);
+  }
+});
+
 test('plot: a curve of 200,000 values can be drawn', () => {
   const x = Array.from({ length: 200_000 }, (_, i) => i);
   const axis = { label: '', log: false };

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importSource } from './support/sources.mjs';
 
+const { apart, banded } = await importSource('cli/charts/figure.ts');
 const { STEP_AXIS } = await importSource('plot/picture.ts');
 const { plot } = await importSource('plot/plot.ts');
 const { tickTexts } = await importSource('plot/ticks.ts');
@@ -53,8 +54,10 @@ const RANGES = [
   [0, 0],
 ];
 
-test('ticks: texts are where their values are, from 1e-12 to 1e18, on both axes', () => {
-  for (let power = -12; power <= 18; ++power)
+test('ticks: texts are where their values are, from 1e-300 to 1e307, on both axes', () => {
+  const powers = [-300, -291, -290, -289, -100, 100, 299, 300, 301, 307];
+  for (let power = -12; power <= 18; ++power) powers.push(power);
+  for (const power of powers)
     for (const [low, high] of RANGES) {
       const values = [low, (low + high) / 2, high].map((value) => value * 10 ** power);
       const svg = draw(values, values, false);
@@ -71,6 +74,38 @@ test('ticks: the same on logarithmic axes', () => {
       for (const axis of ['x', 'y'])
         check(ticksOf(svg, axis), true, `${axis} log e${power} by ${span}`);
     }
+});
+
+test('ticks: a picture of numbers has numbers only, up to the largest ones', () => {
+  const sizes = [5e-324, 1e-310, 1e-300, 1e-290, 1, 1e290, 1e300, 1e308, Number.MAX_VALUE];
+  const shapes = [
+    [-1, 1],
+    [0, 1],
+    [1, 1],
+    [0.5, 1],
+    [-1, 0],
+    [-1, -1],
+  ];
+  for (const size of sizes)
+    for (const [low, high] of shapes)
+      for (const log of [false, true]) {
+        const [x, y] = [
+          [1, 2],
+          [low * size, high * size],
+        ];
+        const spread = [size, size];
+        const [band, line] = banded('a', x, y, spread);
+        const series = [band, line, { ...line, spread }, { ...line, look: log ? 'marks' : 'bars' }];
+        const axes = { x: { label: '', log: false }, y: { label: '', log } };
+        const [panel] = apart({ title: '', ...axes, series }, { sharesScale: true });
+        const svg = plot({ title: '', panels: [panel] });
+        const what = `${size} ${low} ${high} ${log}`;
+        assert.doesNotMatch(svg, /NaN|Infinity|undefined/, what);
+        if (log && high <= 0) continue;
+        const texts = ticksOf(svg, 'y').map(({ text }) => text);
+        assert.ok(texts.length >= 2 || size < 1e-300, `${what}: ${texts}`);
+        assert.equal(new Set(texts).size, texts.length, `${what}: ${texts}`);
+      }
 });
 
 test('ticks: an axis of steps has whole steps only, however few there are', () => {

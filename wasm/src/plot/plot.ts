@@ -38,6 +38,11 @@ export const COLOURS = [
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
 
+/** The number, or the largest of its sign if a sum beyond all numbers made it. */
+export function finite(value: number): number {
+  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
+}
+
 /** Returns 4 to 10 equally spaced round values, or all whole ones if those are fewer. */
 function steps(low: number, high: number, isWhole = false): number[] {
   const most = (high - low) / 4;
@@ -46,7 +51,8 @@ function steps(low: number, high: number, isWhole = false): number[] {
   const step = isWhole ? Math.max(1, round) : round;
   const first = Math.ceil(low / step);
   const count = Math.floor(high / step) - first + 1;
-  return Array.from({ length: count }, (_, i) => (first + i) * step);
+  const all = Array.from({ length: count }, (_, i) => (first + i) * step);
+  return all.filter(Number.isFinite);
 }
 
 /**
@@ -72,10 +78,18 @@ function shortNames(names: readonly string[]): string[] {
   return isDistinct ? begun : cut((name) => `…${name.slice(1 - MOST_LETTERS)}`);
 }
 
+/** A power of ten by which values of this size are divided, so that their sums and steps are numbers. */
+function unitOf(size: number): number {
+  if (size > 1e300) return 1e20;
+  return size > 0 && size < 1e-290 ? 1e-20 : 1;
+}
+
 /** Maps values to places between `from` and `to`, with ticks at round values. */
 class Scale {
   private readonly low: number;
   private readonly high: number;
+  /** Value of a place of 1, unless the axis is logarithmic. */
+  private readonly unit: number;
   readonly ticks: number[];
   /** Texts of the ticks, in their order. */
   readonly texts: string[];
@@ -86,7 +100,9 @@ class Scale {
     private readonly from: number,
     private readonly to: number,
   ) {
-    const shown = values.filter((value) => Number.isFinite(this.place(value)));
+    const finite = values.filter((value) => Number.isFinite(value));
+    this.unit = unitOf(finite.reduce((most, value) => Math.max(most, Math.abs(value)), 0));
+    const shown = finite.filter((value) => this.has(value));
     const places = shown.map((value) => this.place(value));
     const least = places.reduce((low, place) => Math.min(low, place), Infinity);
     const most = places.reduce((high, place) => Math.max(high, place), -Infinity);
@@ -99,7 +115,7 @@ class Scale {
     [this.low, this.high] = [least - margin, most + margin];
     const names = axis.names && shortNames(axis.names);
     if (names) this.ticks = somePlaces(names, Math.abs(to - from));
-    else this.ticks = axis.log ? this.decades() : steps(this.low, this.high, axis.isWhole);
+    else this.ticks = axis.log ? this.decades() : this.roundValues();
     this.texts = names
       ? this.ticks.map((tick) => names[tick]!)
       : tickTexts(this.ticks, { log: axis.log });
@@ -116,7 +132,12 @@ class Scale {
   }
 
   private place(value: number): number {
-    return this.axis.log ? Math.log10(value) : value;
+    return this.axis.log ? Math.log10(value) : value / this.unit;
+  }
+
+  private roundValues(): number[] {
+    const ticks = steps(this.low, this.high, this.axis.isWhole).map((tick) => tick * this.unit);
+    return [...new Set(ticks.filter(Number.isFinite))];
   }
 
   /**
@@ -124,7 +145,7 @@ class Scale {
    */
   private decades(): number[] {
     const all = [[1], [1, 2, 5]].map((factors) => this.multiples(factors));
-    const few = () => steps(10 ** this.low, 10 ** this.high, this.axis.isWhole);
+    const few = () => steps(10 ** this.low, finite(10 ** this.high), this.axis.isWhole);
     return all.find(({ length }) => length >= MIN_TICKS) ?? few();
   }
 
@@ -238,7 +259,10 @@ function style(panel: Panel, index: number): string {
 /** Draws the area between a series and its second edge. */
 function area({ x, y }: Frame, panel: Panel, index: number, series: Series): string[] {
   const edge = (values: readonly number[]): string[] =>
-    series.x.map((at, i) => `${round(x.at(at))},${round(y.at(values[i]!))}`);
+    series.x
+      .map((at, i) => ({ at, value: values[i]! }))
+      .filter(({ at, value }) => x.has(at) && y.has(value))
+      .map(({ at, value }) => `${round(x.at(at))},${round(y.at(value))}`);
   const points = [...edge(series.y), ...edge(series.to!).reverse()];
   return [
     `<polygon points="${points.join(' ')}" fill="${colourOf(panel, index)}" fill-opacity="0.16"/>`,
@@ -259,6 +283,10 @@ function bars({ x, y }: Frame, panel: Panel, index: number): string[] {
   ];
 }
 
+function endsOf(value: number, spread: number): [low: number, high: number] {
+  return Number.isFinite(value) ? [finite(value - spread), finite(value + spread)] : [value, value];
+}
+
 function curve(frame: Frame, panel: Panel, index: number): string[] {
   const { x, y } = frame;
   const series = panel.series[index]!;
@@ -269,10 +297,10 @@ function curve(frame: Frame, panel: Panel, index: number): string[] {
     .filter(({ at, value }) => x.has(at) && y.has(value));
   const points = shown.map(({ at, value }) => `${round(x.at(at))},${round(y.at(value))}`);
   const spreads = shown
-    .filter(({ value, spread }) => spread > 0 && y.has(value - spread))
-    .map(({ at, value, spread }) => {
-      const place = round(x.at(at));
-      return `M${place} ${round(y.at(value - spread))}V${round(y.at(value + spread))}`;
+    .map(({ at, value, spread }) => ({ at, spread, ends: endsOf(value, spread) }))
+    .filter(({ spread, ends: [low] }) => spread > 0 && y.has(low))
+    .map(({ at, ends: [low, high] }) => {
+      return `M${round(x.at(at))} ${round(y.at(low))}V${round(y.at(high))}`;
     });
   const marks = points.map((point) => `M${point.replace(',', ' ')}h0`).join('');
   const drawn =
@@ -325,7 +353,7 @@ function legend(panel: Panel): string[] {
 function lines(panel: Panel): string[] {
   const { width, height, right, top, bottom } = PANEL;
   const extremes = panel.series.flatMap(({ y, to = [], spread, look }) => [
-    ...y.flatMap((value, i) => [value - (spread?.[i] ?? 0), value + (spread?.[i] ?? 0)]),
+    ...y.flatMap((value, i) => endsOf(value, spread?.[i] ?? 0)),
     ...to,
     ...(look === 'bars' ? [0] : []),
   ]);

@@ -17,6 +17,7 @@ export function answersFigure(answers: readonly Answer[], unit: string): Figure 
   return {
     title: 'Private answers',
     picture: {
+      notes: thinning.notes('answers'),
       panels: [
         {
           title: `Lines: ${BAND_TEXT}`,

@@ -76,7 +76,7 @@ export class CountsChart {
       title: `Private counts per ${bucket}`,
       picture: {
         perRow: PER_ROW,
-        notes: [`Shaded: ${BAND_TEXT}.`],
+        notes: [`Shaded: ${BAND_TEXT}.`, ...this.thinning.notes(`${bucket}s`)],
         panels: [
           ...apart(panel([`each ${bucket}`, `${unit} per ${bucket}`], 'counts', 'countStd'), {
             sharesScale: true,

@@ -63,7 +63,7 @@ export class EstimatesChart {
       title,
       picture: {
         perRow: PER_ROW,
-        notes: [`Shaded: intervals of confidence ${confidence}.`],
+        notes: [`Shaded: intervals of confidence ${confidence}.`, ...this.thinning.notes('steps')],
         panels: panels.flatMap(({ label, series }) => {
           const panel = {
             title: label,

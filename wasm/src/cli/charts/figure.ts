@@ -4,7 +4,7 @@
 // releases and standard deviations.
 
 import type { Panel, Picture, Series } from '../../plot/picture.js';
-import { COLOURS } from '../../plot/plot.js';
+import { COLOURS, finite } from '../../plot/plot.js';
 import { shortName } from '../base/short-name.js';
 
 /** Numbers of a figure, as a table. */
@@ -26,6 +26,11 @@ export const BAND_TEXT = 'two standard deviations of the noise';
 
 /** Most points of a curve. */
 const MOST_POINTS = 1000;
+
+/** Sentences below a picture that draws one of every so many points. */
+export function drawnOf(every: number, units: string): string[] {
+  return every === 1 ? [] : [`Drawn are one of ${every} ${units}, and the last.`];
+}
 
 /** Thins the points to be drawn: keeps all, or every second, fourth, ..., and the latest. */
 export class Thinning<Point> {
@@ -53,11 +58,16 @@ export class Thinning<Point> {
   get text(): string {
     return this.every === 1 ? '' : `; one of ${this.every} is shown`;
   }
+
+  /** The same as sentences below a picture, for points of this plural name. */
+  notes(units: string): string[] {
+    return drawnOf(this.every, units);
+  }
 }
 
 /** A curve with the band of its noise. */
 export function banded(name: string, x: number[], y: number[], stds: readonly number[]): Series[] {
-  const edge = (sign: number) => y.map((value, i) => value + sign * BAND * stds[i]!);
+  const edge = (sign: number) => y.map((value, i) => finite(value + sign * BAND * stds[i]!));
   return [
     { name: '', of: name, x, y: edge(-1), to: edge(1) },
     { name, x, y },

@@ -63,6 +63,7 @@ export class TotalsChart {
     return {
       title: titleOf(workload),
       picture: {
+        notes: this.thinning.notes('steps'),
         panels: [
           {
             title: `Shaded: ${BAND_TEXT}`,

@@ -6,7 +6,7 @@
 import { rowsPerLook } from '../../api/learning/tail-average.js';
 import type { LearnedModel, Learner, LearnerLedger } from '../../types/all.js';
 import { STEP_AXIS } from '../../plot/picture.js';
-import type { Figure } from './figure.js';
+import { drawnOf, type Figure } from './figure.js';
 
 /** Largest number of curves, which show the largest weights. */
 const MOST_CURVES = 12;
@@ -39,12 +39,14 @@ export class WeightsChart {
     const shown = places.map((place) => names[place]!);
     const left =
       names.length > places.length ? `; the ${places.length} largest of ${names.length}` : '';
+    const notes = left === '' ? [] : [`Drawn are${left.slice(1)} weights.`];
     return {
       title: 'Private weights',
       picture: {
+        notes: [...drawnOf(this.pieceSize / this.learner.batchSize, 'steps'), ...notes],
         panels: [
           {
-            title: `After each step; dots: those of the model${left}`,
+            title: 'Dots: weights of the model',
             x: STEP_AXIS,
             y: { label: 'weight', log: false },
             series: places.flatMap((place, i) => [
