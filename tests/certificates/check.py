@@ -140,6 +140,7 @@ def change_every_field(whole, generator):
         for changes in (mutations.of_forms, mutations.of_values, mutations.of_pairs):
             trials.run(line, context, changes(document))
     for line, context in whole:
+        trials.run(line, context, mutations.of_groups(line["document"]))
         for changes in (mutations.of_forms, mutations.of_values):
             possible = list(changes(line["document"]))
             trials.run(line, context, generator.sample(possible, CHANGES))

@@ -183,6 +183,28 @@ def of_pairs(document):
             yield one + other, f"times {scale!r} and {against!r}", json.dumps(both)
 
 
+# Claims that a larger sensitivity raises alike, and those of a bound.
+LOOSE = ("sensitivity", "noiseStddev", "maxError", "meanError", "error", "ratio")
+LOWER_BOUND = ("lowerBound", "boundMethod", "lowerBoundMinDimension", "lowerBoundEveryDimension",
+               "ratio", "gap")
+
+
+def of_groups(document):
+    """Changes of all fields that go together, after which these agree: each number is safe, but
+    farther from the true one than rounding explains, or no bound is stated."""
+    for factor in (1 + 1e-6, 2, 1e3):
+        loose = {name: document[name] * factor for name in LOOSE if document.get(name)}
+        if "sensitivityExactness" in document:
+            loose["sensitivityExactness"] = "upper bound"
+        if document.get("gap") is not None:
+            loose["gap"] = loose["ratio"] - 1
+        if loose:
+            yield (), f"loose by {factor!r}", json.dumps({**document, **loose})
+    stated = {name: None for name in LOWER_BOUND if name in document}
+    if stated:
+        yield (), "without a bound", json.dumps({**document, **stated})
+
+
 # --- the harmless few ---------------------------------------------------------------------------
 
 def is_true(document, context):
