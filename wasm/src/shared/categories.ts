@@ -3,6 +3,7 @@
 // Finds the category of a cell, for the command and the page. Spellings of one whole number are one
 // category: pandas turns 1 into 1.0 once a column has a gap.
 
+import { nameOf } from './name.js';
 import { parseNumber, wholeNumber } from './number.js';
 
 /** Categories by their texts. */
@@ -12,7 +13,7 @@ export class CategoryIndex {
   private readonly byNumber = new Map<number, number | undefined>();
 
   constructor(labels: readonly string[]) {
-    this.byText = new Map(labels.map((label, i) => [label, i]));
+    this.byText = new Map(labels.map((label, i) => [nameOf(label), i]));
     labels.forEach((label, i) => {
       const value = wholeNumber(label);
       if (value !== undefined) this.byNumber.set(value, this.byNumber.has(value) ? undefined : i);
@@ -26,7 +27,7 @@ export class CategoryIndex {
 
   /** Index of the category of a cell, or undefined if it is of none. */
   find(cell: string): number | undefined {
-    const text = cell.trim();
+    const text = nameOf(cell);
     const same = this.byText.get(text);
     if (same !== undefined || this.byNumber.size === 0) return same;
     const value = wholeNumber(text);

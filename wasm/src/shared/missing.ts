@@ -5,6 +5,7 @@
 // and never taken for one.
 
 import { listed } from './listed.js';
+import { nameOf } from './name.js';
 
 /** The list that is suggested where the user gave none. */
 export const SUGGESTED = ['NA', 'NaN', 'null', '-'];
@@ -54,12 +55,11 @@ export const MARKS_WANTED = `texts separated by commas, such as ${SUGGESTED.join
 
 /** Returns the texts of a list with commas between them; undefined if one of them is empty. */
 export function marksOf(list: string): string[] | undefined {
-  const texts = list.split(',').map((text) => text.trim());
+  const texts = list.split(',').map(nameOf);
   return texts.includes('') ? undefined : texts;
 }
 
 /** True if a cell is empty or holds one of the texts. */
 export function isMissing(cell: string, texts: readonly string[] = []): boolean {
-  const text = cell.trim();
-  return text === '' || texts.includes(text);
+  return cell.trim() === '' || (texts.length > 0 && texts.includes(nameOf(cell)));
 }

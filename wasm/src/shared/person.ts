@@ -5,6 +5,7 @@
 // never because they look like numbers: whether 7 and 007 are one person must not depend on the
 // other rows.
 
+import { nameOf } from './name.js';
 import { canonicalNumber } from './number.js';
 
 /**
@@ -15,5 +16,5 @@ import { canonicalNumber } from './number.js';
  */
 export function personOfId(id: string, areNumbers: boolean): string | undefined {
   const text = id.trim();
-  return areNumbers && text !== '' ? canonicalNumber(text) : text.normalize('NFC');
+  return areNumbers && text !== '' ? canonicalNumber(text) : nameOf(text);
 }

@@ -46,7 +46,8 @@ export function readAddress(hash: string): ReadAddress {
   const refused: ReadAddress['refused'] = new Map();
   const unknown: string[] = [];
   const seen = new Set<string>();
-  for (const [name, value] of new URLSearchParams(text)) {
+  for (const [name, given] of new URLSearchParams(text)) {
+    const value = given.normalize('NFC'); // As names in tables are.
     if ([laboratory, queriesNames.queries].includes(name) && value === '') continue;
     if (name === 'column') {
       settings.columns.push(value);

@@ -14,6 +14,7 @@ import {
 } from '../../../wasm/src/shared/csv.ts';
 import { JSON_ARRAY, kindOfMarkup, kindOfText } from '../../../wasm/src/shared/file-kind.ts';
 import { cellsText, placesOf, unnamedText } from '../../../wasm/src/shared/header.ts';
+import { nameOf } from '../../../wasm/src/shared/name.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
 
@@ -211,8 +212,9 @@ export function* csvInPieces(text: string, options: ParseOptions = {}): Generato
       for (const { cells, line } of records) {
         if (builder !== undefined) builder.take(cells, line);
         else {
-          checkHeader(cells);
-          builder = new Builder(cells);
+          const names = cells.map(nameOf);
+          checkHeader(names);
+          builder = new Builder(names);
         }
       }
       yield share;

@@ -5,6 +5,7 @@
 // released together.
 
 import { isRange } from '../../../wasm/src/shared/categories.ts';
+import { nameOf } from '../../../wasm/src/shared/name.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import type { Roles } from './contributions.ts';
 import { suggestColumns, type Csv } from './csv.ts';
@@ -52,7 +53,7 @@ export function readRange(text: string): Range | null {
  * they are meant as a range.
  */
 export function readDomain(text: string): string[] | null {
-  const names = text.split(',').map((name) => name.trim());
+  const names = text.split(',').map(nameOf);
   const isFull = names.length < maxCategories && names.every((name) => name !== '');
   return isFull && !isRange(names) && new Set([...names, otherCategory]).size === names.length + 1
     ? names

@@ -10,11 +10,11 @@ import { ESTIMATE, estimateAt, named, type Shape } from './shape.js';
 
 /** @param hasOther  whether the last name counts all texts that are no category. */
 function histogramShape(names: readonly string[], hasOther: boolean): Shape<Histogram<string>> {
-  const indices = new Map(names.map((name, i) => [name, i]));
+  const indices = new Map(names.map((name, i) => [name.normalize('NFC'), i]));
   const other = hasOther ? names.length - 1 : undefined;
   function indexOf(where: string, name: string, category: unknown): number {
     if (typeof category !== 'string') throw wrongType(where, name, 'a string', category);
-    const index = indices.get(category) ?? other;
+    const index = indices.get(category.normalize('NFC')) ?? other;
     if (index === undefined) throw outOfRange(where, name, 'one of the categories', category);
     return index;
   }
@@ -55,8 +55,9 @@ function readCategories(reader: Reader): string[] {
   return Array.from(given, (category: unknown, i) => {
     const name = `categories[${i}]`;
     if (typeof category !== 'string') throw wrongType(where, name, 'a string', category);
-    if (seen.has(category)) throw outOfRange(where, name, 'another one than before', category);
-    seen.add(category);
+    const same = category.normalize('NFC');
+    if (seen.has(same)) throw outOfRange(where, name, 'another one than before', category);
+    seen.add(same);
     return category;
   });
 }
@@ -67,7 +68,8 @@ function readOther(reader: Reader, categories: readonly string[]): string | unde
   const other = reader.raw('other');
   if (other === undefined) return undefined;
   if (typeof other !== 'string') throw wrongType(where, 'other', 'a string', other);
-  if (categories.includes(other)) throw outOfRange(where, 'other', 'none of {categories}', other);
+  const isOne = categories.some((each) => each.normalize('NFC') === other.normalize('NFC'));
+  if (isOne) throw outOfRange(where, 'other', 'none of {categories}', other);
   return other;
 }
 

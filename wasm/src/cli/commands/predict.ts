@@ -4,6 +4,7 @@
 
 import { load } from '../../index.js';
 import type { DpFtrl, LearnedModel } from '../../types/all.js';
+import { nameOf } from '../../shared/name.js';
 import { endOfRows, type Misuse } from '../base/failure.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { outputFormat } from '../input/format.js';
@@ -122,7 +123,7 @@ export async function run(args: Args): Promise<void> {
   await requireWritable(output);
   const dp = await load();
   const model = await readModel(dp, path);
-  const columns = model.inputs.map(({ name }) => name);
+  const columns = model.inputs.map(({ name }) => nameOf(name));
   const missing = Missing.read(args, { areSteps: false });
   const rows = await RowStream.open(args.files, { columns, texts: [], format, missing });
   warnNotPrivate('predict', { [`--model ${path} says "private": false`]: !model.private });

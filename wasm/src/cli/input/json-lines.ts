@@ -5,6 +5,7 @@
 
 import { Misuse } from '../base/failure.js';
 import type { CsvRecord } from '../../shared/csv.js';
+import { nameOf } from '../../shared/name.js';
 
 /** A record; from JSON lines, also facts about its object. */
 export interface TableRecord extends CsvRecord {
@@ -45,7 +46,7 @@ function membersOf(text: string): Member[] {
     if (depth === 1 && key !== undefined && token !== ':') {
       members.push({ key, value: opens ? undefined : textOfValue(token) });
       key = undefined;
-    } else if (depth === 1 && token.startsWith('"')) key = JSON.parse(token) as string;
+    } else if (depth === 1 && token.startsWith('"')) key = nameOf(JSON.parse(token) as string);
     if (opens) ++depth;
     else if (token === '}' || token === ']') --depth;
   }

@@ -5,6 +5,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { CsvParser, seenSeparators } from '../../shared/csv.js';
 import { listed } from '../../shared/listed.js';
+import { nameOf } from '../../shared/name.js';
 import { Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { formatOfName } from './format.js';
@@ -45,7 +46,7 @@ function headerOf(path: string): readonly string[] | undefined {
 /** Clause that lists the columns if there is exactly one file. */
 function columnsText([path, ...others]: readonly string[]): string {
   if (path === undefined || others.length > 0 || formatOfName(path) === 'jsonl') return '';
-  const names = namesText(headerOf(path)?.map((cell) => cell.trim()) ?? []);
+  const names = namesText(headerOf(path)?.map(nameOf) ?? []);
   return names === undefined ? '' : `; columns of ${path} are ${names}`;
 }
 

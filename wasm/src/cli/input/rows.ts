@@ -6,6 +6,7 @@ import { counted } from '../../shared/counted.js';
 import { isBlank } from '../../shared/csv.js';
 import { cellsText, placesOf, unnamedText } from '../../shared/header.js';
 import { isMark } from '../../shared/missing.js';
+import { nameOf } from '../../shared/name.js';
 import { beyondText, parseNumber } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
 import { hasDecimalComma } from '../options/spelling.js';
@@ -411,7 +412,7 @@ export async function readTable(
   }
   const [first, ...rest] = records;
   if (isBlank(first!)) throw new Misuse('the first row is blank; it must name the columns');
-  const header = first!.cells.map((name) => name.trim());
+  const header = first!.cells.map(nameOf);
   if (header.every((name) => name === '')) {
     throw new Misuse('the cells of the first row are empty; they must name the columns');
   }

@@ -3,6 +3,7 @@
 // Parses arguments from node:util's tokens, with one-line messages and nothing silently accepted.
 
 import { parseArgs } from 'node:util';
+import { nameOf } from '../../shared/name.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse, unknownName } from '../base/failure.js';
 import { spellingHint } from './spelling.js';
@@ -15,6 +16,12 @@ const MAX_EPSILON = 2 ** 20;
 
 /** Flags of every sub-command. */
 export const ANYWHERE = ['help', 'version'];
+
+/** Options with names of columns or categories. */
+const OF_NAMES: readonly string[] = [
+  ...['column', 'label', 'by', 'user-column', 'time-column'],
+  ...['range', 'group', 'domain'],
+];
 
 /** The options and file names of one sub-command. */
 export class Args {
@@ -64,7 +71,8 @@ export class Args {
       }
       const before = values.get(name) ?? [];
       if (before.length > 0 && kind === 'value') throw new Misuse(`${rawName} is given twice`);
-      values.set(name, [...before, value ?? '']);
+      const text = value ?? '';
+      values.set(name, [...before, OF_NAMES.includes(name) ? nameOf(text) : text]);
     }
     return new Args(values, files);
   }
