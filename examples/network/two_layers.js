@@ -71,9 +71,9 @@ function accuracy(weights, examples) {
 
 /** Makes one pass over all examples per epoch; the noise protects each example in all epochs. */
 function train(dp, examples, { epochs, batchSize, start, ...options }) {
-  const steps = examples.length / batchSize;
+  const perEpoch = examples.length / batchSize;
   const learner = dp.gradientLearner({
-    numSteps: epochs * steps,
+    steps: epochs * perEpoch,
     participation: { epochs },
     dimension: NUM_WEIGHTS,
     batchSize,
@@ -81,12 +81,12 @@ function train(dp, examples, { epochs, batchSize, start, ...options }) {
     ...options,
   });
   let weights = learner.weights();
-  for (let step = 0; step < learner.numSteps; step++) {
-    const first = (step % steps) * batchSize;
+  for (let step = 0; step < learner.steps; step++) {
+    const first = (step % perEpoch) * batchSize;
     for (const example of examples.slice(first, first + batchSize)) {
-      learner.contribute(gradient(weights, example));
+      learner.add(gradient(weights, example));
     }
-    weights = learner.update();
+    ({ weights } = learner.end());
   }
   learner.dispose();
   return weights;
@@ -95,7 +95,7 @@ function train(dp, examples, { epochs, batchSize, start, ...options }) {
 const random = uniforms(Number(process.argv[2] ?? 1));
 const [examples, others] = [rings(2000, random), rings(1000, random)];
 const dp = await load();
-const settings = { epochs: 4, batchSize: 100, start: startWeights(random), clipNorm: 1 };
-const target = { mechanism: 'banded-square-root', bands: 20, epsilon: 4, delta: 1e-6 };
-const weights = train(dp, examples, { ...settings, ...target, rule: 'adam', rate: 0.05 });
+const settings = { epochs: 4, batchSize: 100, start: startWeights(random), clip: 1 };
+const target = { strategy: { name: 'banded-square-root', bands: 20 }, epsilon: 4, delta: 1e-6 };
+const weights = train(dp, examples, { ...settings, ...target, rule: { adam: {} }, rate: 0.05 });
 console.log(accuracy(settings.start, others), accuracy(weights, others));

@@ -245,7 +245,6 @@ const OVERLAPPING = `
       statisticLedger: [moments, (it) => it.release([1]), (it) => it.step],
       peopleStatisticLedger: [{ ...moments, ...people }, (it, i) => it.contribute(String(i), [1]), (it) => it.numContributions],
       learnerLedger: [{ dimension: 1, batchSize: 1 }, (it) => it.learn([1], [1]), (it) => it.numExamples],
-      gradientLearnerLedger: [{ dimension: 1, clipNorm: 1, rate: 0.1 }, (it) => it.update([1]), (it) => it.step],
     };
     const counts = {};
     for (const [kind, [options, call, read]] of Object.entries(kinds)) {
@@ -286,9 +285,7 @@ testIn(
       'peopleStatisticLedger',
       'learnerLedger',
     ];
-    const wanted = Object.fromEntries(
-      [...kinds, 'gradientLearnerLedger'].map((kind) => [kind, NUM_CALLS]),
-    );
+    const wanted = Object.fromEntries(kinds.map((kind) => [kind, NUM_CALLS]));
     assert.deepEqual(all, [wanted, wanted]);
   },
 );

@@ -117,12 +117,6 @@ const HANDLES = {
     call: (it) => it.endBatch(),
     count: (it) => it.step,
   },
-  'gradientLearnerLedger.update': {
-    open: (options) =>
-      dp.gradientLearnerLedger({ ...target, clipNorm: 1, rate: 0.1, dimension: 1, ...options }),
-    call: (it) => it.update([1]),
-    count: (it) => it.step,
-  },
 };
 
 for (const [name, makeStore] of Object.entries(STORES)) {
@@ -327,30 +321,6 @@ test('turns: a memo is stored with its step, although that failed at first', asy
     assert.deepEqual([next.step, next.memo], [3, Uint8Array.of(2)]);
     next.dispose();
   }
-});
-
-test('turns: weights follow all stored steps, and a repeated update returns those after its step', async () => {
-  const options = { ...target, clipNorm: 1, rate: 0.5, dimension: 2, momentum: 0.5 };
-  const gradients = Array.from({ length: 6 }, (_, i) => [Math.sin(i), 0.25]);
-  const learner = await dp.gradientLearnerLedger({ ...options, store: memoryStore() });
-  const expected = [];
-  for (const each of gradients) expected.push(await learner.update(each));
-  learner.dispose();
-  let isBroken = false;
-  const store = failing(memoryStore(), () => isBroken);
-  const failed = await dp.gradientLearnerLedger({ ...options, store });
-  for (const [i, each] of gradients.entries()) {
-    isBroken = i % 2 === 1;
-    if (isBroken) await assert.rejects(failed.update(each), { code: 'store_failed', step: i });
-    else assert.deepEqual(await failed.update(each), expected[i]);
-  }
-  isBroken = false;
-  for (const [i, each] of gradients.entries())
-    assert.deepEqual(await failed.update(i, each), expected[i]);
-  assert.deepEqual(failed.weights(), expected.at(-1));
-  await assert.rejects(failed.update(2, [0, 0]), { code: 'already_released' });
-  await assert.rejects(failed.update(9, [0, 0]), { code: 'invalid_argument', parameter: 'step' });
-  failed.dispose();
 });
 
 test('turns: a ledger that must exist is refused in an empty store, whatever its kind', async () => {

@@ -78,7 +78,8 @@ const scope = {
       size: 1,
       dataSync: () => [0],
     };
-    return privateOptimizer({}, dp, { variables: [variable], ...target, ...options });
+    const { numSteps: steps, ...others } = target;
+    return privateOptimizer({}, dp, { variables: [variable], steps, ...others, ...options });
   },
 };
 

@@ -29,7 +29,7 @@ test('tarball: it contains no sources, tests or unexpected folders', () => {
   const files = readdirSync(installed, { recursive: true }).map(String).sort();
   const known = new RegExp(
     '^(dist|dist/SHA256SUMS|dist/[\\w-]+\\.(js|d\\.ts|wasm|1)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
-      'docs|docs/(math|adr|guide|images)|docs/(math/|adr/|guide/)?[\\w-]+\\.md|' +
+      'docs|docs/(math|adr|guide|images)|docs/(math/|adr/|guide/)?[\\w.-]+\\.md|' +
       'docs/images/\\w+\\.svg|page|page/dp-ftrl\\.html\\.br|examples|examples/(\\w+\\.csv|README\\.md))$',
   );
   assert.deepEqual(

@@ -242,13 +242,13 @@ test('simulationNoise: what belongs to a release is refused, and so are bad opti
 test('simulationNoise: releases, ledgers, budgets and optimisers take none of it', async () => {
   const noise = dp.simulationNoise(options);
   const target = { numSteps: 4, epsilon: 1, delta: 1e-6, noise };
-  for (const name of ['prefixSum', 'peopleSum', 'learner', 'gradientLearner', 'noise']) {
+  for (const name of ['prefixSum', 'peopleSum', 'learner', 'noise']) {
     rejects(() => dp[name](target), TypeError, 'wrong_type', /noise is an unknown option/);
   }
   const search = { mechanism: 'blt', numSteps: 4, noise };
   rejects(() => dp.optimize(search), TypeError, 'wrong_type', /noise is an unknown option/);
   const store = { read: async () => undefined, write: async () => {} };
-  for (const name of ['ledger', 'learnerLedger', 'gradientLearnerLedger']) {
+  for (const name of ['ledger', 'learnerLedger']) {
     await assert.rejects(dp[name]({ ...target, store }), {
       code: 'wrong_type',
       parameter: 'noise',

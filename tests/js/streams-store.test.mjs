@@ -212,6 +212,16 @@ const CHANGES = {
     other: { other: undefined },
     total: { total: true },
   },
+  gradientLearner: {
+    dimension: { dimension: 3, start: [1, 2, 3] },
+    clip: { clip: 2 },
+    rate: { rate: 0.2 },
+    batchSize: { batchSize: 2 },
+    momentum: { momentum: 0.4 },
+    radius: { radius: 3 },
+    rule: { rule: 'ftrl', momentum: undefined },
+    grid: { grid: 2 ** -3 },
+  },
 };
 const COMMON = {
   steps: { steps: 9 },
@@ -223,9 +233,9 @@ const COMMON = {
   insecureSeed: { insecureSeed: 4 },
 };
 
-for (const { name, kind, options, one, isOfPeople } of CASES) {
+for (const { name, kind, options, one, isOfPeople, learns } of CASES) {
   // The options of the other counters are not those of the table.
-  if (/^counter (without|on|of a)/.test(name)) continue;
+  if (/^counter (without|on|of a)|by Adam/.test(name)) continue;
   test(`streams in stores: other options are refused by name (${name})`, async () => {
     const begun = { ...options, about: 'rules', ...(name === 'counter' && { grid: 2 ** -4 }) };
     const store = recordingStore();
@@ -249,9 +259,15 @@ for (const { name, kind, options, one, isOfPeople } of CASES) {
       assert.match(error.constraint, /^must be .* as when the stored stream was begun$/);
       assert.equal(error.call, kind);
     }
-    const accepted = { confidence: 0.5, durable: 'step', mustExist: true };
+    const accepted = {
+      ...(learns ? { start: [7, 7] } : { confidence: 0.5 }),
+      durable: 'step',
+      mustExist: true,
+    };
     const again = await dp[kind]({ ...begun, ...accepted, store });
-    assert.equal(firstOf(await again.at(0)).value, firstOf(reading).value);
+    const repeated = await again.at(0);
+    if (learns) assert.deepEqual(repeated, reading);
+    else assert.equal(firstOf(repeated).value, firstOf(reading).value);
     await again.dispose();
   });
 }

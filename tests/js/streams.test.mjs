@@ -27,7 +27,7 @@ const PLACES_AND_CASES = Object.entries(PLACES).flatMap(([place, open]) =>
   CASES.map((it) => ({
     ...it,
     title: `${it.name}, ${place}`,
-    make: () => open(it.kind, it.options),
+    make: (more) => open(it.kind, { ...it.options, ...more }),
   })),
 );
 
@@ -176,7 +176,7 @@ for (const it of PLACES_AND_CASES) {
   test(`streams: a reading has its noise (${it.title})`, async () => {
     const stream = await it.make();
     const planned = await stream.stddev(2);
-    const hasHalfWidth = ['counter', 'totals', 'sums'].includes(it.kind);
+    const hasHalfWidth = it.learns || ['counter', 'totals', 'sums'].includes(it.kind);
     const all = { probability: 0.05 };
     if (!hasHalfWidth) {
       assert.equal((await failing(() => stream.halfWidth(all))).code, 'unsupported');
@@ -184,7 +184,7 @@ for (const it of PLACES_AND_CASES) {
     const any = hasHalfWidth ? await stream.halfWidth(all) : Infinity;
     const readings = await stream.releaseMany(...it.many());
     for (const [step, reading] of readings.entries()) {
-      assert.equal(firstOf(reading).stddev, await stream.stddev(step));
+      if (!it.learns) assert.equal(firstOf(reading).stddev, await stream.stddev(step));
       for (const { value, low, high, stddev, halfWidth } of estimatesOf(reading)) {
         assert.ok(stddev > 0);
         if (halfWidth === undefined) assert.ok(low <= high && (value >= low || value <= high));
@@ -192,7 +192,7 @@ for (const it of PLACES_AND_CASES) {
       }
       if (hasHalfWidth) assert.ok((await stream.halfWidth({ ...all, step })) <= any);
     }
-    assert.equal(firstOf(readings[2]).stddev, planned);
+    assert.equal(await stream.stddev(2), planned);
     assert.equal(stream.steps, 8);
     assert.equal(stream.insecure, true);
     assert.equal(stream.certificate.numSteps, 8);
@@ -218,6 +218,52 @@ for (const it of PLACES_AND_CASES) {
       () => stream.halfWidth({ probability: 0.1 }),
     ];
     for (const call of calls) assert.equal((await failing(call)).code, 'disposed');
+  });
+}
+
+for (const it of PLACES_AND_CASES.filter(({ learns }) => learns)) {
+  test(`streams: batchSize records end a step of releaseMany (${it.title})`, async () => {
+    const make = () => it.make({ batchSize: 3 });
+    const many = await make();
+    await many.add(...it.one(0));
+    const readings = await many.releaseMany(...it.many(1));
+    assert.deepEqual([many.step, many.waiting, many.records], [2, 2, 8]);
+    readings.push(await many.end());
+    assert.deepEqual(await many.releaseMany(...it.many(0, 2)), []);
+    assert.deepEqual([many.step, many.waiting], [3, 2]);
+    readings.push(...(await many.releaseMany(...it.many(2, 3))));
+    assert.deepEqual([many.step, many.waiting], [4, 0]);
+    const each = await make();
+    const wanted = [];
+    for (const range of [
+      [0, 3],
+      [3, 6],
+      [6, 8],
+      [0, 3],
+    ]) {
+      wanted.push(await each.releaseBatch(...it.many(...range)));
+    }
+    assert.deepEqual(readings, wanted);
+    await many.addMany(...it.many(0, 5));
+    assert.deepEqual(await many.releaseMany(...it.many(5, 6)), [
+      await each.releaseBatch(...it.many(0, 6)),
+    ]);
+    for (const stream of [many, each]) await stream.dispose();
+  });
+
+  test(`streams: weights are those of the last reading (${it.title})`, async () => {
+    const stream = await it.make();
+    const begun = await stream.weights();
+    assert.equal(begun.length, 2);
+    for (let i = 0; i < 4; ++i) {
+      await stream.add(...it.one(i));
+      const { weights } = await stream.end();
+      assert.notDeepEqual(weights, begun);
+      assert.deepEqual(await stream.weights(), weights);
+    }
+    assert.equal((await failing(() => stream.weights({}, {}))).code, 'wrong_type');
+    await stream.dispose();
+    assert.equal((await failing(() => stream.weights())).code, 'disposed');
   });
 }
 
@@ -380,6 +426,7 @@ test('streams: with reuse a reading takes the place of the one before', () => {
 test('streams: options say what is wrong with them, in the words of the caller', async () => {
   const once = { people: 'once' };
   const columns = { age: [0, 1] };
+  const learning = { dimension: 1, rate: 1 };
   const rows = [
     ['counter', { steps: 0 }, 'steps'],
     ['counter', { steps: 1.5 }, 'steps'],
@@ -447,6 +494,31 @@ test('streams: options say what is wrong with them, in the words of the caller',
     ['histogram', { categories: ['a', 7] }, 'categories[1]'],
     ['histogram', { categories: ['a'], other: 'a' }, 'other'],
     ['histogram', { categories: ['a'], total: 1 }, 'total'],
+    ['gradientLearner', { rate: 1 }, 'dimension'],
+    ['gradientLearner', { dimension: 1 }, 'rate'],
+    ['gradientLearner', { ...learning, rate: 0 }, 'rate'],
+    ['gradientLearner', { ...learning, clip: 0 }, 'clip'],
+    ['gradientLearner', { ...learning, batchSize: 0 }, 'batchSize'],
+    ['gradientLearner', { ...learning, batchSize: 1.5 }, 'batchSize'],
+    ['gradientLearner', { ...learning, start: [1, 2] }, 'start'],
+    ['gradientLearner', { ...learning, start: [Number.NaN] }, 'start[0]'],
+    ['gradientLearner', { ...learning, rule: 'newton' }, 'rule'],
+    ['gradientLearner', { ...learning, rule: 'adam' }, 'rule'],
+    ['gradientLearner', { ...learning, rule: 7 }, 'rule'],
+    ['gradientLearner', { ...learning, rule: {} }, 'rule.adam'],
+    ['gradientLearner', { ...learning, rule: { adam: { beta: 1 } } }, 'beta'],
+    ['gradientLearner', { ...learning, rule: { adam: { beta1: 1 } } }, 'beta1'],
+    ['gradientLearner', { ...learning, rule: { adam: { floor: 0 } } }, 'floor'],
+    ['gradientLearner', { ...learning, rule: { adam: {} }, momentum: 0.5 }, 'momentum'],
+    ['gradientLearner', { ...learning, rule: { adam: {} }, radius: 1 }, 'radius'],
+    ['gradientLearner', { ...learning, rule: 'ftrl', momentum: 0.5 }, 'momentum'],
+    ['gradientLearner', { ...learning, momentum: 1 }, 'momentum'],
+    ['gradientLearner', { ...learning, radius: 0 }, 'radius'],
+    ['gradientLearner', { ...learning, beta1: 0.5 }, 'beta1'],
+    ['gradientLearner', { ...learning, confidence: 0.5 }, 'confidence'],
+    ['gradientLearner', { ...learning, workload: { window: 2 } }, 'workload'],
+    ['gradientLearner', { ...learning, delta: 0 }, 'delta'],
+    ['gradientLearner', { ...learning, lattice: 'discrete-gaussian' }, 'lattice'],
   ];
   for (const [kind, given, parameter] of rows) {
     const options = { ...TARGET, ...given };

@@ -12,7 +12,7 @@ const { load, DpError } = await importEntry('dp-ftrl');
 const { privateOptimizer } = await importEntry('dp-ftrl/tfjs');
 const dp = await load();
 const { layers } = tfLayers;
-const target = { numSteps: 6, epsilon: 2, delta: 1e-6, clipNorm: 0.5, insecureSeed: 9, rate: 0.1 };
+const target = { steps: 6, epsilon: 2, delta: 1e-6, clip: 0.5, insecureSeed: 9, rate: 0.1 };
 
 /** A generator of uniform numbers in [-1, 1). */
 function uniforms(seed) {
@@ -43,9 +43,9 @@ function variable(values, shape) {
  * Sum of a batch with the noise of the first step, which is the same for all batches; restores the
  * variables.
  */
-function noisySum(variables, lossOf, batch, clipNorm) {
+function noisySum(variables, lossOf, batch, clip) {
   const start = variables.map((it) => tf.clone(it));
-  const options = { mechanism: 'tree', rule: 'ftrl', rate: 1, clipNorm };
+  const options = { strategy: 'tree', rule: 'ftrl', rate: 1, clip };
   const { optimizer, learner } = opened(variables, options);
   const before = learner.weights();
   optimizer.minimize(lossOf, ...batch);
@@ -107,9 +107,9 @@ for (const backend of ['cpu', 'wasm']) {
   test(`tfjs, ${backend}: variables are those of gradientLearner with gradients of single examples`, async () => {
     await useBackend(backend);
     for (const options of [
-      { mechanism: 'tree', batchSize: 4 },
-      { mechanism: 'optimal', rule: 'ftrl', radius: 0.5, batchSize: 3 },
-      { mechanism: 'blt-rational', rule: 'adam', batchSize: 4 },
+      { strategy: 'tree', batchSize: 4 },
+      { strategy: 'optimal', rule: 'ftrl', radius: 0.5, batchSize: 3 },
+      { strategy: 'blt-rational', rule: { adam: {} }, batchSize: 4 },
     ]) {
       const model = logistic();
       const { variables, lossOf, gradient, values } = model;
@@ -117,11 +117,12 @@ for (const backend of ['cpu', 'wasm']) {
       const start = values();
       const learner = dp.gradientLearner({ ...target, ...options, dimension: 4, start });
       assert.deepEqual(optimizer.certificate, learner.certificate);
-      assert.deepEqual([optimizer.numSteps, optimizer.batchSize], [6, options.batchSize]);
-      for (let step = 0; step < target.numSteps; ++step) {
+      assert.deepEqual([optimizer.steps, optimizer.insecure], [6, true]);
+      for (let step = 0; step < target.steps; ++step) {
         assert.equal(optimizer.step, step);
         const at = values();
-        const next = learner.update(examples.flatMap(({ x, y }) => gradient(at, x, y)));
+        const gradients = examples.flatMap(({ x, y }) => gradient(at, x, y));
+        const { weights: next } = learner.releaseBatch(gradients);
         tf.tidy(() => optimizer.minimize(lossOf, ...tensorsOf(examples)));
         // A gradient that differs by a rounding error may fall on another point of the grid.
         close(values(), [...next], 1e-5 + 4 * target.rate * learner.grid);
@@ -194,24 +195,24 @@ test('tfjs: an example moves the sum by its gradient over all variables, clipped
     const scale = 10 ** (2 * draw());
     const inputs = Array.from({ length: 4 }, () => Array.from({ length: 5 }, () => scale * draw()));
     const wanted = inputs.map((_, i) => [0, 1, 2].map((k) => (k === i % 3 ? 1 : 0)));
-    const clipNorm = 10 ** draw();
+    const clip = 10 ** draw();
     const batchOf = (rows) =>
       [inputs, wanted].map((all) => tf.tensor2d(rows.map((row) => all[row])));
-    const sumOf = (rows) => noisySum(variables, lossOf, batchOf(rows), clipNorm);
+    const sumOf = (rows) => noisySum(variables, lossOf, batchOf(rows), clip);
     tf.tidy(() => {
       const { sum, grid } = sumOf([0, 1, 2, 3]);
       const without = trial % 4;
       const others = sumOf([0, 1, 2, 3].filter((row) => row !== without)).sum;
       const moved = sum.map((x, i) => x - others[i]);
-      assert.ok(Math.hypot(...moved) <= clipNorm * (1 + 1e-9), `model ${trial}`);
+      assert.ok(Math.hypot(...moved) <= clip * (1 + 1e-9), `model ${trial}`);
       const parts = gradientsOf(variables, lossOf, batchOf([without]));
       const length = Math.hypot(...parts.flat());
-      const factor = Math.min(1, clipNorm / length);
+      const factor = Math.min(1, clip / length);
       const places = parts.flat().map((x) => factor * x);
-      close([...moved], places, 1e-5 * clipNorm + 2 * grid);
-      const bound = Math.hypot(...parts.map((part) => Math.min(clipNorm, Math.hypot(...part))));
+      close([...moved], places, 1e-5 * clip + 2 * grid);
+      const bound = Math.hypot(...parts.map((part) => Math.min(clip, Math.hypot(...part))));
       clipped += factor < 1;
-      longerByVariable += bound > 1.1 * clipNorm;
+      longerByVariable += bound > 1.1 * clip;
     });
     model.dispose();
   }
@@ -224,13 +225,13 @@ test('tfjs: an example moves the sum by its gradient over all variables, clipped
 });
 
 test('tfjs: batches have any number of rows, at once or in parts, and may be empty', () => {
-  const options = { mechanism: 'tree', batchSize: 2 };
+  const options = { strategy: 'tree', batchSize: 2 };
   const batches = [examples, [], examples.slice(0, 1), examples.slice(1)];
   const inParts = (optimizer, lossOf, x, y) => {
     const [numRows] = x.shape;
     const part = (tensor, begin, count) => tf.slice(tensor, [begin, 0], [count, -1]);
     const half = Math.floor(numRows / 2);
-    optimizer.contribute(lossOf, part(x, 0, half), part(y, 0, half));
+    optimizer.add(lossOf, part(x, 0, half), part(y, 0, half));
     optimizer.minimize(lossOf, part(x, half, numRows - half), part(y, half, numRows - half));
   };
   const rows = play(options, batches);
@@ -238,16 +239,16 @@ test('tfjs: batches have any number of rows, at once or in parts, and may be emp
   assert.notDeepEqual(play(options, [examples, [], examples.slice(1, 2)])[2], rows[2]);
   // With an empty batch, only noise changes them.
   assert.notDeepEqual(rows[1], rows[0]);
-  assert.deepEqual(play(options, [[]]), play({ ...options, clipNorm: 0.5 }, [[]]));
+  assert.deepEqual(play(options, [[]]), play({ ...options, clip: 0.5 }, [[]]));
 });
 
 test('tfjs: no tensor is leaked, whether calls succeed or fail', () => {
   const model = logistic();
   const count = () => [tf.memory().numTensors, tf.memory().numDataBuffers];
-  const { optimizer } = opened(model.variables, { mechanism: 'tree', batchSize: 4 });
+  const { optimizer } = opened(model.variables, { strategy: 'tree', batchSize: 4 });
   const batch = tensorsOf(examples);
   const before = count();
-  for (let step = 0; step < target.numSteps; ++step) {
+  for (let step = 0; step < target.steps; ++step) {
     optimizer.minimize(model.lossOf, ...batch);
     assert.deepEqual(count(), before);
     const bad = () => tf.sum(tf.div(model.variables[1], tf.scalar(0)));
@@ -285,12 +286,12 @@ test('tfjs: a variable that the loss of an example leaves out has gradient 0 the
 
 /** Expects a refused call to leave the variables and the next step unaffected. */
 function changesNothing(call, Kind, code, message) {
-  const options = { mechanism: 'tree', batchSize: 4 };
+  const options = { strategy: 'tree', batchSize: 4 };
   const model = logistic();
   const { optimizer } = opened(model.variables, options);
   const before = model.values();
   tf.tidy(() => {
-    for (const name of ['minimize', 'contribute']) {
+    for (const name of ['minimize', 'add']) {
       const give = (...given) => optimizer[name](...given);
       rejects(() => call(give, model, tensorsOf(examples)), Kind, code, message);
     }
@@ -370,7 +371,7 @@ test('tfjs: a loss that writes to variables is refused, and they are put back', 
 function step(all, training) {
   const model = tfLayers.sequential({ layers: all });
   const before = model.getWeights().map((w) => [...w.dataSync()]);
-  const { optimizer } = opened(undefined, { model, mechanism: 'tree', batchSize: 4 });
+  const { optimizer } = opened(undefined, { model, strategy: 'tree', batchSize: 4 });
   const lossOf = (x, y) => tf.losses.meanSquaredError(y, model.apply(x, { training }));
   try {
     tf.tidy(() => optimizer.minimize(lossOf, tf.ones([4, 3]), tf.ones([4, 2])));
@@ -414,7 +415,7 @@ test('tfjs: layers whose state goes from example to example are refused, dropout
     const make = () => opened(undefined, { model });
     rejects(make, DpError, 'unsupported', /^privateOptimizer: model must have no stateful layer/);
     // If it is given as variables, the optimizer notices only when tensors are left behind.
-    const { optimizer } = opened(variablesOf(model), { mechanism: 'tree' });
+    const { optimizer } = opened(variablesOf(model), { strategy: 'tree' });
     const lossOf = (x) => tf.sum(model.apply(x, { training: true }));
     const minimize = () => optimizer.minimize(lossOf, tf.ones([2, 3]));
     rejects(() => tf.tidy(minimize), DpError, 'unsupported', /keeps tensors/);
@@ -434,7 +435,7 @@ test('tfjs: layers whose state goes from example to example are refused, dropout
 
 test('tfjs: variables that others changed are refused, and so are steps past the horizon', () => {
   const model = logistic();
-  const { optimizer } = opened(model.variables, { mechanism: 'tree', numSteps: 2 });
+  const { optimizer } = opened(model.variables, { strategy: 'tree', steps: 2 });
   const batch = tensorsOf(examples);
   const minimize = () => optimizer.minimize(model.lossOf, ...batch);
   minimize();
@@ -443,7 +444,7 @@ test('tfjs: variables that others changed are refused, and so are steps past the
   optimizer.dispose();
   assert.ok(optimizer.disposed);
   rejects(minimize, DpError, 'disposed', /was disposed of/);
-  const other = opened(model.variables, { mechanism: 'tree' }).optimizer;
+  const other = opened(model.variables, { strategy: 'tree' }).optimizer;
   tf.train.sgd(0.1).minimize(() => model.lossOf(...batch), false, model.variables);
   rejects(
     () => other.minimize(model.lossOf, ...batch),
@@ -485,11 +486,11 @@ test('tfjs: after a lack of memory the next call ends the step, without repeatin
   const failing = {
     gradientLearner: (options) => {
       const learner = dp.gradientLearner(options);
-      const update = learner.update.bind(learner);
-      learner.update = () => {
+      const end = learner.end.bind(learner);
+      learner.end = () => {
         if (failures-- > 0)
           throw Object.assign(new Error('no memory'), { code: 'resource_exhausted' });
-        return update();
+        return end();
       };
       return learner;
     },
@@ -513,7 +514,7 @@ test('tfjs: after a lack of memory the next call ends the step, without repeatin
 
 test('tfjs: invalid losses, batches and models are refused by name', () => {
   const model = logistic();
-  const { optimizer } = opened(model.variables, { mechanism: 'tree' });
+  const { optimizer } = opened(model.variables, { strategy: 'tree' });
   const batch = tensorsOf(examples);
   for (const loss of [(x) => x, () => undefined, () => 1, async () => tf.scalar(1)]) {
     rejects(
@@ -550,7 +551,7 @@ test('tfjs: invalid losses, batches and models are refused by name', () => {
 
 test('tfjs: weights too large for single precision are reported, and the step ends', () => {
   const w = variable([0], []);
-  const options = { mechanism: 'tree', rate: 1e38, clipNorm: 100, epsilon: 1000 };
+  const options = { strategy: 'tree', rate: 1e38, clip: 100, epsilon: 1000 };
   const { optimizer } = opened([w], options);
   const minimize = () => optimizer.minimize((x) => tf.mul(w, tf.sum(x)), tf.tensor1d([50]));
   rejects(
@@ -561,17 +562,12 @@ test('tfjs: weights too large for single precision are reported, and the step en
   );
   assert.equal(optimizer.step, 1);
   optimizer.dispose();
-  const far = opened([w], { ...options, rate: 1e308, clipNorm: 1e6 }).optimizer;
+  const far = opened([w], { ...options, rate: 1e308, clip: 1e6 }).optimizer;
   const lose = () => far.minimize((x) => tf.mul(w, tf.sum(x)), tf.tensor1d([1e5, 1e5]));
   rejects(() => tf.tidy(lose), DpError, 'bad_state', /the weights left the doubles/);
   assert.equal(far.step, 1);
-  // The step has ended, and the next batch is checked.
-  rejects(
-    () => far.minimize((x) => x, { shape: [] }),
-    TypeError,
-    'wrong_type',
-    /batch\[0\] must be a tensor/,
-  );
+  rejects(() => tf.tidy(lose), DpError, 'bad_state', /^minimize: the weights left the doubles/);
+  assert.equal(far.step, 1, 'no further step is spent');
   far.dispose();
   w.dispose();
 });
@@ -579,7 +575,7 @@ test('tfjs: weights too large for single precision are reported, and the step en
 test('tfjs: bad options and batches are refused', () => {
   const model = logistic();
   const make = (options) => () => opened(model.variables, options).optimizer;
-  for (const own of [{ dimension: 4 }, { start: [0, 0, 0, 0] }, { clipping: 'by the caller' }]) {
+  for (const own of [{ dimension: 4 }, { start: [0, 0, 0, 0] }]) {
     const [name] = Object.keys(own);
     rejects(
       make(own),
@@ -587,6 +583,11 @@ test('tfjs: bad options and batches are refused', () => {
       'wrong_type',
       new RegExp(`^privateOptimizer: ${name} must be left out`),
     );
+  }
+  for (const unused of [{ store: {} }, { people: 'once' }]) {
+    const [name] = Object.keys(unused);
+    const message = new RegExp(`^privateOptimizer: ${name} must be left out: with it, compute`);
+    rejects(make(unused), DpError, 'unsupported', message);
   }
   const frozen = tf.variable(tf.scalar(1), false);
   const whole = tf.variable(tf.scalar(1, 'int32'));
@@ -621,10 +622,10 @@ test('tfjs: bad options and batches are refused', () => {
     /^privateOptimizer: rate must be positive/,
   );
   rejects(
-    make({ clip: 1 }),
+    make({ clipNorm: 1 }),
     TypeError,
     'wrong_type',
-    /^privateOptimizer: clip is an unknown option/,
+    /^privateOptimizer: clipNorm is an unknown option/,
   );
   rejects(
     () => privateOptimizer(tf, dp),

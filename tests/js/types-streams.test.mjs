@@ -71,6 +71,15 @@ export const numbers: number[] = [];
   numbers.push(...rows.release([1, 2]).sums.all.values);
 }
 {
+  const model = { ...year, dimension: 2, rate: 0.1, rule: { adam: { beta1: 0.8 } } };
+  using learner = dp.gradientLearner({ ...model, start: [0, 1], batchSize: 2 });
+  numbers.push(...learner.weights(), ...learner.releaseBatch([1, 2, 3, 4]).weights);
+  const bound = { people: 'once', store: await FileStore.open('m') } as const;
+  await using kept = await dp.gradientLearner({ ...model, ...bound });
+  const { weights, step } = await kept.release('ann', await kept.weights());
+  numbers.push(...weights, step, (await kept.at(-1)).step);
+}
+{
   const client = connect({ worker: { postMessage() {} } });
   const far = await client.histogram({ ...year, categories: ['a', 'b'] }, { signal: AbortSignal.timeout(9) });
   numbers.push((await far.release('a')).count.b.value, far.step, await far.stddev(3));
@@ -155,6 +164,10 @@ const WRONG = [
   "dp.counter({ ...year, workload: 'window=7' });",
   'dp.counter({ ...year, store: maybe });',
   'const reading = await kept.release(1); reading.values;',
+  'dp.gradientLearner({ ...year, dimension: 2 });',
+  'dp.gradientLearner({ ...year, dimension: 2, rate: 1, confidence: 0.9 });',
+  "dp.gradientLearner({ ...year, dimension: 2, rate: 1, rule: 'adam' });",
+  'dp.counter(year).weights();',
   'dp.counter(year).end({ signal: undefined });',
 ];
 

@@ -147,7 +147,7 @@ import { sequential } from '@tensorflow/tfjs-layers';
 import { load } from 'dp-ftrl';
 import { privateOptimizer, type TfOptimizer } from 'dp-ftrl/tfjs';
 const dp = await load();
-const target = { numSteps: 8, epsilon: 1, delta: 1e-6, rate: 1 };
+const target = { steps: 8, epsilon: 1, delta: 1e-6, rate: 1 };
 const model = sequential();
 const ofModel: TfOptimizer<tf.Tensor> = privateOptimizer(tf, dp, { ...target, model });
 const variables = [tf.variable(tf.zeros([2]))];
@@ -155,7 +155,7 @@ const ofVariables = privateOptimizer(tf, dp, { ...target, variables });
 const lossOf = (x: tf.Tensor, y: tf.Tensor) =>
   tf.losses.softmaxCrossEntropy(y, model.apply(x) as tf.Tensor);
 ofModel.minimize(lossOf, tf.zeros([2, 3]), tf.zeros([2]));
-ofVariables.contribute((x) => tf.sum(x), tf.tensor2d([[1]]));
+ofVariables.add((x) => tf.sum(x), tf.tensor2d([[1]]));
 // @ts-expect-error nothing learns
 privateOptimizer(tf, dp, target);
 // @ts-expect-error one of the two

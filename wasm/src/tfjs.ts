@@ -7,7 +7,11 @@
 
 import { optionsObject, wrongType, type Fields } from './core/check.js';
 import { asErrorsOf, makeError } from './core/errors.js';
-import type { DpFtrl, GradientLearner, GradientLearnerOptions, Handle } from './types/all.js';
+import type { Certificate, DpFtrl, Handle } from './types/all.js';
+import type { GradientLearner, GradientLearnerOptions } from './types/streams/gradient-learner.js';
+import type { PrivacyTarget, Row } from './types/streams/options.js';
+import type { Weights as Reading } from './types/streams/readings.js';
+import type { Stream } from './types/streams/stream.js';
 
 /** The part of a tensor of TensorFlow.js that is used. */
 export interface TfTensor {
@@ -60,9 +64,16 @@ export type TfTrained =
   | { model: TfModel; variables?: undefined }
   | { variables: readonly TfVariable[]; model?: undefined };
 
-/** Options of `privateOptimizer`: those of `gradientLearner`, and the parameters to train. */
+/**
+ * Options of `privateOptimizer`: those of `gradientLearner` in memory and of records, and the
+ * parameters to train.
+ */
 export type TfOptimizerOptions = TfTrained &
-  Omit<GradientLearnerOptions, 'dimension' | 'start' | 'clipping'>;
+  PrivacyTarget &
+  Omit<
+    GradientLearnerOptions,
+    'dimension' | 'start' | 'numericNames' | 'durable' | 'about' | 'mustExist'
+  >;
 
 /** Returns the loss of one example, a scalar, from tensors that have one row each. */
 export type TfLoss<Tensor> = (...example: Tensor[]) => Tensor;
@@ -81,17 +92,17 @@ export type TfLoss<Tensor> = (...example: Tensor[]) => Tensor;
  * variables that depend on data.
  */
 export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
-  readonly certificate: GradientLearner['certificate'];
-  readonly numSteps: number;
+  readonly certificate: Certificate;
+  /** The horizon. */
+  readonly steps: number;
   /** Number of steps made. */
   readonly step: number;
-  readonly batchSize: number;
   /**
    * True if a fixed seed was given: the variables are NOT private, whatever the certificate says.
    */
   readonly insecure: boolean;
   /**
-   * Computes the gradient of each example separately, clips it to `clipNorm` in the l2-norm over
+   * Computes the gradient of each example separately, clips it to `clip` in the l2-norm over
    * all variables, and updates the variables by the noisy sum. A refused call changes nothing,
    * except if the rate is too large: the batch is then spent. If memory for the noise ran out, the
    * batch has been added, and the next call ends its step, ignoring the batch it is given.
@@ -103,14 +114,17 @@ export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
    * Adds examples to the batch that `minimize` ends, for batches that do not fit in memory at once:
    * each example needs 4 bytes per weight. Does not update the variables.
    */
-  contribute(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void;
+  add(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void;
 }
 
-type Call = 'minimize' | 'contribute';
+type Learner = Stream<[gradient: Row], Reading> & GradientLearner;
+type Call = 'minimize' | 'add';
 
 const WHERE = 'privateOptimizer';
 /** Options of `gradientLearner` that the optimizer sets itself. */
-const OWN = ['dimension', 'start', 'clipping'];
+const OWN = ['dimension', 'start'];
+/** Options of streams that the optimizer cannot use: its records have no names, its calls no promises. */
+const UNUSED = ['people', 'store'];
 
 const isLength = (length: unknown) => Number.isSafeInteger(length) && (length as number) >= 0;
 
@@ -270,7 +284,7 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
 
   constructor(
     private readonly tf: TensorFlow<Tensor>,
-    private readonly learner: GradientLearner,
+    private readonly learner: Learner,
     private readonly weights: Weights,
   ) {
     if (typeof Symbol.dispose === 'symbol') {
@@ -282,16 +296,12 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     return this.learner.certificate;
   }
 
-  get numSteps(): number {
-    return this.learner.numSteps;
+  get steps(): number {
+    return this.learner.steps;
   }
 
   get step(): number {
     return this.learner.step;
-  }
-
-  get batchSize(): number {
-    return this.learner.batchSize;
   }
 
   get insecure(): boolean {
@@ -306,25 +316,22 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     this.learner.dispose();
   }
 
-  contribute(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void {
-    this.add('contribute', lossOf, batch);
+  add(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void {
+    this.take('add', lossOf, batch);
   }
 
   minimize(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void {
     const where = 'minimize';
-    if (!this.isBatchIn) this.add(where, lossOf, batch);
+    if (!this.isBatchIn) this.take(where, lossOf, batch);
     const { step } = this;
     try {
-      this.weights.assign(
-        where,
-        asErrorsOf(where, () => this.learner.update()),
-      );
+      this.weights.assign(where, asErrorsOf(where, () => this.learner.end()).weights);
     } finally {
       this.isBatchIn = this.step === step;
     }
   }
 
-  private add(where: Call, lossOf: TfLoss<Tensor>, batch: readonly Tensor[]): void {
+  private take(where: Call, lossOf: TfLoss<Tensor>, batch: readonly Tensor[]): void {
     this.requireOpen(where);
     if (typeof lossOf !== 'function') throw wrongType(where, 'lossOf', 'a function', lossOf);
     const { size } = this.weights;
@@ -332,15 +339,15 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     const gradients = this.gradientsOf(where, lossOf, batch, numRowsOf(where, batch));
     for (let place = 0; place < gradients.length; place += size) {
       const gradient = gradients.subarray(place, place + size);
-      asErrorsOf(where, () => this.learner.contribute(gradient));
+      asErrorsOf(where, () => this.learner.add(gradient));
     }
   }
 
   private requireOpen(where: Call): void {
-    this.learner.contribute([]); // Throws if the learner was disposed of.
-    const { step, numSteps } = this;
-    if (step >= numSteps) {
-      const constraint = `must be below the horizon ${numSteps}`;
+    asErrorsOf(where, () => this.learner.addMany([])); // Throws if the learner was disposed of.
+    const { step, steps } = this;
+    if (step >= steps) {
+      const constraint = `must be below the horizon ${steps}`;
       throw makeError('past_horizon', where, {
         parameter: 'step',
         constraint,
@@ -436,6 +443,12 @@ function readOptions(options: unknown): Given {
       'must be left out: it follows from what learns, and gradients are clipped here';
     throw makeError('wrong_type', WHERE, { parameter: own, constraint });
   }
+  const unused = UNUSED.find((name) => name in others);
+  if (unused !== undefined) {
+    const constraint =
+      'must be left out: with it, compute gradients yourself for a gradientLearner';
+    throw makeError('unsupported', WHERE, { parameter: unused, constraint });
+  }
   if (model === undefined) return { variables: checkedVariables(variables), fixed: [], others };
   if (variables !== undefined) {
     const constraint = 'must be left out where {model} is given';
@@ -474,6 +487,6 @@ export function privateOptimizer<Tensor extends TfTensor>(
   const { variables, fixed, others } = readOptions(options);
   const weights = new Weights(tf, variables, fixed);
   const all: Fields = { ...others, dimension: weights.size, start: weights.read() };
-  const learner = asErrorsOf(WHERE, () => dp.gradientLearner(all as never));
+  const learner = asErrorsOf(WHERE, () => dp.gradientLearner(all as never)) as Learner;
   return new PrivateOptimizer(tf, learner, weights);
 }

@@ -12,7 +12,7 @@ export function train(
   { tf, layers, dp, privateOptimizer },
   { data, settings, noise, seed, ...more },
 ) {
-  const { batchSize, epochs, hidden, rate, training, test, ...target } = settings;
+  const { batchSize, epochs, hidden, rate, training, test, clipNorm: clip, ...target } = settings;
   const numPixels = data.training.images[0].length;
   let state = seed;
   const uniforms = (rows, columns) => {
@@ -35,13 +35,13 @@ export function train(
     const lossOf = (image, label) => tf.losses.softmaxCrossEntropy(label, model.apply(image));
     const [images, labels] = tensorsOf(data.training);
     const perEpoch = images.shape[0] / batchSize;
-    const numSteps = perEpoch * epochs;
+    const steps = perEpoch * epochs;
     const participation = { epochs };
-    const options = { ...target, mechanism: noise, participation, numSteps, batchSize, rate };
+    const options = { ...target, clip, strategy: noise, participation, steps, batchSize, rate };
     const seeded = { ...options, insecureSeed: seed, model, ...more };
     const ours = noise === 'none' ? undefined : privateOptimizer(tf, dp, seeded);
     const plain = tf.train.sgd(rate);
-    for (let step = 0; step < numSteps; ++step) {
+    for (let step = 0; step < steps; ++step) {
       tf.tidy(() => {
         const begin = (step % perEpoch) * batchSize;
         const batch = [images, labels].map((all) => tf.slice(all, [begin, 0], [batchSize, -1]));

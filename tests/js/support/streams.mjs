@@ -2,6 +2,22 @@
 
 // Streams of every kind, of records and of people, for laws that hold in every place.
 
+const GRADIENTS = [
+  [3, 4],
+  [1, 1],
+  [0, 0],
+  [-1, 2],
+  [0.5, 0.25],
+  [1, 0],
+  [0, 1],
+  [2, 2],
+];
+const BAD_GRADIENTS = [
+  [[1, Number.NaN], 'gradient[1]'],
+  [[1], 'gradient'],
+  [7, 'gradient'],
+];
+
 /** Kinds of streams: options, records, and records that are refused with the parameter at fault. */
 export const KINDS = {
   counter: {
@@ -106,6 +122,22 @@ export const KINDS = {
       [undefined, 'category'],
     ],
   },
+  gradientLearner: {
+    kind: 'gradientLearner',
+    options: { dimension: 2, clip: 5, rate: 0.1, momentum: 0.5, radius: 2, start: [1, -1] },
+    records: GRADIENTS,
+    flat: true,
+    bad: BAD_GRADIENTS,
+    learns: true,
+  },
+  'gradientLearner by Adam': {
+    kind: 'gradientLearner',
+    options: { dimension: 2, rate: 0.1, rule: { adam: { beta1: 0.8 } } },
+    records: GRADIENTS,
+    flat: true,
+    bad: BAD_GRADIENTS,
+    learns: true,
+  },
 };
 
 export const NAMES = ['ann', 'bob', 'ann', 'carl', 'ann', 'bob', 'ann', 'bob'];
@@ -123,7 +155,7 @@ export const TARGET = {
 /** All kinds, of records and of people, with the arguments of their verbs. */
 export const CASES = Object.entries(KINDS).flatMap(([name, row]) =>
   [false, true].map((isOfPeople) => {
-    const { kind, options, records, flat = false, bad } = row;
+    const { kind, options, records, flat = false, bad, learns = false } = row;
     const listed = (from, to) => {
       const part = records.slice(from, to);
       const list = flat ? part.flat() : part;
@@ -141,6 +173,7 @@ export const CASES = Object.entries(KINDS).flatMap(([name, row]) =>
         parameter,
       })),
       isOfPeople,
+      learns,
     };
   }),
 );

@@ -9,8 +9,7 @@ import { makeError } from '../core/errors.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { defaultOf, readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
-import { makeGradientLearner } from './learning/gradient-learner.js';
-import { makeGradientLearnerLedger } from './learning/gradient-ledger.js';
+import { GRADIENT_LEARNER } from './learning/gradient-learner.js';
 import { makeLearner, makeLearnerLedger } from './learning/learner.js';
 import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
@@ -158,6 +157,7 @@ function streamsOf(instance: Instance): Streams {
     sums: SUMS,
     moments: MOMENTS,
     histogram: HISTOGRAM,
+    gradientLearner: GRADIENT_LEARNER,
   };
   const all = Object.entries(kinds).map(([name, kind]) => [
     name,
@@ -216,8 +216,6 @@ export function makeApi(core: Core): DpFtrl {
     ...ofStatistics(instance),
     ...ofTables(instance),
     learner: (options) => makeLearner(instance, options),
-    gradientLearner: (options) => makeGradientLearner(instance, options),
-    gradientLearnerLedger: (options) => makeGradientLearnerLedger(instance, options),
     twin: (options) => makeTwin(instance, options),
     comparator: (options) => makeComparator(instance, options),
     regretBounds: (certificate, options) => regretBounds(core, certificate, options),

@@ -6,7 +6,6 @@ export type * from './certificate.js';
 export type * from './comparison.js';
 export type * from './instance.js';
 export type * from './learning/defaults.js';
-export type * from './learning/gradient-learner.js';
 export type * from './learning/hindsight.js';
 export type * from './learning/learn.js';
 export type * from './learning/linear-learner.js';

@@ -4,13 +4,8 @@
 
 import type { Certificate, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
-import type { GradientLearner, GradientLearnerLedger } from './learning/gradient-learner.js';
 import type { ConsistentCounts, Histogram } from './streams/readings.js';
 import type { Streams } from './streams/stream.js';
-import type {
-  GradientLearnerLedgerOptions,
-  GradientLearnerOptions,
-} from './learning/gradient-learner.js';
 import type { LearnerDefaultsOptions } from './learning/defaults.js';
 import type {
   LearnOptions,
@@ -398,43 +393,6 @@ export interface DpFtrl extends Streams {
    * ```
    */
   learner(options: LearnerOptions): Learner;
-  /**
-   * Creates a private learner for any model: it takes your gradients, and returns the next weights.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const target = { numSteps: 100, epsilon: 4, delta: 1e-6, clipNorm: 1 };
-   * const options = { mechanism: 'blt', dimension: 2, batchSize: 2, rule: 'adam', rate: 0.1 };
-   * const learner = dp.gradientLearner({ ...target, ...options });
-   * const gradientAt = ([a, b], x) => [a - x, b + x]; // of your model, at the weights
-   * const weights = learner.weights();
-   * const batch = [...gradientAt(weights, 1), ...gradientAt(weights, 2)];
-   * console.log(learner.update(batch), learner.step);
-   * learner.dispose();
-   * ```
-   */
-  gradientLearner(options: GradientLearnerOptions): GradientLearner;
-  /**
-   * Opens a gradient learner whose state is kept in a store: it continues where it stopped, and
-   * never makes a step of two batches.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   * import { FileStore } from 'dp-ftrl/file-store';
-   *
-   * const dp = await load();
-   * const store = await FileStore.open('model.state');
-   * const options = { numSteps: 100, epsilon: 4, delta: 1e-6, clipNorm: 1, rate: 0.1 };
-   * const learner = await dp.gradientLearnerLedger({ ...options, dimension: 2, store });
-   * const [a, b] = learner.weights();
-   * console.log(await learner.update([a - 1, b + 1]), learner.step); // a batch of one example
-   * learner.dispose();
-   * await store.close();
-   * ```
-   */
-  gradientLearnerLedger(options: GradientLearnerLedgerOptions): Promise<GradientLearnerLedger>;
   /**
    * Creates a learner without noise, as a baseline: NOT private.
    * @example

@@ -4,9 +4,15 @@
 
 export type * from './all.js';
 export type {
+  AdamParameters,
+  GradientLearner,
+  GradientLearnerOptions,
+} from './streams/gradient-learner.js';
+export type {
   Axes,
   Bound,
   CounterOptions,
+  EstimateOptions,
   HistogramOptions,
   MomentsOptions,
   Named,
@@ -29,6 +35,7 @@ export type {
   Sums,
   Total,
   Totals,
+  Weights,
 } from './streams/readings.js';
 export type {
   Async,

@@ -26,7 +26,14 @@ export const FUNCTIONS = {
 } as const satisfies Record<string, { [Name in keyof api.DpFtrl]?: number }>;
 
 /** Functions that make streams, whose verbs are the same. */
-export const STREAMS = ['counter', 'totals', 'sums', 'moments', 'histogram'] as const;
+export const STREAMS = [
+  'counter',
+  'totals',
+  'sums',
+  'moments',
+  'histogram',
+  'gradientLearner',
+] as const;
 export type StreamName = (typeof STREAMS)[number];
 
 /**

@@ -6,7 +6,7 @@ import type * as api from '../types/all.js';
 import type { Stream } from '../types/streams/stream.js';
 import type { CallProgress } from '../types/streams/stream.js';
 import type { BatchProgress, RowsBefore } from './batches.js';
-import type { BatchMethod, FunctionName, Info, Kind, StreamName, Verb } from './methods.js';
+import type { BatchMethod, FunctionName, Info, Kind, StreamName } from './methods.js';
 
 export type SimulationInfo = Info<'simulation'>;
 /** Facts of a learner; only `lambda` changes. */
@@ -32,7 +32,7 @@ export interface Methods {
   /** Makes a stream. Reports the progress of a search. */
   open: [{ kind: StreamName; options: unknown }, { id: number; facts: StreamFacts; place: Place }];
   /** Calls a verb of a stream. Batches run in pieces, and report progress. */
-  turn: [{ id: number; verb: Verb; args: readonly unknown[] }, Turn];
+  turn: [{ id: number; verb: string; args: readonly unknown[] }, Turn];
   dispose: [{ id: number }, undefined];
 }
 
@@ -40,7 +40,12 @@ export interface Methods {
 export type StreamFacts = Pick<
   Stream<never, unknown>,
   'steps' | 'certificate' | 'grid' | 'insecure'
-> & { arity: number };
+> & {
+  /** Number of arguments that make a record. */
+  arity: number;
+  /** Number of arguments of the members that not all streams have. */
+  members: Readonly<Record<string, number>>;
+};
 /** Properties of a stream that its verbs change. */
 export type Place = Pick<Stream<never, unknown>, 'step' | 'records' | 'waiting' | 'dropped'>;
 

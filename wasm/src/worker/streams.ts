@@ -8,7 +8,7 @@ import { counted } from '../shared/counted.js';
 import type { Certificate } from '../types/all.js';
 import type { Async, Stream, Streams } from '../types/streams/stream.js';
 import { errorOf, readCall, type Connection } from './connection.js';
-import { STREAMS, VERBS, type StreamName, type Verb } from './methods.js';
+import { STREAMS, VERBS, type StreamName } from './methods.js';
 import type { Place, StreamFacts } from './protocol.js';
 
 /** Parts of readings that have the caller's names, with the depth to which they have them. */
@@ -18,6 +18,7 @@ const NAMED: Readonly<Record<StreamName, Readonly<Record<string, number>>>> = {
   sums: { sums: 1 },
   moments: { mean: 1, variance: 1, standardDeviation: 1, covariance: 2 },
   histogram: { count: 1, share: 1 },
+  gradientLearner: {},
 };
 
 /** Messages give objects a prototype; those with the caller's names must have none. */
@@ -67,7 +68,7 @@ class RemoteStream {
   }
 
   /** Makes a method that sends its first `arity` arguments; the options of the call follow them. */
-  method(verb: Verb, arity: number) {
+  method(verb: string, arity: number) {
     return async (...given: readonly unknown[]): Promise<unknown> => {
       if (given.length > arity + 1) {
         const constraint = `takes ${counted(arity, 'argument')} and the options of the call`;
@@ -94,10 +95,10 @@ class RemoteStream {
 }
 
 /** Returns the handle of a stream: its facts, its verbs, and properties that follow its place. */
-function handleOf(remote: RemoteStream, { arity, ...facts }: StreamFacts & { arity: number }) {
-  const verbs = Object.entries(VERBS).map(([verb, args]) => [
+function handleOf(remote: RemoteStream, { arity, members, ...facts }: StreamFacts) {
+  const verbs = Object.entries({ ...VERBS, ...members }).map(([verb, args]) => [
     verb,
-    remote.method(verb as Verb, args ?? arity),
+    remote.method(verb, args ?? arity),
   ]);
   const handle = { ...facts, ...Object.fromEntries(verbs) } as object;
   Object.freeze((facts as { certificate: Certificate }).certificate);

@@ -10,6 +10,7 @@ import type { Place, StreamFacts } from './protocol.js';
 /** A stream, and the batches in pieces that the library's own streams have besides. */
 export type PiecewiseStream = Stream<never, unknown> & {
   readonly given: { readonly arity: number };
+  readonly members: Readonly<Record<string, { readonly arity: number }>>;
   pieces(
     verb: 'endMany' | 'releaseMany',
     args: readonly unknown[],
@@ -22,8 +23,11 @@ export function factsOf({
   grid,
   insecure,
   given,
+  members,
 }: PiecewiseStream): StreamFacts {
-  return { steps, certificate, grid, insecure, arity: given.arity };
+  const arities = Object.entries(members).map(([name, { arity }]) => [name, arity]);
+  const all = Object.fromEntries(arities) as Record<string, number>;
+  return { steps, certificate, grid, insecure, arity: given.arity, members: all };
 }
 
 export function placeOf({ step, records, waiting, dropped }: PiecewiseStream): Place {
@@ -33,9 +37,9 @@ export function placeOf({ step, records, waiting, dropped }: PiecewiseStream): P
 /** Calls a verb; a batch yields its readings so far after each piece. */
 export function* turnOf(
   stream: PiecewiseStream,
-  verb: Verb,
+  verb: string,
   args: readonly unknown[],
 ): Generator<Piece<unknown>, unknown> {
   if (verb === 'releaseMany' || verb === 'endMany') return yield* stream.pieces(verb, args);
-  return (stream[verb] as (...args: readonly unknown[]) => unknown)(...args);
+  return (stream[verb as Verb] as (...args: readonly unknown[]) => unknown)(...args);
 }

@@ -1,54 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learners of any model: they turn gradients into private running sums, and the releases into
-// weights.
+// Learners of any model: streams of gradients, of which each step reads the next weights.
 
 import { float64s, outOfRange, requireFinite, type Reader } from '../../core/check.js';
-import type { Core, CoreMechanism } from '../../core/core.js';
-import { asErrorsOf, atRow, makeError, type Partway } from '../../core/errors.js';
-import { CoreHandle, type Instance } from '../../core/handle.js';
-import { withKey } from '../../core/key.js';
-import type { Certificate, GradientLearner } from '../../types/all.js';
-import { countRecords, MECHANISM_OPTIONS, readOptions, readPrefixMechanism } from '../options.js';
-import { requireLength } from '../options.js';
+import type { CoreMechanism } from '../../core/core.js';
+import { makeError } from '../../core/errors.js';
+import type { Weights } from '../../types/streams/readings.js';
+import { readNested, readPrefixMechanism, requireLength } from '../options.js';
+import type { StreamDefinition } from '../streams/kind.js';
+import { readDimension, rowsOf } from '../streams/numbers.js';
+import type { Course, Noise } from '../streams/shape.js';
 import { adam, descent, ftrl, type UpdateRule } from './update-rule.js';
 
-const WHERE = 'gradientLearner';
-const RULES = ['ftrl', 'descent', 'adam'] as const;
-const CLIPPING = ['here', 'by the caller'] as const;
-
-type RuleName = (typeof RULES)[number];
-
-/** Options of update rules, and the rules that have them. */
-const OPTIONS_OF_RULES: Readonly<Record<string, readonly RuleName[]>> = {
-  momentum: ['descent'],
-  radius: ['ftrl', 'descent'],
-  beta1: ['adam'],
-  beta2: ['adam'],
-  floor: ['adam'],
-};
-/** Options of learners that clip gradients themselves. */
-export const CLIPPING_LEARNER_OPTIONS = [
-  ...MECHANISM_OPTIONS,
-  ...Object.keys(OPTIONS_OF_RULES),
-  ...['dimension', 'batchSize', 'start', 'rule', 'rate', 'grid', 'insecureSeed'],
-];
-const OPTIONS = [...CLIPPING_LEARNER_OPTIONS, 'clipping'];
-
-type Facts = Pick<GradientLearner, 'dimension' | 'clipping' | 'batchSize' | 'rule' | 'insecure'>;
-
-/** Facts of the noise in the sums. */
-type Noise = Pick<GradientLearner, 'certificate' | 'grid'>;
-
-type Made = Noise & { id: number };
-
-/** Weights that are updated from one private sum of gradients to the next. */
-export class Course {
+/** The weights, updated from one private sum of gradients to the next. */
+class WeightCourse implements Course<Weights> {
+  step = 0;
   /** Sum of all private gradients. */
   private total: Float64Array;
 
   constructor(
-    private readonly next: UpdateRule,
+    private readonly rule: UpdateRule,
     private readonly current: Float64Array,
     private readonly batchSize: number,
   ) {
@@ -59,126 +30,21 @@ export class Course {
     return this.current.slice();
   }
 
-  /** Updates the weights, given the private sum of all gradients. */
-  reach(where: string, total: Float64Array): Float64Array {
-    const before = this.total;
-    this.total = total;
-    return this.move(
-      where,
-      total.map((sum, i) => sum - before[i]!),
-    );
+  next(where: string, numbers: Float64Array): Weights {
+    const { total: before, batchSize, step } = this;
+    this.total = numbers.slice(0, before.length);
+    this.step += 1;
+    const total = this.total.map((sum) => sum / batchSize);
+    const increment = this.total.map((sum, i) => (sum - before[i]!) / batchSize);
+    this.rule(this.current, { increment, total });
+    this.requireOpen(where);
+    return { step, weights: this.weights() };
   }
 
-  /** Updates the weights, given the private sum of the gradients of a step. */
-  advance(where: string, increment: Float64Array): Float64Array {
-    this.total = this.total.map((all, i) => all + increment[i]!);
-    return this.move(where, increment);
-  }
-
-  private move(where: string, increment: Float64Array): Float64Array {
-    const mean = (x: number) => x / this.batchSize;
-    this.next(this.current, { increment: increment.map(mean), total: this.total.map(mean) });
-    this.requireFinite(where);
-    return this.weights();
-  }
-
-  /** @throws if the weights are not finite any more. */
-  requireFinite(where: string): void {
+  requireOpen(where: string): void {
     if (this.current.every(Number.isFinite)) return;
     const constraint = 'the weights left the doubles: the rate is too large';
     throw makeError('bad_state', where, { constraint });
-  }
-}
-
-/**
- * Checks all gradients first, because repeating a failed call would add those before a bad one
- * twice.
- */
-export function readGradients(where: string, gradients: unknown, dimension: number): Float64Array {
-  const values = float64s(where, 'gradients', gradients);
-  countRecords(where, values, dimension, 'gradients');
-  try {
-    requireFinite(where, 'gradients', values);
-  } catch (error) {
-    throw Object.assign(error as Error, { contributed: 0 });
-  }
-  return values;
-}
-
-/** Declares the facts, which the constructor copies unchanged. */
-interface CoreGradientLearner extends Facts {}
-
-class CoreGradientLearner extends CoreHandle implements GradientLearner {
-  readonly certificate: Certificate;
-  readonly grid: number;
-  private numUpdates = 0;
-
-  constructor(
-    instance: Instance,
-    made: Made,
-    facts: Facts,
-    private readonly course: Course,
-  ) {
-    super(instance, made.id, 'gradient learner');
-    const isPromised = facts.clipping === 'by the caller';
-    const promise = isPromised && { clipping: 'by the caller' as const };
-    this.certificate = Object.freeze({ ...made.certificate, ...promise });
-    this.grid = made.grid;
-    Object.assign(this, facts);
-  }
-
-  get numSteps(): number {
-    return this.certificate.numSteps;
-  }
-
-  get step(): number {
-    return this.numUpdates;
-  }
-
-  weights(): Float64Array {
-    return this.course.weights();
-  }
-
-  contribute(gradients: ArrayLike<number>): void {
-    this.add('contribute', gradients);
-  }
-
-  update(gradients?: ArrayLike<number>): Float64Array {
-    const where = 'update';
-    if (this.clipping === 'here') {
-      if (gradients !== undefined) this.add(where, gradients);
-      const total = new Float64Array(this.dimension);
-      try {
-        asErrorsOf(where, () => this.core.call('prefixSumEndSteps', this.id, total));
-      } catch (error) {
-        // The gradients have been added; only the end of the step is missing.
-        const contributed = (gradients?.length ?? 0) / this.dimension;
-        throw Object.assign(error as Error, { contributed });
-      }
-      this.numUpdates += 1;
-      return this.course.reach(where, total);
-    }
-    const sum = float64s(where, 'gradients', gradients);
-    requireLength(where, 'gradients', sum.length, this.dimension);
-    asErrorsOf(where, () => this.core.call('noiseAddTo', this.id, sum, this.numUpdates));
-    this.numUpdates += 1;
-    return this.course.advance(where, sum);
-  }
-
-  /** Clips gradients and adds them to the open batch. */
-  private add(where: string, gradients: ArrayLike<number>): void {
-    if (this.clipping !== 'here') {
-      const constraint = 'must be given to update as a sum, where {clipping} is by the caller';
-      throw makeError('unsupported', where, { parameter: 'gradients', constraint });
-    }
-    const values = readGradients(where, gradients, this.dimension);
-    try {
-      this.core.call('prefixSumContribute', this.id, values);
-    } catch (error) {
-      const records = { kind: 'record', width: this.dimension } as const;
-      const refused = atRow(error as Partway, where, records);
-      throw refused.row ? Object.assign(refused, { contributed: refused.row.index }) : refused;
-    }
   }
 }
 
@@ -199,116 +65,116 @@ function readShare(reader: Reader, name: string, fallback: number): number {
   throw outOfRange(reader.where, name, 'at least 0 and below 1', value);
 }
 
-function readStart(reader: Reader, dimension: number): Float64Array {
-  if (!reader.has('start')) return new Float64Array(dimension);
+function readStart(reader: Reader, dimension: number): Float64Array | undefined {
+  if (!reader.has('start')) return undefined;
   const { where } = reader;
-  const start = float64s(where, 'start', reader.raw('start')).slice();
+  const start = float64s(where, 'start', reader.raw('start'));
   requireLength(where, 'start', start.length, dimension);
   requireFinite(where, 'start', start);
   return start;
 }
 
-/** Numbers of an update rule, including the rate. */
-type RuleNumbers = Readonly<Record<string, number | undefined>>;
-
-function readRuleNumbers(reader: Reader, rule: RuleName): RuleNumbers {
-  for (const [name, rules] of Object.entries(OPTIONS_OF_RULES)) {
-    if (reader.has(name) && !rules.includes(rule)) {
-      const wanted = `left out with the rule '${rule}'`;
-      throw outOfRange(reader.where, name, wanted, reader.raw(name));
-    }
-  }
-  const rate = readPositive(reader, 'rate');
-  if (rule === 'adam') {
-    const [beta1, beta2] = [readShare(reader, 'beta1', 0.9), readShare(reader, 'beta2', 0.999)];
-    return { rate, beta1, beta2, floor: optionalPositive(reader, 'floor') };
-  }
-  const radius = optionalPositive(reader, 'radius');
-  return rule === 'ftrl'
-    ? { rate, radius }
-    : { rate, radius, momentum: readShare(reader, 'momentum', 0) };
-}
-
-/** A learner of any model, without its sums and their noise. */
-export interface GradientPlan {
-  mechanism: CoreMechanism;
-  dimension: number;
-  batchSize: number;
-  rule: RuleName;
-  numbers: RuleNumbers;
-  start: Float64Array;
-}
-
-export function readPlan(reader: Reader, { mechanisms }: Instance): GradientPlan {
-  const mechanism = readPrefixMechanism(reader, mechanisms);
-  const dimension = reader.countOr('dimension', 1);
-  if (dimension < 1) throw outOfRange(reader.where, 'dimension', 'at least 1', dimension);
-  const batchSize = reader.countOr('batchSize', 1);
-  if (batchSize < 1) throw outOfRange(reader.where, 'batchSize', 'at least 1', batchSize);
-  const rule = reader.oneOfOr('rule', RULES, 'descent');
-  const start = readStart(reader, dimension);
-  return { mechanism, dimension, batchSize, rule, numbers: readRuleNumbers(reader, rule), start };
-}
-
 /** Returns the variance of the noise in one coordinate of each step's gradient. */
-function variancesOf(core: Core, { mechanism, batchSize }: GradientPlan, noise: Noise) {
-  const unit = core.call('gradientVariances', mechanism);
+function variancesOf(mechanism: CoreMechanism, batchSize: number, noise: Noise): Float64Array {
+  const unit = noise.core.call('gradientVariances', mechanism);
   const scale = (noise.certificate.noiseStddev / batchSize) ** 2;
   // Two successive totals are rounded to the grid, each separately.
   const rounding = (noise.grid / batchSize) ** 2 / 6;
   return unit.map((variance) => scale * variance + rounding);
 }
 
-/** Makes the course of the weights from their start. */
-export function makeCourse(core: Core, plan: GradientPlan, noise: Noise): Course {
-  const { rule, start, batchSize, numbers } = plan;
-  const { rate = NaN, momentum = 0, beta1 = NaN, beta2 = NaN, floor, radius } = numbers;
-  const ball = { start, radius };
-  const next = {
-    ftrl: () => ftrl(rate, ball),
-    descent: () => descent(rate, momentum, ball),
-    adam: () => {
-      const variances = variancesOf(core, plan, noise);
-      return adam({ rate, beta1, beta2, floor, variances }, start.length);
-    },
-  };
-  return new Course(next[rule](), start.slice(), batchSize);
+/** An update rule: its options, as a store keeps them, and how it begins. */
+interface Rule {
+  own: Record<string, unknown>;
+  begin(start: Float64Array, variances: () => Float64Array): UpdateRule;
 }
 
-export function makeGradientLearner(instance: Instance, options: unknown): GradientLearner {
-  const { core } = instance;
-  const reader = readOptions(WHERE, options, OPTIONS);
-  const clipping = reader.oneOfOr('clipping', CLIPPING, 'here');
-  const plan = readPlan(reader, instance);
-  const { mechanism, dimension, batchSize, rule } = plan;
-  const complete = {
-    ...mechanism,
-    dimension,
-    mode: 'grid' as const,
-    latticeNoise: 'discrete-gaussian' as const,
-    precisionBits: undefined,
-    firstCoordinate: 0,
-    increments: true,
-    grid: reader.numberOr('grid', undefined),
-    insecureSeed: reader.seedOr('insecureSeed', undefined),
+function readAdam(reader: Reader, rate: number): Rule {
+  const wanted = "'descent', 'ftrl' or an object with adam";
+  const outer = readNested(reader.where, 'rule', reader.raw('rule'), wanted, ['adam']);
+  const known = ['beta1', 'beta2', 'floor'];
+  const own = readNested(reader.where, 'rule.adam', outer.raw('adam'), 'an object', known);
+  for (const name of ['momentum', 'radius']) {
+    if (!reader.has(name)) continue;
+    throw outOfRange(reader.where, name, 'left out with Adam', reader.raw(name));
+  }
+  const [beta1, beta2] = [readShare(own, 'beta1', 0.9), readShare(own, 'beta2', 0.999)];
+  const floor = optionalPositive(own, 'floor');
+  return {
+    own: { rule: { adam: { beta1, beta2, floor } } },
+    begin: (start, variances) =>
+      adam({ rate, beta1, beta2, floor, variances: variances() }, start.length),
   };
-  const facts = {
-    dimension,
-    clipping,
-    batchSize,
-    rule,
-    insecure: complete.insecureSeed !== undefined,
-  };
-  return asErrorsOf(WHERE, () =>
-    withKey(WHERE, complete, (given) => {
-      const kind = clipping === 'here' ? 'prefixSumCreate' : 'noiseCreate';
-      const made = core.call(kind, given) as Made;
-      try {
-        return new CoreGradientLearner(instance, made, facts, makeCourse(core, plan, made));
-      } catch (error) {
-        core.call('dispose', made.id);
-        throw error;
-      }
-    }),
-  );
 }
+
+function readRule(reader: Reader, rate: number): Rule {
+  const given = reader.raw('rule');
+  if (given !== undefined && typeof given !== 'string') return readAdam(reader, rate);
+  const rule = reader.oneOfOr('rule', ['descent', 'ftrl']);
+  const radius = optionalPositive(reader, 'radius');
+  if (rule === 'ftrl') {
+    if (reader.has('momentum')) {
+      throw outOfRange(reader.where, 'momentum', "left out with 'ftrl'", reader.raw('momentum'));
+    }
+    return { own: { rule, radius }, begin: (start) => ftrl(rate, { start, radius }) };
+  }
+  const momentum = readShare(reader, 'momentum', 0);
+  return {
+    own: { rule, radius, momentum },
+    begin: (start) => descent(rate, momentum, { start, radius }),
+  };
+}
+
+export function readBatchSize(reader: Reader): number {
+  const batchSize = reader.countOr('batchSize', 1);
+  if (batchSize >= 1) return batchSize;
+  throw outOfRange(reader.where, 'batchSize', 'at least 1', batchSize);
+}
+
+export const GRADIENT_LEARNER: StreamDefinition<Weights> = {
+  name: 'gradientLearner',
+  core: 'totals',
+  options: [
+    'dimension',
+    'rate',
+    'clip',
+    'batchSize',
+    'start',
+    'rule',
+    'momentum',
+    'radius',
+    'grid',
+  ],
+  readMechanism: readPrefixMechanism,
+  members: {
+    weights: {
+      arity: 0,
+      act: (stream) => stream.courseAfter(stream.place().acknowledged).weights(),
+    },
+  },
+  read(reader, complete) {
+    const dimension = readDimension(reader);
+    const batchSize = readBatchSize(reader);
+    const rate = readPositive(reader, 'rate');
+    const { own, begin } = readRule(reader, rate);
+    const grid = reader.numberOr('grid', undefined);
+    const start = readStart(reader, dimension);
+    return {
+      set: { dimension, grid },
+      own: { clip: complete.clipNorm, dimension, batchSize, rate, ...own, grid },
+      initial: { start: start && Array.from(start) },
+      shape: {
+        ...rowsOf(dimension, 'gradient'),
+        numSums: dimension,
+        isCopied: true,
+        perStep: batchSize,
+        begin(noise) {
+          const given = noise.initial['start'] as readonly number[] | undefined;
+          const first = given ? Float64Array.from(given) : new Float64Array(dimension);
+          const rule = begin(first.slice(), () => variancesOf(complete, batchSize, noise));
+          return new WeightCourse(rule, first, batchSize);
+        },
+      },
+    };
+  },
+};

@@ -4,7 +4,8 @@
 
 import { makeError, type Where } from '../../core/errors.js';
 import type { CoreParticipation, CoreWorkload } from '../../core/core.js';
-import type { CompletedOptions, StoredOptions } from './kind.js';
+import type { CompletedOptions } from './kind.js';
+import type { StoredOptions } from './shape.js';
 
 /** Longest list of numbers that is kept as it is. */
 const MOST_LISTED = 16;
@@ -20,7 +21,7 @@ function checksum(values: Float64Array): string {
 }
 
 /** Returns a list of numbers, or the length and checksum of a long one. */
-function listed(values: ArrayLike<number>): unknown {
+export function listed(values: ArrayLike<number>): unknown {
   if (values.length <= MOST_LISTED) return Array.from(values);
   return { numbers: values.length, checksum: checksum(Float64Array.from(values)) };
 }
@@ -70,11 +71,15 @@ function factOfSeed(seed: bigint): number | string {
   return seed <= Number.MAX_SAFE_INTEGER ? Number(seed) : String(seed);
 }
 
-/** Returns all options; `own` are those that not all streams share. */
-export function factsOf(complete: CompletedOptions, own: StoredOptions): StoredOptions {
-  const { kind, numSteps, epsilon, delta, people, neighbours, insecureSeed } = complete;
+/** Returns all options of a kind of stream; `own` are those that not all streams share. */
+export function factsOf(
+  stream: string,
+  complete: CompletedOptions,
+  own: StoredOptions,
+): StoredOptions {
+  const { numSteps, epsilon, delta, people, neighbours, insecureSeed } = complete;
   return {
-    stream: kind,
+    stream,
     steps: numSteps,
     epsilon,
     delta,
@@ -121,12 +126,17 @@ function shown(value: unknown): string {
   return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}...`;
 }
 
-/** Refuses a store whose stream was begun with other options, and names the first of them. */
+/**
+ * Refuses a store whose stream was begun with other options, and names the first of them. Returns
+ * what is stored.
+ *
+ * @param initial  names of options that need not be the same.
+ */
 export function requireSameFacts(
   where: Where,
-  facts: StoredOptions,
+  { facts, initial }: { facts: StoredOptions; initial: readonly string[] },
   stored: Uint8Array | undefined,
-): void {
+): StoredOptions {
   const old = parsed(stored);
   if (old === undefined) {
     throw makeError('bad_state', where, {
@@ -136,9 +146,10 @@ export function requireSameFacts(
     });
   }
   // A caller who leaves out or adds people has given no participation.
-  const names = [...new Set(['people', ...Object.keys(facts), ...Object.keys(old)])];
+  const known = [...new Set(['people', ...Object.keys(facts), ...Object.keys(old)])];
+  const names = known.filter((name) => !initial.includes(name));
   const other = names.find((name) => JSON.stringify(facts[name]) !== JSON.stringify(old[name]));
-  if (other === undefined) return;
+  if (other === undefined) return old;
   const isLeftOut = old[other] === undefined;
   const wanted = isLeftOut ? 'left out' : shown(old[other]);
   throw makeError('other_options', where, {

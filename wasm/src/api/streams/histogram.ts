@@ -75,7 +75,7 @@ function readOther(reader: Reader, categories: readonly string[]): string | unde
 
 export const HISTOGRAM: StreamDefinition<Histogram<string>> = {
   name: 'histogram',
-  options: ['categories', 'other', 'total', 'workload', 'fixedTimes'],
+  options: ['confidence', 'categories', 'other', 'total', 'workload', 'fixedTimes'],
   hasWindowsOnly: true,
   read(reader, { workload }) {
     const categories = readCategories(reader);

@@ -12,7 +12,7 @@ import { identityOf } from '../../stores/stored.js';
 import type { Certificate } from '../../types/all.js';
 import type { Async, Call, Journal, Stream } from '../../types/streams/stream.js';
 import type { CommonOptions } from './kind.js';
-import { partOf, type Place, type StreamHandle } from './stream.js';
+import type { Member, Place, StreamHandle } from './stream.js';
 import { abortedError, readCall, Turns } from './turns.js';
 
 /** Number of summed entries in the steps that are decided without a pause: some milliseconds. */
@@ -30,7 +30,6 @@ export interface Parts<R> {
 /** Steps of a batch, which `decide` ends from one to another. */
 interface Batch {
   steps: number;
-  call: Call;
   decide(from: number, to: number): void;
 }
 
@@ -54,6 +53,10 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     this.steps = handle.steps;
     this.identity = identityOf(handle.core.call('streamCommitment', handle.id));
     this.place = handle.place();
+    for (const [name, member] of Object.entries(handle.members)) {
+      const value = (...args: readonly unknown[]) => this.member(name, member, args);
+      Object.defineProperty(this, name, { value, enumerable: true });
+    }
     if (typeof Symbol.asyncDispose === 'symbol') {
       Object.defineProperty(this, Symbol.asyncDispose, { value: () => this.dispose() });
     }
@@ -100,7 +103,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     const decide = (from: number, to: number): void => {
       handle.ask(where, 'streamEnd', to - from, undefined);
     };
-    return this.batch(where, { steps, call, decide });
+    return this.batch(where, call, () => ({ steps, decide }));
   }
 
   async release(...args: readonly unknown[]): Promise<R> {
@@ -126,11 +129,12 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     const { given, call } = this.split(where, args);
     const { handle } = this.parts;
     const records = handle.given.many(where, given);
-    const decide = (from: number, to: number): void => {
-      const { people, rows } = partOf(records, from, to);
-      handle.ask(where, 'streamRelease', people, rows, undefined);
-    };
-    return this.batch(where, { steps: records.numRecords, call, decide });
+    return this.batch(where, call, () => {
+      const cut = handle.cut(records);
+      const decide = (from: number, to: number): void =>
+        handle.releaseSteps(where, cut, { from, to, out: undefined });
+      return { steps: cut.steps, decide };
+    });
   }
 
   async at(...args: readonly unknown[]): Promise<R> {
@@ -157,6 +161,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     return this.act(where, call, async (decided) => {
       const isRepeat = handle.ask(where, 'streamIsRepeat', step, people, rows);
       if (isRepeat) return this.read(where, step);
+      handle.requireOpen(where, step);
       handle.ask(where, 'streamReleaseBatch', people, rows, undefined);
       decided(step);
       await this.parts.log.write();
@@ -201,6 +206,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     const records =
       where === 'add' ? handle.given.one(where, given) : handle.given.many(where, given);
     return this.act(where, call, async (decided) => {
+      handle.requireOpen(where, handle.place().step);
       handle.ask(where, 'streamAdd', records.people, records.rows);
       if (records.numRecords === 0) return;
       decided(handle.place().step);
@@ -217,6 +223,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     const { handle, log } = this.parts;
     return this.act(where, call, async (decided) => {
       const { step } = handle.place();
+      handle.requireOpen(where, step);
       decide(handle);
       decided(step);
       await log.write();
@@ -228,50 +235,70 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
    * Decides, stores and reads many steps. If one is refused or cannot be stored, the error has the
    * readings of the steps before it that are stored.
    */
-  private async batch(where: string, batch: Batch): Promise<R[]> {
-    const { handle, log } = this.parts;
-    return this.act(where, batch.call, async (decided) => {
-      const { step: first } = handle.place();
-      let error: unknown;
-      try {
-        await this.decide(where, batch, () => decided(first));
-      } catch (refused) {
-        error = refused;
-      }
-      try {
-        if (handle.place().step > first) await log.write();
-      } catch (failed) {
-        error ??= failed;
-      }
-      const steps = handle.place().acknowledged - first;
-      const numbers = steps > 0 ? handle.ask(where, 'streamAt', first, steps) : new Float64Array();
-      const readings = handle.readInto([], numbers, first);
-      if (error !== undefined) throw Object.assign(error as Error, { released: readings });
+  private async batch(where: string, call: Call, begin: () => Batch): Promise<R[]> {
+    const { handle, log, durable } = this.parts;
+    return this.act(where, call, async (decided) => {
+      const { step: first, records } = handle.place();
+      const readings: R[] = [];
+      const errors: unknown[] = [];
+      const trying = async (act: () => void | Promise<void>): Promise<void> => {
+        try {
+          await act();
+        } catch (error) {
+          errors.push(error);
+        }
+      };
+      await trying(() => {
+        handle.requireOpen(where, first);
+        return this.decide(where, { call, batch: begin(), decided: () => decided(first) });
+      });
+      await trying(() => {
+        const { step, records: all } = handle.place();
+        return step > first || (durable === 'record' && all > records) ? log.write() : undefined;
+      });
+      await trying(() => {
+        const steps = handle.place().acknowledged - first;
+        if (steps === 0) return;
+        handle.readInto(where, readings, handle.ask(where, 'streamAt', first, steps), first);
+      });
+      if (errors.length > 0) throw Object.assign(errors[0] as Error, { released: readings });
       return readings;
     });
   }
 
   private async decide(
     where: string,
-    { steps, call, decide }: Batch,
-    decided: () => void,
+    { call, batch, decided }: { call: Call; batch: Batch; decided: () => void },
   ): Promise<void> {
+    const { steps, decide } = batch;
     const slices = new Slices();
     const size = Math.max(1, Math.floor(SLICE_ENTRIES / this.parts.handle.given.shape.numSums));
-    for (let from = 0; from < steps; from += size) {
+    let from = 0;
+    do {
       if (call.signal?.aborted) throw abortedError(where, call.signal);
       const to = Math.min(steps, from + size);
       decide(from, to);
       decided();
-      call.onProgress?.({ fraction: to / steps });
+      if (to > 0) call.onProgress?.({ fraction: to / steps });
       await slices.pass();
-    }
+      from = to;
+    } while (from < steps);
+  }
+
+  /** Calls a member that not all streams have. */
+  private async member(
+    where: string,
+    { arity, act }: Member<R>,
+    args: readonly unknown[],
+  ): Promise<unknown> {
+    const { given, call } = this.split(where, args, arity);
+    return this.act(where, call, async () => act(this.parts.handle, given));
   }
 
   /** Returns the reading of a stored step. */
   private read(where: string, step: number): R {
     const { handle } = this.parts;
-    return handle.given.shape.read(handle.ask(where, 'streamAt', step, 1), step);
+    return handle.read(where, handle.ask(where, 'streamAt', step, 1), step);
   }
 
   /**

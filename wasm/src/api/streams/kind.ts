@@ -6,13 +6,11 @@ import type { Reader } from '../../core/check.js';
 import type { CoreMechanism, CoreStreamOptions } from '../../core/core.js';
 import type { MechanismName } from '../../types/all.js';
 import type { PeopleNames } from './people.js';
-import type { Shape } from './shape.js';
+import type { Shape, StoredOptions } from './shape.js';
+import type { Member } from './stream.js';
 
 /** When records are stored; the first is the default. */
 export const DURABLE = ['record', 'step'] as const;
-
-/** Options by name, with values that JSON can have; options left out are not there. */
-export type StoredOptions = Record<string, unknown>;
 
 /** Options with the fields that the core takes beside key and state. */
 export type CompletedOptions = Omit<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
@@ -28,11 +26,15 @@ export interface CommonOptions {
 
 /** A kind of stream: what is summed, and how it is read. */
 export interface StreamDefinition<R> {
-  name: CoreStreamOptions['kind'];
+  name: string;
+  /** Whose sums the core makes; by default those of the same name. */
+  core?: CoreStreamOptions['kind'];
   /** Options beside those of all streams. */
   options: readonly string[];
   /** Whether delta may be 0. */
   isPure?: boolean;
+  /** Members beside those of all streams. */
+  members?: Readonly<Record<string, Member<R>>>;
   /** Reads a mechanism; by default one of releases of one workload. */
   readMechanism?: (reader: Reader, mechanisms: readonly MechanismName[]) => CoreMechanism;
   /** Whether it takes prefix sums and windows only. */
@@ -46,6 +48,8 @@ export interface StreamDefinition<R> {
     shape: Shape<R>;
     /** The options of this kind as a store keeps them. */
     own: StoredOptions;
+    /** Options that only the first opening of a store decides; later ones need not repeat them. */
+    initial?: StoredOptions;
     /** Names of several workloads. */
     names?: readonly string[];
   };

@@ -16,12 +16,13 @@ import { JournaledStream } from './journaled.js';
 import type { CommonOptions, StreamDefinition } from './kind.js';
 import { readCommon, streamOptions } from './options.js';
 import { Records } from './records.js';
-import { named } from './shape.js';
+import { named, type StoredOptions } from './shape.js';
 import { MemoryStream, StreamHandle, type StreamCore } from './stream.js';
 import { inWords } from './words.js';
 
 /** Options of a stream that have been read. */
 interface Plan<R> extends CommonOptions, ReturnType<StreamDefinition<R>['read']> {
+  kind: StreamDefinition<R>;
   reader: Reader;
 }
 
@@ -29,7 +30,7 @@ function plan<R>(instance: Instance, kind: StreamDefinition<R>, options: unknown
   const reader = readOptions(kind.name, options, streamOptions(kind.options));
   const common = readCommon(instance, reader, kind);
   const own = kind.read(reader, common.complete);
-  return { ...common, ...own, reader, complete: { ...common.complete, ...own.set } };
+  return { ...common, ...own, kind, reader, complete: { ...common.complete, ...own.set } };
 }
 
 /** An error about a grid that the caller did not choose is one about the options that it follows. */
@@ -53,16 +54,32 @@ function certified({ certificate, workloads }: CoreStream, names: readonly strin
 
 type Rest = Pick<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
 
+/** Returns what a stored stream began with. @throws if it has other options. */
+function storedInitial<R>(
+  { reader, initial = {} }: Plan<R>,
+  facts: StoredOptions,
+  memo: Uint8Array | undefined,
+): StoredOptions {
+  const names = Object.keys(initial);
+  const stored = requireSameFacts(reader.where, { facts, initial: names }, memo);
+  return Object.fromEntries(names.map((name) => [name, stored[name]]));
+}
+
 /** Makes the stream in the core. */
-function make<R>(instance: Instance, planned: Plan<R>, rest: Rest): StreamCore<R> {
-  const { complete, shape, names, people } = planned;
-  const { kind } = complete;
+function make<R>(
+  instance: Instance,
+  planned: Plan<R>,
+  { initial = {}, ...rest }: Rest & { initial?: StoredOptions | undefined },
+): StreamCore<R> {
+  const { complete, shape, names, people, kind } = planned;
   const all = { ...complete, ...rest };
   try {
-    const stream = inWords(kind, () => instance.core.call('streamCreate', all));
+    const stream = inWords(kind.name, () => instance.core.call('streamCreate', all));
     return {
       stream: { ...stream, certificate: certified(stream, names) },
       given: new Records(shape, people),
+      members: kind.members ?? {},
+      initial,
       insecure: complete.insecureSeed !== undefined,
     };
   } catch (error) {
@@ -71,22 +88,23 @@ function make<R>(instance: Instance, planned: Plan<R>, rest: Rest): StreamCore<R
 }
 
 function makeInMemory<R>(instance: Instance, planned: Plan<R>): MemoryStream<never, R> {
-  const { reader, complete } = planned;
-  const rest = { state: undefined, about: '', journal: false };
+  const { reader, complete, initial } = planned;
+  const rest = { state: undefined, about: '', journal: false, initial };
   return withKey(reader.where, complete, ({ key }) => {
     const made = make(instance, planned, { ...rest, key });
-    return new MemoryStream<never, R>(instance, made);
+    return inWords(planned.kind.name, () => new MemoryStream<never, R>(instance, made));
   });
 }
 
 function openInStore<R>(instance: Instance, planned: Plan<R>): Promise<JournaledStream<R>> {
-  const { reader, complete, shape, durable } = planned;
-  const facts = factsOf(complete, { ...planned.own, ...planned.kept });
-  const about = JSON.stringify(facts);
+  const { reader, complete, shape, durable, kind } = planned;
+  const own = { ...planned.own, ...planned.kept };
+  const facts = factsOf(kind.name, complete, own);
   return openStored(reader, complete, ({ key: given, state }, stored) => {
-    if (state) requireSameFacts(reader.where, facts, stored.memo);
-    const made = make(instance, planned, { key: given, state, about, journal: true });
-    const handle = new StreamHandle(instance, made);
+    const initial = state ? storedInitial(planned, facts, stored.memo) : planned.initial;
+    const about = JSON.stringify({ ...facts, ...initial });
+    const made = make(instance, planned, { key: given, state, about, journal: true, initial });
+    const handle = inWords(kind.name, () => new StreamHandle(instance, made));
     try {
       const decider = { core: instance.core, id: () => handle.id, numSums: shape.numSums };
       const log = new StreamLog(decider, stored, new TextEncoder().encode(about));

@@ -112,7 +112,7 @@ function readColumns(reader: Reader): { names: string[]; ranges: Float64Array } 
 
 export const MOMENTS: StreamDefinition<Moments<string>> = {
   name: 'moments',
-  options: ['columns', 'covariance', 'workload', 'fixedTimes'],
+  options: ['confidence', 'columns', 'covariance', 'workload', 'fixedTimes'],
   hasWindowsOnly: true,
   read(reader, { workload }) {
     const { names, ranges } = readColumns(reader);

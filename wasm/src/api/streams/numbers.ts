@@ -30,26 +30,27 @@ const AMOUNTS = {
 };
 
 /** A record is a row of numbers. */
-function rowsOf(dimension: number) {
+export function rowsOf(dimension: number, one = 'record') {
+  const many = `${one}s`;
   return {
-    one: 'record',
-    many: 'records',
+    one,
+    many,
     row(where: string, record: unknown): Float64Array {
-      const row = float64s(where, 'record', record);
-      requireLength(where, 'record', row.length, dimension);
-      requireFinite(where, 'record', row);
+      const row = float64s(where, one, record);
+      requireLength(where, one, row.length, dimension);
+      requireFinite(where, one, row);
       return row;
     },
     rows(where: string, records: unknown) {
-      const rows = float64s(where, 'records', records);
-      const numRecords = countRecords(where, rows, dimension);
-      requireFinite(where, 'records', rows);
+      const rows = float64s(where, many, records);
+      const numRecords = countRecords(where, rows, dimension, many);
+      requireFinite(where, many, rows);
       return { rows, numRecords };
     },
   };
 }
 
-function readDimension(reader: Reader): number {
+export function readDimension(reader: Reader): number {
   const dimension = reader.count('dimension');
   if (dimension < 1) throw outOfRange(reader.where, 'dimension', 'at least 1', dimension);
   return dimension;
@@ -68,7 +69,7 @@ function readReleased(reader: Reader, { clipNorm, workload }: CompletedOptions) 
 
 export const COUNTER: StreamDefinition<Total> = {
   name: 'counter',
-  options: ['clip', 'workload', 'grid', 'lattice'],
+  options: ['confidence', 'clip', 'workload', 'grid', 'lattice'],
   isPure: true,
   read: (reader, complete) => ({
     ...readReleased(reader, complete),
@@ -83,7 +84,7 @@ export const COUNTER: StreamDefinition<Total> = {
 
 export const TOTALS: StreamDefinition<Totals> = {
   name: 'totals',
-  options: ['clip', 'workload', 'grid', 'lattice', 'dimension', 'reuse'],
+  options: ['confidence', 'clip', 'workload', 'grid', 'lattice', 'dimension', 'reuse'],
   isPure: true,
   read(reader, complete) {
     const dimension = readDimension(reader);
@@ -142,7 +143,7 @@ function readImportance(reader: Reader, names: readonly string[]): Float64Array 
 
 export const SUMS: StreamDefinition<Sums<string, Estimate | Estimates>> = {
   name: 'sums',
-  options: ['clip', 'workloads', 'importance', 'dimension'],
+  options: ['confidence', 'clip', 'workloads', 'importance', 'dimension'],
   /** The default is that of windows, because there are several workloads. */
   readMechanism: (reader, mechanisms) =>
     readMechanism(reader, mechanisms, ({ numSteps }) => defaultMechanism(numSteps, false)),

@@ -3,8 +3,34 @@
 // How the arguments of a record become a row of numbers for the core, and how the flat numbers that
 // the core returns for a step become a reading.
 
+import type { Core } from '../../core/core.js';
+import type { Certificate } from '../../types/all.js';
 import type { Named } from '../../types/streams/options.js';
 import type { Estimate, Estimates } from '../../types/streams/readings.js';
+
+/** Options by name, with values that JSON can have; options left out are not there. */
+export type StoredOptions = Record<string, unknown>;
+
+/** A stream, as far as the readings of its steps may depend on it. */
+export interface Noise {
+  readonly core: Core;
+  readonly certificate: Certificate;
+  readonly grid: number;
+  /** Options that the stream began with, as a store keeps them. */
+  readonly initial: StoredOptions;
+}
+
+/** Reads the steps one after the other, because each reading depends on all sums before. */
+export interface Course<R> {
+  /** Number of steps that were read. */
+  readonly step: number;
+  /** Returns the reading of the next step from its numbers. */
+  next(where: string, numbers: Float64Array): R;
+  /** Returns the weights after these steps. */
+  weights(): Float64Array;
+  /** Throws if no step can follow. */
+  requireOpen(where: string): void;
+}
 
 export interface Shape<R> {
   /** Names of a record and of a list of records, in errors. */
@@ -18,8 +44,12 @@ export interface Shape<R> {
   row(where: string, record: unknown): Float64Array;
   /** Returns the rows of records, concatenated, and how many they are. */
   rows(where: string, records: unknown): { rows: Float64Array; numRecords: number };
+  /** Number of records with which `releaseMany` ends a step. Default 1. */
+  readonly perStep?: number;
   /** Returns the reading of a step from its numbers. */
-  read(numbers: Float64Array, step: number): R;
+  readonly read?: (numbers: Float64Array, step: number) => R;
+  /** Begins to read, where readings depend on all sums before; in place of `read`. */
+  readonly begin?: (noise: Noise) => Course<R>;
 }
 
 /** Number of values of an estimate as it crosses the boundary. */

@@ -4,20 +4,32 @@
 
 import { newFloat64s, requireCount } from '../../core/check.js';
 import type { Core, CoreStream, StreamFunctions } from '../../core/core.js';
+import { makeError } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
+import { counted } from '../../shared/counted.js';
 import type { Certificate } from '../../types/all.js';
 import type { Stream } from '../../types/streams/stream.js';
 import { readOptions } from '../options.js';
 import type { CoreRecords, Records } from './records.js';
+import type { Course, StoredOptions } from './shape.js';
 import { inWords } from './words.js';
 
 /** Number of values in the readings of a piece of a batch. */
 const PIECE_NUMBERS = 2048;
 
+/** A member that only some kinds of streams have. It is called in its turn, like a verb. */
+export interface Member<R> {
+  /** Number of its arguments. */
+  arity: number;
+  act(stream: StreamHandle<R>, args: readonly unknown[]): unknown;
+}
+
 /** A stream as the core has made it. */
 export interface StreamCore<R> {
   stream: CoreStream;
   given: Records<R>;
+  members: Readonly<Record<string, Member<R>>>;
+  initial: StoredOptions;
   insecure: boolean;
 }
 
@@ -36,14 +48,26 @@ export class StreamHandle<R> extends CoreHandle {
   readonly given: Records<R>;
   /** Number of numbers in a reading. */
   readonly size: number;
+  /** The members that not all streams have. */
+  readonly members: Readonly<Record<string, Member<R>>>;
+  readonly initial: StoredOptions;
+  private course: Course<R> | undefined;
 
-  constructor(instance: Instance, { stream, given, insecure }: StreamCore<R>) {
+  constructor(instance: Instance, { stream, given, members, initial, insecure }: StreamCore<R>) {
     super(instance, stream.id, 'stream');
     this.certificate = Object.freeze(stream.certificate);
     this.grid = stream.grid;
     this.size = stream.readingSize;
     this.insecure = insecure;
     this.given = given;
+    this.members = members;
+    this.initial = initial;
+    try {
+      this.course = given.shape.begin?.(this);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
   }
 
   override get core(): Core {
@@ -84,21 +108,92 @@ export class StreamHandle<R> extends CoreHandle {
     return this.core.call('streamPlace', this.id);
   }
 
+  /** Returns the reading of a step from its numbers. */
+  read(where: string, numbers: Float64Array, step: number): R {
+    const { read } = this.given.shape;
+    return read ? read(numbers, step) : this.courseAfter(step).next(where, numbers);
+  }
+
   /** Appends the readings of consecutive steps, which lie one after the other in `numbers`. */
-  readInto(readings: R[], numbers: Float64Array, firstStep: number): R[] {
+  readInto(where: string, readings: R[], numbers: Float64Array, firstStep: number): R[] {
     const { size } = this;
-    const { shape } = this.given;
+    const { isCopied } = this.given.shape;
     for (let at = 0; at < numbers.length; at += size) {
       const end = at + size;
-      const own = shape.isCopied ? numbers.subarray(at, end) : numbers.slice(at, end);
-      readings.push(shape.read(own, firstStep + at / size));
+      const own = isCopied ? numbers.subarray(at, end) : numbers.slice(at, end);
+      readings.push(this.read(where, own, firstStep + at / size));
     }
     return readings;
+  }
+
+  /** Returns the course after the first steps, whose numbers a journal still has. */
+  courseAfter(steps: number): Course<R> {
+    if (this.course!.step > steps) this.course = this.given.shape.begin!(this);
+    const { size } = this;
+    const course = this.course!;
+    while (course.step < steps) {
+      const first = course.step;
+      const most = Math.min(steps - first, Math.max(1, Math.floor(PIECE_NUMBERS / size)));
+      this.readInto('at', [], this.ask('at', 'streamAt', first, most), first);
+    }
+    return course;
+  }
+
+  /** Refuses to add to a step, or to end it, if its reading would have no meaning. */
+  requireOpen(where: string, steps: number): void {
+    if (this.given.shape.begin) this.courseAfter(steps).requireOpen(where);
+  }
+
+  /**
+   * Ends steps `from` to `to` of a batch. Its last records, which do not fill a step, are added to
+   * the open one.
+   */
+  releaseSteps(where: string, { records, steps, beginOf }: Cut, { from, to, out }: Range): void {
+    if (this.perStep === 1) {
+      const { people, rows } = partOf(records, from, to);
+      this.ask(where, 'streamRelease', people, rows, out);
+      return;
+    }
+    for (let i = from; i < to; ++i) {
+      const { people, rows } = partOf(records, beginOf(i), beginOf(i + 1));
+      const own = out?.subarray((i - from) * this.size);
+      this.ask(where, 'streamReleaseBatch', people, rows, own);
+    }
+    if (to < steps || beginOf(to) === records.numRecords) return;
+    const { people, rows } = partOf(records, beginOf(to), records.numRecords);
+    this.ask(where, 'streamAdd', people, rows);
+  }
+
+  /** Cuts records into those of the steps that they end, and a rest. */
+  cut(records: CoreRecords): Cut {
+    const { perStep } = this;
+    const first = Math.max(1, perStep - (perStep === 1 ? 0 : this.place().waiting));
+    const steps = Math.max(0, Math.floor((records.numRecords - first) / perStep) + 1);
+    return { records, steps, beginOf: (i) => (i === 0 ? 0 : first + (i - 1) * perStep) };
+  }
+
+  private get perStep(): number {
+    return this.given.shape.perStep ?? 1;
   }
 
   requireSteps(where: string, steps: unknown): number {
     return requireCount(where, 'steps', steps, Number.MAX_SAFE_INTEGER);
   }
+}
+
+/** Records of a batch, and the steps that they end. */
+export interface Cut {
+  records: CoreRecords;
+  steps: number;
+  /** Index of the first record of a step, and after the last step that of the rest. */
+  beginOf(step: number): number;
+}
+
+/** Some steps of a batch, and an array for their readings unless they are in a journal. */
+export interface Range {
+  from: number;
+  to: number;
+  out: Float64Array | undefined;
 }
 
 /** Steps of a batch that have been read. */
@@ -114,6 +209,17 @@ export class MemoryStream<A extends readonly unknown[], R>
   private numRead = 0;
   /** Kept for the numbers of the next reading. */
   private kept: Float64Array | undefined;
+
+  constructor(instance: Instance, made: StreamCore<R>) {
+    super(instance, made);
+    for (const [name, { arity, act }] of Object.entries(made.members)) {
+      const value = (...args: readonly unknown[]): unknown => {
+        requireArity(name, args, arity);
+        return act(this, args);
+      };
+      Object.defineProperty(this, name, { value, enumerable: true });
+    }
+  }
 
   get step(): number {
     return this.place().step;
@@ -133,16 +239,18 @@ export class MemoryStream<A extends readonly unknown[], R>
 
   add(...record: A): void {
     const { people, rows } = this.given.one('add', record);
+    this.requireGoing('add');
     this.ask('add', 'streamAdd', people, rows);
   }
 
   addMany(...columns: readonly unknown[]): void {
     const { people, rows } = this.given.many('addMany', columns);
+    this.requireGoing('addMany');
     this.ask('addMany', 'streamAdd', people, rows);
   }
 
   end(): R {
-    return this.read((out) => this.ask('end', 'streamEnd', 1, out));
+    return this.ending('end', (out) => this.ask('end', 'streamEnd', 1, out));
   }
 
   endMany(steps: number): R[] {
@@ -150,13 +258,15 @@ export class MemoryStream<A extends readonly unknown[], R>
   }
 
   release(...record: A): R {
-    const { people, rows } = this.given.one('release', record);
-    return this.read((out) => this.ask('release', 'streamRelease', people, rows, out));
+    const where = 'release';
+    const { people, rows } = this.given.one(where, record);
+    return this.ending(where, (out) => this.ask(where, 'streamRelease', people, rows, out));
   }
 
   releaseBatch(...columns: readonly unknown[]): R {
-    const { people, rows } = this.given.many('releaseBatch', columns);
-    return this.read((out) => this.ask('releaseBatch', 'streamReleaseBatch', people, rows, out));
+    const where = 'releaseBatch';
+    const { people, rows } = this.given.many(where, columns);
+    return this.ending(where, (out) => this.ask(where, 'streamReleaseBatch', people, rows, out));
   }
 
   releaseMany(...columns: readonly unknown[]): R[] {
@@ -169,57 +279,68 @@ export class MemoryStream<A extends readonly unknown[], R>
     args: readonly unknown[],
     size = Math.max(1, Math.floor(PIECE_NUMBERS / this.size)),
   ): Generator<Piece<R>, R[]> {
-    const records = verb === 'releaseMany' ? this.given.many(verb, args) : undefined;
-    const steps = records?.numRecords ?? this.requireSteps(verb, args[0]);
+    const cut = verb === 'releaseMany' ? this.cut(this.given.many(verb, args)) : undefined;
+    const steps = cut?.steps ?? this.requireSteps(verb, args[0]);
     const readings: R[] = [];
-    for (let from = 0; from < steps; from += size) {
+    let from = 0;
+    do {
       const to = Math.min(steps, from + size);
-      this.readMany({ verb, records, from, to }, readings);
-      yield { readings, fraction: to / steps };
-    }
+      this.readMany({ verb, cut, from, to }, readings);
+      from = to;
+      if (to > 0) yield { readings, fraction: to / steps };
+    } while (from < steps);
     return readings;
   }
 
+  private requireGoing(where: string): void {
+    this.requireOpen(where, this.numRead);
+  }
+
   /** Reads the step that `act` ends. */
-  private read(act: (out: Float64Array) => void): R {
-    const { shape } = this.given;
+  private ending(where: string, act: (out: Float64Array) => void): R {
+    this.requireGoing(where);
     const out = this.kept ?? new Float64Array(this.size);
-    if (shape.isCopied) this.kept = out;
+    if (this.given.shape.isCopied) this.kept = out;
     act(out);
-    return shape.read(out, this.numRead++);
+    return this.read(where, out, this.numRead++);
   }
 
   /** Ends steps `from` to `to` of a batch. An error has all readings of the batch so far. */
-  private readMany({ verb, records, from, to }: Batch, readings: R[]): void {
-    const out = newFloat64s(verb, 'steps', (to - from) * this.size);
+  private readMany({ verb, cut, from, to }: Batch, readings: R[]): void {
     const { numRead } = this;
+    const out = newFloat64s(verb, 'steps', (to - from) * this.size);
     try {
-      if (records) {
-        const { people, rows } = partOf(records, from, to);
-        this.ask(verb, 'streamRelease', people, rows, out);
-      } else {
-        this.ask(verb, 'streamEnd', to - from, out);
+      this.requireGoing(verb);
+      try {
+        if (cut) this.releaseSteps(verb, cut, { from, to, out });
+        else this.ask(verb, 'streamEnd', to - from, out);
+      } finally {
+        if (!this.disposed && !this.core.aborted) this.numRead = this.step;
+        const done = out.subarray(0, (this.numRead - numRead) * this.size);
+        this.readInto(verb, readings, done, numRead);
       }
-      this.numRead += to - from;
     } catch (error) {
-      if (!this.disposed && !this.core.aborted) this.numRead = this.step;
       throw Object.assign(error as Error, { released: readings });
-    } finally {
-      const done = out.subarray(0, (this.numRead - numRead) * this.size);
-      this.readInto(readings, done, numRead);
     }
   }
 }
 
 interface Batch {
   verb: 'endMany' | 'releaseMany';
-  records: CoreRecords | undefined;
+  cut: Cut | undefined;
   from: number;
   to: number;
 }
 
+/** Refuses arguments that would be ignored. */
+function requireArity(where: string, args: readonly unknown[], arity: number): void {
+  if (args.length <= arity) return;
+  const constraint = `takes ${counted(arity, 'argument')}`;
+  throw makeError('wrong_type', where, { constraint, value: counted(args.length, 'argument') });
+}
+
 /** Returns a part of the records. */
-export function partOf({ people, rows, numRecords }: CoreRecords, from: number, to: number) {
+function partOf({ people, rows, numRecords }: CoreRecords, from: number, to: number) {
   if (from === 0 && to === numRecords) return { people, rows };
   const width = rows.length / numRecords;
   const start = from === 0 ? 0 : (people?.ends[from - 1] ?? 0);

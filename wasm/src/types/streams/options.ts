@@ -61,8 +61,6 @@ export interface StreamOptions {
   neighbours?: Neighbours;
   /** Default: the one with the least error that is found quickly, 'optimal' for prefix sums. */
   strategy?: Strategy;
-  /** Confidence of `low` and `high`, and of `halfWidth`, for each number alone. Default 0.95. */
-  confidence?: number;
   /**
    * With `people`: whether names are decimal numbers, so that '7', '7.0' and '007' are one person.
    * By default a name is a text: spaces around it do not count, nor how Unicode writes its letters,
@@ -82,8 +80,14 @@ export interface StreamOptions {
   insecureSeed?: number | bigint;
 }
 
+/** Options of streams whose readings are estimates. */
+export interface EstimateOptions extends StreamOptions {
+  /** Confidence of `low` and `high`, and of `halfWidth`, for each number alone. Default 0.95. */
+  confidence?: number;
+}
+
 /** Options of streams whose records are numbers. */
-export interface NumberOptions extends StreamOptions {
+export interface NumberOptions extends EstimateOptions {
   /**
    * Norm to which one record, or all records of a person in one step together, is clipped. Default
    * 1.
@@ -125,7 +129,7 @@ export interface SumsOptions<K extends string, D> extends NumberOptions {
 }
 
 /** Options of statistics, whose records are clipped to public domains. */
-interface StatisticOptions extends StreamOptions {
+interface StatisticOptions extends EstimateOptions {
   /** Default 'prefix', all records so far; or a window. */
   workload?: Workload;
   /**

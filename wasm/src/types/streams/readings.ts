@@ -33,6 +33,11 @@ export interface Step {
 export interface Total extends Estimate, Step {}
 export interface Totals extends Estimates, Step {}
 
+/** The weights of a model after a step, at which the next one learns. */
+export interface Weights extends Step {
+  readonly weights: Float64Array;
+}
+
 export interface Sums<K extends string, One> extends Step {
   readonly sums: Named<K, One>;
 }

@@ -7,9 +7,11 @@ import type { Certificate } from '../certificate.js';
 import type { Handle, LoadOptions } from '../instance.js';
 import type { Store } from '../store.js';
 import type { Axes, Bound, Named, PrivacyTarget, Row } from './options.js';
+import type { GradientLearner, GradientLearnerOptions } from './gradient-learner.js';
 import type { CounterOptions, HistogramOptions, MomentsOptions } from './options.js';
 import type { SumsOptions, TotalsOptions } from './options.js';
 import type { Estimate, Estimates, Histogram, Moments, Sums, Total, Totals } from './readings.js';
+import type { Weights } from './readings.js';
 
 /** Lists of the arguments of `add`, with one entry a record; rows of numbers are concatenated. */
 export type Columns<A extends readonly unknown[]> = {
@@ -44,8 +46,9 @@ export interface Stream<A extends readonly unknown[], R> extends Handle {
   /** Adds records and ends the step. If one is refused, none is added, and the step stays open. */
   releaseBatch(...columns: Columns<A>): R;
   /**
-   * Ends one step for each record. All records are checked before the first step. Past the horizon
-   * the call fails, and the error's `released` holds the readings before.
+   * Ends one step for each record; with a `batchSize`, for as many records, and those that do not
+   * fill the last step are left in the open one. All records are checked before the first step. Past
+   * the horizon the call fails, and the error's `released` holds the readings before.
    */
   releaseMany(...columns: Columns<A>): R[];
   /** Index of the open step, which is the number of readings so far. */
@@ -63,11 +66,14 @@ export interface Stream<A extends readonly unknown[], R> extends Handle {
   readonly grid: number;
   /** True with a fixed seed: nothing is then private, even if the certificate says so. */
   readonly insecure: boolean;
-  /** Returns the standard deviation of the first number in the reading of a step, even a later one. */
+  /**
+   * Returns the standard deviation of the first number in the reading of a step, even a later one;
+   * of a learner, that of the noise in each sum of gradients.
+   */
   stddev(step: number): number;
   /**
    * Returns the x that the noise in each sum of a step exceeds with at most this probability;
-   * without a step, an x for all sums of all steps together. Moments and histograms have intervals
+   * without a step, an x for all sums of all steps together: of a learner, its sums of gradients. Moments and histograms have intervals
    * instead, and refuse with `unsupported`.
    */
   halfWidth(of: { probability: number; step?: number }): number;
@@ -113,12 +119,16 @@ export type Async<T> = {
     : T[Each];
 };
 
-/** The form of a stream with these options at this place. */
-export type Opened<Where, S, A extends readonly unknown[], R> = [S] extends [never]
+/**
+ * The form of a stream with these options at this place.
+ *
+ * @typeParam More  members that only this kind of stream has.
+ */
+export type Opened<Where, S, A extends readonly unknown[], R, More = unknown> = [S] extends [never]
   ? Where extends 'worker'
-    ? Promise<Async<Stream<A, R>>>
-    : Stream<A, R>
-  : Promise<Async<Stream<A, R> & Journal<A, R>>>;
+    ? Promise<Async<Stream<A, R> & More>>
+    : Stream<A, R> & More
+  : Promise<Async<Stream<A, R> & Journal<A, R> & More>>;
 
 /** A function that makes a stream: in a worker it takes the options of a call, too. */
 type Rest<Where> = Where extends 'worker' ? [call?: Call] : [];
@@ -227,6 +237,30 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
     RecordArguments<P, [category: [O] extends [never] ? NoInfer<K> : string]>,
     Histogram<K | O>
   >;
+  /**
+   * Private learning of any model: a record is a gradient, which you compute at `weights()`, and
+   * the reading of a step has the next weights. They are computed from private sums alone, so that
+   * they, and all that is derived from them, are as private as the certificate says. If weights
+   * overflow, the step is spent, and the call fails with `bad_state`.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { steps: 100, epsilon: 4, delta: 1e-6 };
+   * const options = { dimension: 2, batchSize: 2, rule: { adam: {} }, rate: 0.1 };
+   * const learner = dp.gradientLearner({ ...target, ...options });
+   * const gradientAt = ([a, b], x) => [a - x, b + x]; // of your model, at the weights
+   * const weights = learner.weights();
+   * const batch = [...gradientAt(weights, 1), ...gradientAt(weights, 2)];
+   * const reading = learner.releaseBatch(batch);
+   * console.log(reading.weights, learner.step);
+   * ```
+   */
+  gradientLearner<P extends Bound = never, S extends Stored<Where> = never>(
+    options: GradientLearnerOptions & Axes<P, S> & PrivacyTarget,
+    ...rest: Rest<Where>
+  ): Opened<Where, S, RecordArguments<P, [gradient: Row]>, Weights, GradientLearner>;
 }
 
 /** A worker has no stores. */
