@@ -167,13 +167,13 @@ test('budget: shares add up as the library composes them, and are linked with ep
   const muOf = (epsilon) => library.calibrate({ epsilon, delta }).mu;
   const share = (muOf(1) / muOf(2)) ** 2;
   assert.ok(Math.abs((await valueOf(page, '#budget-share')) / (100 * share) - 1) < 1e-3);
-  const compose = (epsilon, num) =>
-    library.compose({ account: 'mu', costs: Array(num).fill(muOf(epsilon)), epsilon: 2, delta });
-  const spent = compose(1, 4);
+  const many = (epsilon, num) => ({ mu: muOf(epsilon) * Math.sqrt(num) });
+  const fits = (epsilon, num) => library.budget({ epsilon: 2, delta }).fits(many(epsilon, num));
+  const spent = library.calibrate({ ...many(1, 4), delta });
   const text = await textOf(page, '#budget-text');
   const [, shown] = /spend ε = ([\d.]+) together, over budget/.exec(text);
   assert.ok(Number(shown) >= spent.epsilon && Number(shown) < 1.001 * spent.epsilon, shown);
-  assert.ok(compose(1, 3).fits && !spent.fits);
+  assert.ok(fits(1, 3) && !fits(1, 4));
   assert.match(text, /; 3 fit\./);
   assert.match(text, /“Draw the noise again” is a simulation and spends nothing/);
   const meter = () => page.$eval('#budget-meter', (one) => one.getAttribute('aria-valuetext'));
@@ -184,7 +184,7 @@ test('budget: shares add up as the library composes them, and are linked with ep
   await page.waitForFunction(() => /epsilon=/.test(location.hash));
   await settled(page);
   const epsilon = await valueOf(page, '#set-epsilon');
-  assert.ok(compose(epsilon, 4).fits && !compose(epsilon * 1.001, 4).fits, `${epsilon}`);
+  assert.ok(fits(epsilon, 4) && !fits(epsilon * 1.001, 4), `${epsilon}`);
   await page.waitForFunction(() =>
     /within budget; 4 fit\./.test(document.getElementById('budget-text').textContent),
   );
@@ -269,7 +269,7 @@ test('budget: after a choice that fails, the meter shows the settings in force',
   await page.evaluate(() => {
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (message, ...rest) {
-      if (message?.argument?.name === 'compose') throw new Error('no room');
+      if (message?.argument?.name === 'calibrate') throw new Error('no room');
       post.call(this, message, ...rest);
     };
   });

@@ -478,8 +478,7 @@ test('releases that fit a budget: their number is that of the library, up to a m
   const library = await load();
   const limit = { epsilon: 5, delta: 1e-6 };
   const { mu: limitMu } = library.calibrate(limit);
-  const fits = (mu, num) =>
-    library.compose({ account: 'mu', costs: Array.from({ length: num }, () => mu), ...limit }).fits;
+  const fits = (mu, num) => library.budget(limit).fits({ mu: mu * Math.sqrt(num) });
   for (const [wanted, most] of [
     [0.5, 0],
     [3.5, 3],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests --budget against an adaptive analyst (docs/math/budgets.md, section 6): Gaussian releases
+// Tests budgets against an adaptive analyst (docs/math/budgets.md, section 6): Gaussian releases
 // that double the amount spent, after each of which the analyst may stop with one pure release, as
 // large as the rule accepts. Backward induction finds the best decision for every privacy loss, and
 // so the true delta of the whole.
@@ -15,22 +15,24 @@ const dp = await (await importEntry('dp-ftrl')).load();
 
 const root = (mus) => Math.hypot(...mus);
 
+/** Returns whether a budget accepts Gaussian releases and then a pure one. */
+function accepts(options, mus, pure) {
+  const budget = dp.budget(options);
+  const costs = [...mus.map((mu) => ({ mu })), ...(pure > 0 ? [{ epsilon: pure, delta: 0 }] : [])];
+  return costs.every((cost) => {
+    const fits = budget.fits(cost);
+    if (fits) budget.charge('', cost);
+    return fits;
+  });
+}
+
 /** Rules that decide whether Gaussian releases and a pure one are accepted. */
 const rules = {
-  mu: (limit, mus, pure) => {
-    const costs = [...mus, ...(pure > 0 ? [dp.pureMu(pure)] : [])];
-    return dp.compose({ account: 'mu', costs, ...limit }).fits;
-  },
-  rho: (limit, mus, pure) => {
-    const rhos = mus.map((mu) => dp.calibrate({ mu, delta: limit.delta }).rho);
-    const costs = [...rhos, ...(pure > 0 ? [dp.pureRho(pure)] : [])];
-    return dp.compose({ account: 'rho', costs, ...limit }).fits;
-  },
+  mu: ({ epsilon, delta }, mus, pure) => accepts({ epsilon, delta }, mus, pure),
+  rho: ({ epsilon, delta }, mus, pure) => accepts({ epsilon, delta, account: 'rho' }, mus, pure),
   /** A rule with a share of epsilon for the pure releases. */
-  split: ({ epsilon, delta, pureShare }, mus, pure) => {
-    const rest = { epsilon: epsilon - pureShare, delta };
-    return pure <= pureShare && dp.compose({ account: 'mu', costs: mus, ...rest }).fits;
-  },
+  split: ({ epsilon, delta, pureShare }, mus, pure) =>
+    accepts({ epsilon, delta, pure: pureShare }, mus, pure),
   /** A wrong rule, which accepts if either of two sums fits. */
   either: ({ epsilon, delta }, mus, pure) => {
     const all = pure > 0 ? [...mus, dp.pureMu(pure)] : mus;
@@ -260,9 +262,9 @@ test('budget: streams that are open at the same time cost as much as one after t
     { encoder: [Float64Array.of(1, 0), Float64Array.of(0.5, 0.9)], mu: 0.8 },
   ];
   const delta = 1e-3;
-  const costs = streams.map(({ mu }) => mu);
-  const { total } = dp.compose({ account: 'mu', costs, epsilon: 1, delta });
-  const { epsilon } = dp.calibrate({ mu: total, delta });
+  const budget = dp.budget({ epsilon: 8, delta });
+  for (const { mu } of streams) budget.charge('stream', { mu });
+  const { epsilon } = budget.spent;
   for (const turns of ['0011', '0101', '1001', '0110']) {
     // Participating at the first step of each uses up both budgets.
     close(interleavedDelta(epsilon, streams, [...turns].map(Number), 1) / delta, 1, 0.002);

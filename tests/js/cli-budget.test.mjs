@@ -43,6 +43,26 @@ async function accepted(args, given = { input }) {
 const dp = await (await importEntry('dp-ftrl')).load();
 const muOf = (epsilon) => dp.calibrate({ epsilon, delta: 1e-6 }).mu;
 
+/** The rho of a release of discrete Gaussian noise with all of an epsilon. */
+function rhoLimit(epsilon) {
+  const lattice = {
+    steps: 2,
+    epsilon,
+    delta: 1e-6,
+    strategy: 'tree',
+    lattice: 'discrete-gaussian',
+  };
+  const stream = dp.counter(lattice);
+  stream.dispose();
+  return stream.certificate.rho;
+}
+
+function totalOf(account, costs) {
+  const budget = dp.budget({ account, epsilon: 6, delta: 1e-6 });
+  for (const cost of costs) budget.charge('', { [account]: cost });
+  return budget.spent;
+}
+
 test('budget: one release may spend all of it, and then none is left', async () => {
   const path = freshPath();
   const { stderr } = await dpFtrl(release(path, 1, [...limit, '--quiet']), { input });
@@ -64,7 +84,7 @@ test('budget: one release may spend all of it, and then none is left', async () 
     'numSteps',
     'columns',
   ]);
-  const { stdout } = await fails(release(path, 1e-3), 2, /all 2 would spend .* beyond the limit/, {
+  const { stdout } = await fails(release(path, 1e-3), 2, /what is left of the budget, mu 0 /, {
     input,
   });
   assert.equal(stdout, '', 'nothing is released');
@@ -82,9 +102,15 @@ test('budget: mus add up as squares, so many small releases fit', async () => {
   }
   const { mu, epsilon: together } = read(path).spent;
   close(together, dp.calibrate({ mu, delta: 1e-6 }).epsilon, 1e-12);
-  const shown = new RegExp(dp.calibrate({ mu: 2 * target, delta: 1e-6 }).epsilon.toPrecision(4));
-  await fails(release(path, epsilon), 2, shown, { input });
+  const left = Math.sqrt(muOf(1) ** 2 - 3 * target ** 2);
+  const shown = `left of the budget, mu ${String(left).slice(0, 6)}\\d* \\(epsilon ([\\d.]+) at`;
+  const { stderr } = await fails(release(path, epsilon), 2, new RegExp(shown), { input });
+  // The epsilon that the message tells fits, and a little more does not.
+  const most = Number(new RegExp(shown).exec(stderr)[1]);
+  await fails(release(path, 1.00001 * most), 2, /must fit what is left/, { input });
   assert.equal(read(path).releases.length, 3);
+  await accepted(release(path, most));
+  assert.equal(read(path).releases.length, 4);
 });
 
 test('budget: every kind of release is charged its own cost, in either account', async () => {
@@ -112,7 +138,7 @@ test('budget: every kind of release is charged its own cost, in either account',
   assert.ok(answered.mu <= mu && answered.mu >= mu * (1 - 1e-12));
   const pure = { mu: dp.pureMu(0.2), rho: dp.pureRho(0.2), epsilon: 0.2, delta: 0 };
   const choice = { ...pure, rho: 0.2 ** 2 / 8 };
-  const { limit: most } = dp.compose({ account: 'rho', costs: [], epsilon: 0.3, delta: 1e-6 });
+  const most = rhoLimit(0.3);
   const discrete = { rho: most, epsilon: 0.3, delta: 1e-6 };
   const learn = ['learn', '--label', 'y', '--clip', '1', '--mechanism', 'tree', '--steps', '4'];
   const files = ['mu', 'rho'].flatMap((account) => [
@@ -170,7 +196,7 @@ test('budget: every kind of release is charged its own cost, in either account',
       const paid = isPure ? { pure: epsilon } : { [account]: rest[account] };
       assert.deepEqual(rest, { ...paid, epsilon, delta }, args.join(' '));
       if (!isPure) close(rest[account], cost[account], cost === choice ? 1e-15 : 0);
-      const all = dp.compose({ account, costs, epsilon: 6, delta: 1e-6 });
+      const all = totalOf(account, costs);
       const sum = epsilons.reduce((one, other) => one + other, 0);
       assert.deepEqual(file.spent.delta, costs.length > 0 ? 1e-6 : 0);
       assert.equal(file.spent[account], all.total);
@@ -192,10 +218,10 @@ test('budget: without a share for them, pure releases are charged to the account
     const path = freshPath();
     const asked = (epsilon) => [...choose, '--budget', path, '--epsilon', String(epsilon)];
     const begun = [...limit, '--budget-account', account, '--budget-pure', '0'];
-    const wanted = `beyond the limit .1, 0.000001. of .*, account ${account}$`;
+    const wanted = `must fit what is left .* .limit .1, 0.000001., account ${account}.$`;
     await fails([...asked(0.9), ...begun], 2, new RegExp(wanted), { input });
     assert.ok(!existsSync(path));
-    const { limit: most } = dp.compose({ account, costs: [], epsilon: 1, delta: 1e-6 });
+    const most = account === 'mu' ? muOf(1) : rhoLimit(1);
     let [low, high] = [0, 1];
     for (let step = 0; step < 40; ++step) {
       const middle = (low + high) / 2;
@@ -204,7 +230,7 @@ test('budget: without a share for them, pure releases are charged to the account
     }
     await fails([...asked(low * 1.0001), ...begun], 2, new RegExp(wanted), { input });
     await accepted([...asked(low), ...begun]);
-    await fails(asked(1e-3), 2, /with this release all 2 would spend/, { input });
+    await fails(asked(1e-3), 2, /must fit what is left of the budget/, { input });
     assert.equal(read(path).releases.length, 1);
   }
 });
@@ -224,12 +250,12 @@ test('budget: a file that begins with a pure release is all for pure ones, whose
     assert.deepEqual([pure, spent.mu, spent.delta, releases.length], [1, 0, 0, parts]);
     close(spent.pure, 1, 1e-15);
     assert.equal(spent.epsilon, spent.pure);
-    const beyond = /would spend \(1\.\d+, 0\), beyond the limit \(1, 0\) of .* for pure releases/;
+    const beyond = /what is left of the budget, epsilon 0 at delta 0, got epsilon 0.00001 /;
     await fails(choose(path, 1e-5), 2, beyond, { input });
     await fails(
       release(path, 0.01),
       2,
-      /beyond the limit \(0, 0.000001\) of .* beside its --budget-pure 1$/,
+      /must fit what is left of the budget, mu 0 .* beside its --budget-pure 1\)$/,
       { input },
     );
     assert.equal(read(path).releases.length, parts);
@@ -244,7 +270,7 @@ test('budget: the shares of a file are filters of their own, and the split stays
     await fails(
       choose(path, pure * 1.001, begun),
       2,
-      /this release would spend .* for pure releases/,
+      /this release must fit what is left of the budget, epsilon 0.* at delta 0, got epsilon/,
       { input },
     );
     await fails(release(path, rest * 1.001, begun), 2, /account mu, beside its --budget-pure/, {
@@ -254,10 +280,10 @@ test('budget: the shares of a file are filters of their own, and the split stays
     // Whichever kind comes first, each share is used up on its own.
     const both = [choose(path, pure, begun), release(path, rest, begun)];
     for (const run of pure < 0.5 ? both : both.reverse()) await accepted(run);
-    await fails(choose(path, pure / 100), 2, /with this release all 2 would spend .* for pure/, {
+    await fails(choose(path, pure / 100), 2, /what is left of the budget, epsilon 0 at delta 0/, {
       input,
     });
-    await fails(release(path, rest / 100), 2, /with this release all 2 would spend .* account mu/, {
+    await fails(release(path, rest / 100), 2, /what is left of the budget, mu 0 /, {
       input,
     });
     const { spent } = read(path);
@@ -309,17 +335,16 @@ test('budget: three releases that share a limit fit it, by mu and by rho', async
     const path = freshPath();
     const { epsilon } = dp.calibrate({ mu: muOf(1) / Math.sqrt(parts), delta: 1e-6 });
     for (let i = 0; i < parts; ++i) await accepted(release(path, epsilon, i === 0 ? limit : []));
-    await fails(release(path, 1e-4), 2, /beyond the limit/, { input });
+    await fails(release(path, 1e-4), 2, /what is left of the budget, mu 0 /, { input });
   }
 });
 
-test('budget: the printed sum of a refused release exceeds the printed limit', async () => {
+test('budget: what is left is printed as less than a release that is refused', async () => {
   const path = freshPath();
-  const one = /: this release would spend \(1\.00000001, 0\.000001\), beyond the limit \(1, /;
+  const one = /the budget, mu 0\.236704 \(epsilon 1 at delta 0.000001\), got mu 0.23670438\d+ /;
   await fails(release(path, '1.00000001', limit), 2, one, { input });
   await accepted(release(path, 1, limit));
-  const both = /with this release all 2 would spend \(1\.000\d+, 0\.000001\), beyond the limit/;
-  await fails(release(path, 0.01), 2, both, { input });
+  await fails(release(path, 0.01), 2, /the budget, mu 0 \(epsilon 0 at/, { input });
 });
 
 test('budget: the account is chosen when a file begins, and stays', async () => {
@@ -546,7 +571,7 @@ test('budget: a file is the same budget through a symbolic link, and hard links 
   symlinkSync(path, name);
   await accepted(release(name, epsilon));
   for (const each of [path, name]) {
-    await fails(release(each, epsilon), 2, /all 3 would spend/, { input });
+    await fails(release(each, epsilon), 2, /must fit what is left of the budget/, { input });
   }
   assert.equal(read(path).releases.length, 2);
   unlinkSync(name);
@@ -571,9 +596,14 @@ test('budget: a state is paid for once, even if it was begun without a budget', 
   assert.equal(existsSync(path), false);
   // Continues with a budget that is too small, then with one that suffices.
   const small = ['--budget-epsilon', '0.1', '--budget-delta', '1e-6'];
-  const tooMuch = await fails(release(path, 1, [...runs, ...small]), 2, /beyond the limit/, {
-    input,
-  });
+  const tooMuch = await fails(
+    release(path, 1, [...runs, ...small]),
+    2,
+    /must fit what is left of the budget/,
+    {
+      input,
+    },
+  );
   assert.equal(tooMuch.stdout, '', 'nothing is released');
   const late = await dpFtrl(release(path, 1, [...runs, ...limit]), { input });
   assert.equal(late.code, 0);
@@ -589,10 +619,10 @@ test('budget: a state is paid for once, even if it was begun without a budget', 
   renameSync(state, moved);
   await accepted(release(path, 1, ['--steps', '100', '--state', moved]));
   assert.equal(read(path).releases.length, 1, 'it has only moved');
-  await fails(release(path, 1, runs), 2, /all 2 would spend/, { input });
+  await fails(release(path, 1, runs), 2, /must fit what is left of the budget/, { input });
   // Another state is another release.
   const other = ['--steps', '100', '--state', join(folder, 'other')];
-  await fails(release(path, 1, other), 2, /all 2 would spend/, { input });
+  await fails(release(path, 1, other), 2, /must fit what is left of the budget/, { input });
 });
 
 test('budget: a state without a step is paid for once', async () => {
@@ -630,7 +660,9 @@ test('budget: steps shown before a kill -9 are counted, and older copies of the 
 test('budget: a release that does not fit the budget creates no state', async () => {
   const path = freshPath();
   const state = ['--state', `${path}.state`, '--steps', '8'];
-  await fails(release(path, 2, [...limit, ...state]), 2, /beyond the limit/, { input });
+  await fails(release(path, 2, [...limit, ...state]), 2, /must fit what is left of the budget/, {
+    input,
+  });
   assert.ok(!existsSync(`${path}.state`));
 });
 
@@ -973,7 +1005,7 @@ test('budget: an error that may depend on noisy weights stays charged, in every 
         }
         assert.equal(read(path).releases.length, 1, `${way} ${scale}: ${stderr}`);
         // The same question is not answered a second time.
-        await fails(run, 2, /with this release all 2 would spend/, given);
+        await fails(run, 2, /must fit what is left of the budget/, given);
       }
     }
   }
@@ -1081,11 +1113,6 @@ test('budget: messages about a new file name the options that were given', async
     /: --budget-epsilon must be large enough for a positive rho, got 1e-200$/,
     { input },
   );
-  await fails(
-    release(path, 1000, limit),
-    2,
-    /this release would spend .*, beyond the limit \(1, 0.000001\)/,
-    { input },
-  );
+  await fails(release(path, 1000, limit), 2, /must fit what is left of the budget/, { input });
   assert.ok(!existsSync(path));
 });

@@ -179,7 +179,7 @@ test('histogram: a budget pays for one run and refuses another beyond its limit'
   const { code, stderr } = await dpFtrl([...args, ...limit], { input });
   assert.equal(code, 0, stderr);
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).releases.length, 1);
-  await fails(args, 2, /would spend/, { input });
+  await fails(args, 2, /must fit what is left of the budget/, { input });
 });
 
 test('histogram: bad options and rows past the horizon are refused', async () => {

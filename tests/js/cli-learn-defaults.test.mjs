@@ -125,7 +125,7 @@ test('learn defaults: a budget pays for all steps at once', async () => {
   assert.equal(releases.length, 1);
   close(releases[0].mu, 1 / dp.calibrate(target).noiseMultiplier, 1e-9);
   assert.equal(releases[0].unit ?? 'one row', 'one row');
-  await fails(args, 2, /beyond the limit/);
+  await fails(args, 2, /must fit what is left of the budget/);
 });
 
 test('learn defaults: the choices depend only on public numbers', async () => {

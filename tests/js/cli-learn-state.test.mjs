@@ -320,7 +320,9 @@ test('learn --state: a budget is spent once for all runs, and old copies of a st
   assert.match(releases[0].state, /^[0-9a-f]{32}$/);
   const old = /--state is an old copy: 0 steps are released in it, 5 by --budget/;
   await fails(run.with(-1, copy), 2, old, { input: table(0, 1) });
-  await fails(run.with(-1, freshState()), 2, /beyond the limit/, { input: table(0, 1) });
+  await fails(run.with(-1, freshState()), 2, /must fit what is left of the budget/, {
+    input: table(0, 1),
+  });
   assert.equal((await modelOf(run, table(5, 6))).numExamples, 6);
   // A copy made before a run that was killed before the budget was told about its rows.
   copyFileSync(state, copy);

@@ -326,7 +326,7 @@ test('learn: a run is charged to the budget, and another one beyond the limit is
   assert.equal(first.code, 0, first.stderr);
   const { releases, unit } = JSON.parse(readFileSync(path, 'utf8'));
   assert.deepEqual([releases.length, unit, releases[0].columns], [1, 'one row', ['a', 'b', 'y']]);
-  await fails([...learn, ...limit], 2, /beyond the limit/, { input: csv });
+  await fails([...learn, ...limit], 2, /must fit what is left of the budget/, { input: csv });
 });
 
 test('learn: without --steps a bad label is reported before a budget is spent', async () => {

@@ -213,7 +213,7 @@ test('moments: a release is charged to the budget, and one beyond the limit is r
   const { code, stderr } = await dpFtrl([...args, ...limit], { input });
   assert.equal(code, 0, stderr);
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).releases.length, 1);
-  await fails(args, 2, /would spend/, { input });
+  await fails(args, 2, /must fit what is left of the budget/, { input });
 });
 
 test('moments: misuse is refused with a message that names the problem', async () => {

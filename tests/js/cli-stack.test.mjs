@@ -215,7 +215,7 @@ test('several workloads: the guarantee is stated, the budget charged once, and e
     releases.map((it) => it.mu),
     [mu],
   );
-  await fails([...args, ...paid], 2, /would spend/, { input });
+  await fails([...args, ...paid], 2, /must fit what is left of the budget/, { input });
   const page = readFileSync(plot, 'utf8');
   for (const name of ['prefix', 'window_3', 'decay_0.5']) {
     assert.ok(page.includes(`>b: ${name}<`) && page.includes(`b_${name}_low`), name);

@@ -248,7 +248,9 @@ test('state: a budget pays once for all runs of a statistic', async () => {
     await linesOf(args, header + days[0]);
     const second = await linesOf(args, header + days[1]);
     assert.match(second[0], /^4,/);
-    await fails([...command, ...own], 2, /would spend/, { input: header + days[0] });
+    await fails([...command, ...own], 2, /must fit what is left of the budget/, {
+      input: header + days[0],
+    });
   }
 });
 

@@ -86,7 +86,7 @@ const REFUSED = [
   ['calibrate', { epsilon: -1, delta: 0.1 }],
   ['calibrate', { mu: 0, delta: 0.1 }],
   ['calibrate', { rho: 1, delta: 2 }],
-  ['compose', { account: 'mu', costs: [1, -1], ...target }],
+  ['budget', { ...target, pure: 2 }],
   ['error', { mechanism: 'tree', numSteps: 0 }],
   ['error', { mechanism: 'blt', numSteps, decays: [0.5], weights: [2 ** 30] }],
   ['error', { mechanism: 'blt', numSteps, decays: [1.5], weights: [0.1] }],

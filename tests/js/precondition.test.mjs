@@ -45,8 +45,8 @@ test('precondition: both parts together spend the target, and the noise fits the
     );
     close((moments.mu / whole.mu) ** 2, 0.1, 1e-7);
     close((learner.mu / whole.mu) ** 2, 0.9, 1e-7);
-    const costs = [moments.mu, learner.mu];
-    assert.ok(dp.compose({ account: 'mu', costs, epsilon, delta }).fits);
+    const budget = dp.budget({ epsilon, delta });
+    for (const part of [moments, learner]) budget.charge('part', part);
     assert.deepEqual([certificate.epsilon, certificate.delta], [epsilon, delta]);
     assert.ok(certificate.mu <= whole.mu && certificate.mu > 0.999 * whole.mu);
     assert.ok(certificate.rho >= (certificate.mu ** 2 / 2) * (1 - 1e-12));

@@ -425,11 +425,12 @@ test('release --pure: budgets of either account add it up, with other releases',
     const expected = { mu: [dp.pureMu(0.1), mu], rho: [dp.pureRho(0.1), rho] };
     assert.deepEqual(costs, expected[account]);
     assert.equal(file.releases[0].delta, 0);
-    const { epsilon } = dp.compose({ account, costs, epsilon: 3, delta: 1e-6 });
-    assert.equal(file.spent.epsilon, epsilon);
+    const all = dp.budget({ account, epsilon: 3, delta: 1e-6 });
+    for (const cost of costs) all.charge('', { [account]: cost });
+    assert.equal(file.spent.epsilon, all.spent.epsilon);
     const before = readFileSync(path, 'utf8');
     const large = budget.with(3, '3');
-    const { stdout } = await fails(large, 2, /beyond the limit/, { input });
+    const { stdout } = await fails(large, 2, /must fit what is left of the budget/, { input });
     assert.equal(stdout, '');
     assert.equal(readFileSync(path, 'utf8'), before);
   }

@@ -498,7 +498,7 @@ test('command: a budget counts answers and running totals alike', async () => {
   );
   assert.ok(Math.abs(releases[0].mu / releases[1].mu - 1) < 1e-9);
   await dpFtrl(ask);
-  await fails(ask, 2, /beyond the limit/);
+  await fails(ask, 2, /must fit what is left of the budget/);
 });
 
 test('command: misuse is refused with a clear error', async () => {

@@ -254,8 +254,8 @@ test('simulationNoise: releases, ledgers, budgets and optimisers take none of it
       parameter: 'noise',
     });
   }
-  const spent = { account: 'mu', costs: noise, epsilon: 1, delta: 1e-6 };
-  rejects(() => dp.compose(spent), TypeError, 'wrong_type', /costs must be an array of numbers/);
+  const budget = dp.budget({ epsilon: 1, delta: 1e-6 });
+  rejects(() => budget.charge('it', noise), TypeError, 'wrong_type', /cost must have mu, rho, or/);
   for (const name of ['rounded', 'addNoiseTo', 'checkpoint', 'certificate', 'grid']) {
     assert.equal(noise[name], undefined, name);
   }

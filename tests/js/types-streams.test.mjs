@@ -23,6 +23,20 @@ const dp = await load();
 const year = { steps: 365, epsilon: 1, delta: 1e-6 };
 export const numbers: number[] = [];
 {
+  // Streams that draw from one budget; a budget in a store makes a promise of a stream in memory.
+  using budget = dp.budget({ epsilon: 1, delta: 1e-6, pure: 0.25 });
+  using visits = dp.counter({ steps: 365, ...budget.share(1 / 3), budget });
+  using pages = dp.histogram({ categories: ['a', 'b'], steps: 365, ...budget.left, budget });
+  numbers.push(visits.release().value, pages.step, budget.spent.epsilon, budget.pureLeft);
+  const isRoom: boolean = budget.fits(visits.certificate) && budget.fits(dp.calibrate({ rho: 1, delta: 1e-6 }));
+  await using account = await FileStore.open('budget.state');
+  await using kept = await dp.budget({ epsilon: 1, delta: 1e-6, store: account });
+  const report = await dp.histogram({ categories: ['a'], steps: 1, ...(await kept.share(0.5)), budget: kept });
+  numbers.push(report.release('a').count.a.value, kept.left.epsilon, Number(isRoom));
+  const store = await FileStore.open('visits.state');
+  await using lasting = await dp.counter({ ...year, store, budget: kept });
+  numbers.push((await lasting.release()).value);
+  await kept.charge('survey', { epsilon: 0.1, delta: 0 });
 }
 {
   using visits = dp.counter(year);
@@ -168,6 +182,11 @@ const WRONG = [
   'dp.gradientLearner({ ...year, dimension: 2, rate: 1, confidence: 0.9 });',
   "dp.gradientLearner({ ...year, dimension: 2, rate: 1, rule: 'adam' });",
   'dp.counter(year).weights();',
+  'dp.counter({ ...year, budget: maybe });',
+  'dp.budget({ steps: 365, epsilon: 1, delta: 1e-6 });',
+  'dp.budget({ epsilon: 1, delta: 1e-6 }).charge({ mu: 1 });',
+  'const later = await dp.budget({ epsilon: 1, delta: 1e-6, store }); dp.counter({ ...year, budget: later }).release();',
+  'far.counter({ ...year, budget: dp.budget({ epsilon: 1, delta: 1e-6 }) });',
   'dp.counter(year).end({ signal: undefined });',
 ];
 

@@ -33,7 +33,7 @@ export async function use(): Promise<Certificate> {
   if (bound === null) throw new DpError('internal', 'no bound');
   const client: Client = connect({ worker: { postMessage() {} } });
   const costs: number[] = [dp.calibrate(target).mu, (await client.calibrate(target)).mu];
-  if (!dp.compose({ account: 'mu', costs, ...target }).fits) throw new DpError('internal', 'no');
+  if (!dp.budget(target).fits({ mu: costs[0]! })) throw new DpError('internal', 'no');
   const remote: RemoteSimulation = await client.simulation({ numSteps: 8, ...target });
   const { noisySums } = await remote.advance(4, { maxMilliseconds: 8 });
   noisySums.fill(0);
@@ -95,7 +95,7 @@ export async function use(): Promise<Certificate> {
   // @ts-expect-error rho-zCDP has no mu
   const none: number = dp.calibrate({ rho: 1, delta: 1e-6 }).mu;
   // @ts-expect-error no such account
-  dp.compose({ account: 'epsilon', costs: [none], ...target });
+  dp.budget({ account: 'epsilon', ...target }).fits({ mu: none });
   // @ts-expect-error delta is missing
   dp.calibrate({ epsilon: 1 });
   const store = { load: async () => undefined, save: async () => {}, close: async () => {} };

@@ -42,8 +42,6 @@ test('worker: it gives the same answers as the library', async () => {
   const facts = { numRows: 100, dimension: 2, ...target };
   assert.deepEqual(await client.learnerDefaults(facts), dp.learnerDefaults(facts));
   assert.equal(await client.pureRho(0.5), dp.pureRho(0.5));
-  const releases = { account: 'rho', costs: [0.01, 0.02], ...target };
-  assert.deepEqual(await client.compose(releases), dp.compose(releases));
   const options = { mechanism: 'tree', numSteps: 100 };
   assert.deepEqual(await client.error(options), dp.error(options));
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));

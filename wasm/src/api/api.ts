@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { float64s, optionsObject, Reader } from '../core/check.js';
+import { optionsObject, Reader } from '../core/check.js';
+import { makeBudget } from './budget/budget.js';
 import { copyOfCatalogue, makeInstance } from './catalogue.js';
 import { compare, makeComparison } from './compare.js';
 import type { Instance } from '../core/handle.js';
@@ -36,7 +37,7 @@ import { MOMENTS } from './streams/moments.js';
 import { COUNTER, SUMS, TOTALS } from './streams/numbers.js';
 import type { StreamDefinition } from './streams/kind.js';
 import type { Streams } from '../types/streams/stream.js';
-import type { Calibration, CheckedCertificate, Composition } from '../types/all.js';
+import type { Calibration, CheckedCertificate } from '../types/all.js';
 import type { DpFtrl, ErrorBounds } from '../types/all.js';
 
 /** Default gap between the bounds on the least error over epochs. */
@@ -54,15 +55,6 @@ function calibrate(core: Core, options: unknown): Calibration {
     throw makeError('wrong_type', where, { parameter: 'epsilon', constraint, value: got });
   }
   return core.call('calibrate', kind, reader.number(kind), reader.number('delta'));
-}
-
-function compose(core: Core, options: unknown): Composition {
-  const where = 'compose';
-  const known = ['account', 'costs', 'epsilon', 'delta'];
-  const reader = new Reader(where, optionsObject(where, options, known));
-  const account = reader.oneOf('account', ['mu', 'rho']);
-  const costs = float64s(where, 'costs', reader.raw('costs'));
-  return core.call('compose', account, costs, reader.number('epsilon'), reader.number('delta'));
 }
 
 /** Returns bounds on mechanisms of a known privacy guarantee, which need not be factorizations. */
@@ -212,6 +204,7 @@ export function makeApi(core: Core): DpFtrl {
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),
     ...streamsOf(instance),
+    budget: ((options: unknown) => makeBudget(instance, options)) as DpFtrl['budget'],
     consistent: (readings, how) => consistent(core, readings, how),
     ...ofStatistics(instance),
     ...ofTables(instance),
@@ -236,7 +229,6 @@ export function makeApi(core: Core): DpFtrl {
     quantile: (options) => quantile(core, options),
     pureMu: (epsilon) => ofPure(core, 'pureMu', epsilon),
     pureRho: (epsilon) => ofPure(core, 'pureRho', epsilon),
-    compose: (options) => compose(core, options),
     get liveHandles() {
       return core.call('liveHandles');
     },

@@ -6,7 +6,7 @@ import type { Glue } from 'dp-ftrl:glue';
 import { makeError, withNames, type RefusalError } from './errors.js';
 import { nameOfCore, rootOf } from './names.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
-import type { AddedNoiseBounds, Composition, ErrorCode, EstimatedCount } from '../types/all.js';
+import type { AddedNoiseBounds, ErrorCode, EstimatedCount } from '../types/all.js';
 import type { ErrorBounds, Matrices, PublishedBound, QueryBounds } from '../types/all.js';
 import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
@@ -81,6 +81,21 @@ export interface CorePlannerProgress extends OptimizeProgress {
 export type CorePlannerResult = Pick<SavedStrategy, 'error' | 'status' | 'iterations'> &
   CertifiedBound &
   Pick<CorePlan, 'numbers'>;
+
+/** Losses of releases in one account, added up. */
+export interface Composition {
+  /** mu or rho of all releases together, rounded up; 0 without releases. */
+  total: number;
+  /**
+   * The largest total that stays within (epsilon, delta), lowered by 2^-40 of itself, so that `fits`
+   * can forgive rounding.
+   */
+  limit: number;
+  /** Epsilon of the total at delta, rounded up; 0 without releases. */
+  epsilon: number;
+  /** True if total <= (1 + 2^-40) limit. */
+  fits: boolean;
+}
 
 export interface CorePrefixSum {
   id: number;
@@ -587,7 +602,7 @@ const CALLERS: readonly Caller[] = [
   },
   { start: 'queriesWinner', call: 'winner' },
   { start: 'queriesQuantile', call: 'quantile' },
-  { start: 'compose', call: 'compose', names: { mus: 'costs', rhos: 'costs' } },
+  { start: 'compose', call: 'compose' },
   { start: 'statistic', call: 'statistic' },
   { start: 'stream', call: 'stream', names: { checkpoint: 'store', log: 'store' } },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },

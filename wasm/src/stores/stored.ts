@@ -127,24 +127,39 @@ export interface Stored {
   log: StoredLog | undefined;
 }
 
-type Given<O> = O & { key: Uint8Array | undefined; state: Uint8Array | undefined };
-type Make<O, T> = (given: Given<O>, stored: Stored) => T;
+/** A store that is held, and what it has kept. */
+export interface HeldStore {
+  store: LeasedStore;
+  /** Released by the owner when that is disposed of. */
+  hold: StoreHold;
+  bytes: Uint8Array | undefined;
+}
 
 /**
- * Calls `make` with the options, completed for the core by key and state, and with the contents of
- * their store. If that throws, the key is wiped and the store is free again.
+ * Calls `make` with the store that the options name. If that throws, the store is free again.
+ *
+ * @param kept  what the store keeps, for errors.
  */
-export async function openStored<O extends { insecureSeed: bigint | undefined }, T extends object>(
+export async function openHeld<T extends object>(
   reader: Reader,
-  complete: O,
-  make: Make<O, T>,
+  kept: string,
+  make: (held: HeldStore) => T | Promise<T>,
 ): Promise<T> {
+  const { where } = reader;
   const given = readStore(reader);
   const mustExist = reader.flagOr('mustExist', false);
-  const hold = await StoreHold.take(reader.where, given);
+  const hold = await StoreHold.take(where, given);
   try {
-    const store = new LeasedStore(given, reader.where);
-    const owner = await goOn(reader.where, { complete, store, mustExist, hold, make });
+    const store = new LeasedStore(given, where);
+    const bytes = await store.load();
+    if (bytes === undefined && mustExist) {
+      throw makeError('bad_state', where, {
+        parameter: 'store',
+        constraint: `must hold a ${kept}, as {mustExist} demands`,
+        value: 'an empty one: what it held was removed, or it is another store',
+      });
+    }
+    const owner = await make({ store, hold, bytes });
     hold.give(owner);
     return owner;
   } catch (error) {
@@ -153,44 +168,39 @@ export async function openStored<O extends { insecureSeed: bigint | undefined },
   }
 }
 
-interface Opening<O, T> {
-  complete: O;
-  store: LeasedStore;
-  mustExist: boolean;
-  hold: StoreHold;
-  make: Make<O, T>;
-}
+type Given<O> = O & { key: Uint8Array | undefined; state: Uint8Array | undefined };
+type Make<O, T> = (given: Given<O>, stored: Stored) => T | Promise<T>;
 
-async function goOn<O extends { insecureSeed: bigint | undefined }, T>(
-  where: Where,
-  { complete, store, mustExist, hold, make }: Opening<O, T>,
+/**
+ * Calls `make` with the options, completed for the core by key and state, and with the contents of
+ * their store. If that throws, the key is wiped and the store is free again.
+ */
+export function openStored<O extends { insecureSeed: bigint | undefined }, T extends object>(
+  reader: Reader,
+  complete: O,
+  make: Make<O, T>,
 ): Promise<T> {
-  const insecure = complete.insecureSeed !== undefined;
-  const bytes = await store.load();
-  if (bytes === undefined && mustExist) {
-    throw makeError('bad_state', where, {
-      parameter: 'store',
-      constraint: 'must hold a ledger, as {mustExist} demands',
-      value: 'an empty one: what it held was removed, or it is another store',
-    });
-  }
-  if (bytes !== undefined && bytes.length < KEY_BYTES) {
-    throw makeError('bad_state', where, {
-      parameter: 'store',
-      constraint: `must hold at least ${KEY_BYTES} bytes`,
-      value: `${bytes.length} (truncated?)`,
-    });
-  }
-  let key = new Uint8Array(KEY_BYTES);
-  if (bytes !== undefined) key = bytes.slice(0, KEY_BYTES) as Uint8Array<ArrayBuffer>;
-  else if (!insecure) key = keyFromEntropy(where);
-  try {
-    const nothing = { memo: undefined, state: undefined, log: undefined };
-    const stored = bytes === undefined ? nothing : unpack(bytes.subarray(KEY_BYTES));
-    const given = { ...complete, key: insecure ? undefined : key, state: stored.state };
-    return make(given, { store, hold, key, ...stored });
-  } catch (error) {
-    key.fill(0);
-    throw error;
-  }
+  return openHeld(reader, 'ledger', async ({ store, hold, bytes }) => {
+    const { where } = reader;
+    const insecure = complete.insecureSeed !== undefined;
+    if (bytes !== undefined && bytes.length < KEY_BYTES) {
+      throw makeError('bad_state', where, {
+        parameter: 'store',
+        constraint: `must hold at least ${KEY_BYTES} bytes`,
+        value: `${bytes.length} (truncated?)`,
+      });
+    }
+    let key = new Uint8Array(KEY_BYTES);
+    if (bytes !== undefined) key = bytes.slice(0, KEY_BYTES) as Uint8Array<ArrayBuffer>;
+    else if (!insecure) key = keyFromEntropy(where);
+    try {
+      const nothing = { memo: undefined, state: undefined, log: undefined };
+      const stored = bytes === undefined ? nothing : unpack(bytes.subarray(KEY_BYTES));
+      const given = { ...complete, key: insecure ? undefined : key, state: stored.state };
+      return await make(given, { store, hold, key, ...stored });
+    } catch (error) {
+      key.fill(0);
+      throw error;
+    }
+  });
 }

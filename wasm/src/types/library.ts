@@ -5,7 +5,7 @@
 import type { Certificate, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
 import type { ConsistentCounts, Histogram } from './streams/readings.js';
-import type { Streams } from './streams/stream.js';
+import type { Budgets, Streams } from './streams/stream.js';
 import type { LearnerDefaultsOptions } from './learning/defaults.js';
 import type {
   LearnOptions,
@@ -43,8 +43,6 @@ import type {
   ApproximateDp,
   CalibrateOptions,
   Calibration,
-  Composition,
-  CompositionOptions,
   GaussianCalibration,
 } from './privacy.js';
 import type {
@@ -81,7 +79,7 @@ import type {
 } from './unit-error.js';
 
 /** The library. All functions are methods of this object: `const dp = await load()`. */
-export interface DpFtrl extends Streams {
+export interface DpFtrl extends Streams, Budgets {
   readonly version: string;
   readonly limits: SearchLimits;
   /**
@@ -822,20 +820,6 @@ export interface DpFtrl extends Streams {
    * ```
    */
   pureRho(epsilon: number): number;
-  /**
-   * Composes the privacy costs of releases, each of which may be chosen adaptively from those
-   * before. A privacy filter accepts the next one while `fits` is true.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const limit = { epsilon: 1, delta: 1e-6 };
-   * const costs = [dp.calibrate({ epsilon: 0.5, delta: 1e-6 }).mu, dp.pureMu(0.1)];
-   * console.log(dp.compose({ account: 'mu', costs, ...limit }).fits); // true
-   * ```
-   */
-  compose(options: CompositionOptions): Composition;
   /** Number of handles that are not disposed of yet, for leak tests. */
   readonly liveHandles: number;
 }

@@ -38,7 +38,9 @@ export type {
   Weights,
 } from './streams/readings.js';
 export type {
+  Account,
   Async,
+  Budgets,
   Call,
   CallProgress,
   Columns,

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'bad_state'
   | 'already_released'
   | 'other_options'
+  | 'budget_spent'
   | 'wrong_type'
   | 'load_failed'
   | 'compilation_blocked'

@@ -11,7 +11,7 @@ import type * as api from '../types/all.js';
  */
 export const FUNCTIONS = {
   plain: {
-    ...{ mechanisms: 0, liveHandles: 0, calibrate: 1, pureMu: 1, pureRho: 1, compose: 1 },
+    ...{ mechanisms: 0, liveHandles: 0, calibrate: 1, pureMu: 1, pureRho: 1 },
     ...{ randomizedResponse: 1, estimateCount: 1, learnerDefaults: 1 },
     preconditioningCost: 1,
   },

@@ -114,16 +114,20 @@ function handleOf(remote: RemoteStream, { arity, members, ...facts }: StreamFact
   return Object.freeze(handle);
 }
 
-/** Refuses options that have no meaning in a worker. */
+/** Options that have no meaning in a worker, and why. */
+const NOT_HERE = {
+  store: 'which has no stores',
+  budget: 'which has no budgets',
+  reuse: 'whose readings are copies',
+} as const;
+
 function requireHere(kind: StreamName, options: unknown): void {
-  const { store, reuse } = (options ?? {}) as { store?: unknown; reuse?: unknown };
-  const parameter = store !== undefined ? 'store' : 'reuse';
-  if (store === undefined && reuse === undefined) return;
-  const why = store !== undefined ? 'which has no stores' : 'whose readings are copies';
-  throw makeError('unsupported', kind, {
-    parameter,
-    constraint: `must be left out in a worker, ${why}`,
-  });
+  const given = (options ?? {}) as Partial<Record<keyof typeof NOT_HERE, unknown>>;
+  const names = Object.keys(NOT_HERE) as (keyof typeof NOT_HERE)[];
+  const parameter = names.find((name) => given[name] !== undefined);
+  if (parameter === undefined) return;
+  const constraint = `must be left out in a worker, ${NOT_HERE[parameter]}`;
+  throw makeError('unsupported', kind, { parameter, constraint });
 }
 
 async function open(

@@ -3,7 +3,7 @@
 // Share of a total budget taken by one release, and by several like it. Shares are of mu squared,
 // in which Gaussian releases add up exactly.
 
-import type { Certificate, Composition } from 'dp-ftrl';
+import type { Certificate } from 'dp-ftrl';
 import { roundedUp } from '../../../wasm/src/shared/number.ts';
 import { h, setText } from '../base/dom.ts';
 import type { Engine } from '../base/engine.ts';
@@ -15,13 +15,14 @@ export interface BudgetEvents {
   chosen(epsilon: number): void;
 }
 
-type Library = Pick<Engine, 'calibrate' | 'compose'>;
+type Library = Pick<Engine, 'calibrate'>;
 
 /** Budget spent by several equal releases. */
 export interface Spent {
   /** Share of the budget taken by one release; 1 is all of it. */
   share: number;
-  together: Composition;
+  /** Epsilon of all releases together. */
+  together: number;
   /** Number of releases that fit; `maxReleases + 1` stands for any larger number. */
   numFitting: number;
   limitMu: number;
@@ -32,17 +33,12 @@ export async function spentOf(
   { mu, delta }: { mu: number; delta: number },
   { budget, releases }: { budget: number; releases: number },
 ): Promise<Spent> {
-  const limit = { epsilon: budget, delta };
-  const together = (num: number): Promise<Composition> => {
-    const costs = Array.from({ length: num }, () => mu);
-    return library.compose({ account: 'mu', costs, ...limit });
-  };
-  const { mu: limitMu } = await library.calibrate(limit);
+  const { mu: limitMu } = await library.calibrate({ epsilon: budget, delta });
   const share = (mu / limitMu!) ** 2;
-  // Rounding decides whether the last one fits; beyond `maxReleases`, one more is enough to say so.
-  let numFitting = Math.min(Math.floor(1 / share), maxReleases) + 1;
-  while (numFitting > 0 && !(await together(numFitting)).fits) numFitting -= 1;
-  return { share, together: await together(releases), numFitting, limitMu: limitMu! };
+  // As budgets forgive the rounding of parts; beyond `maxReleases`, one more is enough to say so.
+  const numFitting = Math.min(Math.floor((1 + 2 ** -40) ** 2 / share), maxReleases + 1);
+  const { epsilon } = await library.calibrate({ mu: mu * Math.sqrt(releases), delta });
+  return { share, together: epsilon, numFitting, limitMu: limitMu! };
 }
 
 /** Returns the largest epsilon of five digits at which a release takes at most this share. */
@@ -146,22 +142,23 @@ export class BudgetMeter {
   private draw({ budget, releases, spent }: Shown): void {
     const { share, together, numFitting } = spent;
     const all = share * releases;
+    const fits = releases <= numFitting;
     this.element.hidden = false;
     this.own.style.width = `${100 * Math.min(1, share)}%`;
     this.others.style.width = `${100 * Math.max(0, Math.min(1, all) - share)}%`;
-    this.meter.classList.toggle('over', !together.fits);
+    this.meter.classList.toggle('over', !fits);
     this.meter.setAttribute('aria-valuenow', String(Math.min(100, Math.round(100 * all))));
     this.meter.setAttribute('aria-valuetext', `${percent(all)} by ${releasesText(releases)}`);
     this.share.value = String(Number((100 * share).toPrecision(4)));
     this.refuse(null);
-    const verdict = together.fits ? 'within budget' : 'over budget';
+    const verdict = fits ? 'within budget' : 'over budget';
     const fitting =
       numFitting > maxReleases ? `More than ${count(maxReleases)}` : count(numFitting);
     const many =
       releases === 1
         ? `One release is ${verdict}`
         : `${releasesText(releases)} like it, chosen adaptively, spend ` +
-          `ε = ${quantity(roundedUp(together.epsilon, 4))} together, ${verdict}`;
+          `ε = ${quantity(roundedUp(together, 4))} together, ${verdict}`;
     setText(
       this.text,
       `This release takes ${percent(share)} of the budget ε = ${quantity(budget)}. ` +

@@ -3,6 +3,7 @@
 // The options of a stored stream, as its store keeps them: reopening it with others is refused.
 
 import { makeError, type Where } from '../../core/errors.js';
+import { checksumOf } from '../../shared/checksum.js';
 import type { CoreParticipation, CoreWorkload } from '../../core/core.js';
 import type { CompletedOptions } from './kind.js';
 import type { StoredOptions } from './shape.js';
@@ -10,20 +11,13 @@ import type { StoredOptions } from './shape.js';
 /** Longest list of numbers that is kept as it is. */
 const MOST_LISTED = 16;
 
-/** Checksum that tells lists apart; the core compares what they stand for. */
-function checksum(values: Float64Array): string {
-  let [low, high] = [0x811c9dc5, 0x9747b28c];
-  for (const word of new Uint32Array(values.buffer)) {
-    low = Math.imul(low ^ word, 0x01000193);
-    high = Math.imul(high ^ word, 0x85ebca6b) + low;
-  }
-  return [low, high].map((sum) => (sum >>> 0).toString(16)).join(' ');
-}
-
 /** Returns a list of numbers, or the length and checksum of a long one. */
 export function listed(values: ArrayLike<number>): unknown {
   if (values.length <= MOST_LISTED) return Array.from(values);
-  return { numbers: values.length, checksum: checksum(Float64Array.from(values)) };
+  return {
+    numbers: values.length,
+    checksum: checksumOf(new Uint32Array(Float64Array.from(values).buffer)),
+  };
 }
 
 /** Returns a workload in the words of the options. */

@@ -8,7 +8,6 @@ import { counted } from '../../shared/counted.js';
 import { Turns as Slices } from '../../shared/turns.js';
 import type { StreamLog } from '../../stores/log.js';
 import type { StoreHold } from '../../stores/store-hold.js';
-import { identityOf } from '../../stores/stored.js';
 import type { Certificate } from '../../types/all.js';
 import type { Async, Call, Journal, Stream } from '../../types/streams/stream.js';
 import type { CommonOptions } from './kind.js';
@@ -25,6 +24,7 @@ export interface Parts<R> {
   hold: StoreHold;
   key: Uint8Array<ArrayBuffer>;
   durable: CommonOptions['durable'];
+  identity: string;
 }
 
 /** Steps of a batch, which `decide` ends from one to another. */
@@ -51,7 +51,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     this.grid = handle.grid;
     this.insecure = handle.insecure;
     this.steps = handle.steps;
-    this.identity = identityOf(handle.core.call('streamCommitment', handle.id));
+    this.identity = parts.identity;
     this.place = handle.place();
     for (const [name, member] of Object.entries(handle.members)) {
       const value = (...args: readonly unknown[]) => this.member(name, member, args);

@@ -2,14 +2,15 @@
 
 // Makes a stream of any kind, in memory or in a store.
 
-import { type Reader, wrongType } from '../../core/check.js';
+import { outOfRange, type Reader, wrongType } from '../../core/check.js';
 import type { CoreStream, CoreStreamOptions } from '../../core/core.js';
 import { makeError, refusalOf, type RefusalError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import { StreamLog } from '../../stores/log.js';
-import { openStored } from '../../stores/stored.js';
+import { identityOf, openStored } from '../../stores/stored.js';
 import type { Certificate } from '../../types/all.js';
+import { isStoredBudget, readPayments, type Payments } from '../payment.js';
 import { readOptions } from '../options.js';
 import { factsOf, requireSameFacts } from './facts.js';
 import { JournaledStream } from './journaled.js';
@@ -87,29 +88,64 @@ function make<R>(
   }
 }
 
-function makeInMemory<R>(instance: Instance, planned: Plan<R>): MemoryStream<never, R> {
+/** Reads the budget. A fixed seed would be charged for a stream that is not private. */
+function readBudget(reader: Reader): Payments | undefined {
+  const payments = readPayments(reader);
+  if (payments === undefined || !reader.has('insecureSeed')) return payments;
+  throw outOfRange(
+    reader.where,
+    'insecureSeed',
+    'left out with {budget}',
+    reader.raw('insecureSeed'),
+  );
+}
+
+type InMemory<R> = MemoryStream<never, R>;
+
+/** A budget in a store is charged by a promise. */
+function makeInMemory<R>(instance: Instance, planned: Plan<R>): InMemory<R> | Promise<InMemory<R>> {
   const { reader, complete, initial } = planned;
+  const payments = readBudget(reader);
   const rest = { state: undefined, about: '', journal: false, initial };
-  return withKey(reader.where, complete, ({ key }) => {
+  const stream = withKey(reader.where, complete, ({ key }) => {
     const made = make(instance, planned, { ...rest, key });
     return inWords(planned.kind.name, () => new MemoryStream<never, R>(instance, made));
   });
+  const { certificate } = stream;
+  const about = { where: planned.kind.name, certificate, stream: undefined, isReopened: false };
+  const refused = (error: unknown): never => {
+    stream.dispose();
+    throw error;
+  };
+  try {
+    return payments?.pay(about)?.then(() => stream, refused) ?? stream;
+  } catch (error) {
+    return refused(error);
+  }
 }
 
 function openInStore<R>(instance: Instance, planned: Plan<R>): Promise<JournaledStream<R>> {
   const { reader, complete, shape, durable, kind } = planned;
+  const { core } = instance;
+  const payments = readBudget(reader);
   const own = { ...planned.own, ...planned.kept };
   const facts = factsOf(kind.name, complete, own);
-  return openStored(reader, complete, ({ key: given, state }, stored) => {
+  return openStored(reader, complete, async ({ key: given, state }, stored) => {
     const initial = state ? storedInitial(planned, facts, stored.memo) : planned.initial;
     const about = JSON.stringify({ ...facts, ...initial });
     const made = make(instance, planned, { key: given, state, about, journal: true, initial });
     const handle = inWords(kind.name, () => new StreamHandle(instance, made));
     try {
-      const decider = { core: instance.core, id: () => handle.id, numSums: shape.numSums };
+      const decider = { core, id: () => handle.id, numSums: shape.numSums };
       const log = new StreamLog(decider, stored, new TextEncoder().encode(about));
+      const identity = identityOf(core.call('streamCommitment', handle.id));
+      const isReopened = state !== undefined;
+      const { certificate } = handle;
+      await payments?.pay({ where: kind.name, certificate, stream: identity, isReopened });
+      // Otherwise the stream would be charged again if it is closed before its first record.
+      if (payments && !isReopened) await log.write();
       const { hold, key } = stored;
-      return new JournaledStream<R>({ handle, log, hold, key, durable });
+      return new JournaledStream<R>({ handle, log, hold, key, durable, identity });
     } catch (error) {
       handle.dispose();
       throw error;
@@ -121,20 +157,24 @@ function openInStore<R>(instance: Instance, planned: Plan<R>): Promise<Journaled
 function requireMeant(where: string, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
   const given = options as Readonly<Record<string, unknown>>;
-  const name = ['store', 'people'].find((it) => it in given && given[it] === undefined);
+  const name = ['store', 'people', 'budget'].find((it) => it in given && given[it] === undefined);
   if (name !== undefined) throw wrongType(where, name, 'defined or left out', undefined);
 }
 
-/** Returns a stream in memory or, if the options name a store, a promise of one in it. */
+/**
+ * Returns a stream in memory; or, if the options name a store or a budget in a store, a promise of a
+ * stream.
+ */
 export function makeStream<R>(
   instance: Instance,
   kind: StreamDefinition<R>,
   options: unknown,
-): MemoryStream<never, R> | Promise<JournaledStream<R>> {
+): InMemory<R> | Promise<InMemory<R> | JournaledStream<R>> {
   const read = () => plan(instance, kind, options);
   requireMeant(kind.name, options);
-  const hasStore = (options as { store?: unknown } | null | undefined)?.store !== undefined;
-  // With a store, an error in the options rejects the promise.
-  if (hasStore) return Promise.resolve().then(() => openInStore(instance, read()));
-  return makeInMemory(instance, read());
+  const { store, budget } = (options ?? {}) as { store?: unknown; budget?: unknown };
+  if (store === undefined && !isStoredBudget(budget)) return makeInMemory(instance, read());
+  // An error in the options rejects the promise; the budget is asked in the order of the calls.
+  const make = store === undefined ? makeInMemory : openInStore;
+  return (async () => make<R>(instance, read()))();
 }

@@ -26,7 +26,7 @@ const STORE_ONLY = ['durable', 'about', 'mustExist'];
 /** Returns the options of every stream, and those of a kind. A function, so that bundlers drop it. */
 export function streamOptions(own: readonly string[]): string[] {
   const all = ['steps', 'epsilon', 'delta', 'people', 'participation', 'neighbours', 'strategy'];
-  return [...all, 'numericNames', 'store', 'insecureSeed', ...STORE_ONLY, ...own];
+  return [...all, 'numericNames', 'store', 'budget', 'insecureSeed', ...STORE_ONLY, ...own];
 }
 
 function requireLeftOut(reader: Reader, names: readonly string[], why: string): void {

@@ -93,7 +93,7 @@ export async function run(args: Args): Promise<void> {
   // Settings that are refused are refused before they are charged: without data.
   if (budget) choose({ ...given, histogram: new Float64Array(histogram.length), insecureSeed: 0n });
   await budget?.spend(dp, {
-    costs: choiceCosts(dp, epsilon),
+    cost: choiceCosts(epsilon),
     epsilon,
     delta: 0,
     neighbours,

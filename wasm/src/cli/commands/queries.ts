@@ -20,7 +20,6 @@ import { ProgressLine, watch } from '../output/progress.js';
 import { warnWeak } from '../output/weak.js';
 import { roundedUp } from '../../shared/number.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
-import { gaussianCosts, pureCosts } from '../state/composition.js';
 import { answersOf, asJson, asRows } from './queries/answers.js';
 import { readWorkload, type Workload } from './queries/asked.js';
 
@@ -119,7 +118,7 @@ async function makeQueries(
 async function pay(dp: DpFtrl, settings: Settings, { noise, mu }: Queries): Promise<void> {
   const { epsilon, delta, whom, budget, asked, strategy, domains } = settings;
   await budget?.spend(dp, {
-    costs: noise === 'laplace' ? pureCosts(dp, epsilon) : gaussianCosts(dp, { mu, delta }),
+    cost: noise === 'laplace' ? { epsilon, delta: 0 } : { mu },
     epsilon,
     delta,
     neighbours: whom.neighbours,

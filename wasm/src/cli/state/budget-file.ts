@@ -2,20 +2,17 @@
 
 // The file of --budget: a limit, its split into shares, and every release charged to one of them.
 
-import type { DpFtrl } from '../../types/all.js';
+import type { Budget } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
-import { ACCOUNTS, spentOf, type Account, type Share, type Split } from './composition.js';
+import { ACCOUNTS, type Account, type Paid, type Share, type Split } from './composition.js';
 
 const FORMAT = 'dp-ftrl budget 3';
 /** Formats of earlier versions, whose files had no split. */
 const EARLIER = /^dp-ftrl budget [12]$/;
 
-export interface Entry {
+/** A release, and its cost under the name of the share that pays it. */
+export interface Entry extends Paid {
   when: string;
-  /** The cost, under the name of the share that pays it. */
-  pure?: number;
-  mu?: number;
-  rho?: number;
   epsilon: number;
   delta: number;
   mechanism: string;
@@ -53,24 +50,10 @@ function isAccount(value: unknown): value is Account {
   return (ACCOUNTS as readonly unknown[]).includes(value);
 }
 
-/** Returns the cost of each release of a share. */
-export function costsOf({ releases }: BudgetFile, share: Share): number[] {
-  return releases.map((entry) => entry[share]).filter((cost) => cost !== undefined);
-}
-
-/** Adds up all releases. */
-export function totalsOf(dp: DpFtrl, file: BudgetFile): BudgetFile['spent'] {
-  const [pure, own] = (['pure', file.account] as const).map((share) => {
-    return spentOf(dp, file, share, costsOf(file, share));
-  });
-  const sum = pure!.total + own!.spent.epsilon;
-  const isExact = pure!.total === 0 || own!.total === 0;
-  return {
-    pure: pure!.total,
-    [file.account]: own!.total,
-    epsilon: isExact ? sum : sum * (1 + Number.EPSILON),
-    delta: own!.spent.delta,
-  };
+/** Returns the total of each share, and what all releases guarantee together. */
+export function totalsOf({ account, spent }: Budget): BudgetFile['spent'] {
+  const { pure, total, epsilon, delta } = spent;
+  return { pure, [account]: total, epsilon, delta };
 }
 
 export function parseFile(path: string, text: string): BudgetFile {

@@ -16,13 +16,20 @@ import {
   replaceFile,
 } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import type { Certificate, DpFtrl } from '../../types/all.js';
+import { refusalOf } from '../../core/errors.js';
+import type {
+  Budget as PackageBudget,
+  Certificate,
+  Charge,
+  Cost,
+  DpFtrl,
+} from '../../types/all.js';
 import type { Args, Known } from '../options/args.js';
 import { neighboursOf } from '../input/protection.js';
-import { costsOf, newFile, parseFile, totalsOf } from './budget-file.js';
+import { newFile, parseFile, totalsOf } from './budget-file.js';
 import type { BudgetFile, Entry } from './budget-file.js';
-import { ACCOUNTS, spentOf, type Account, type Costs, type PrivacyTarget } from './composition.js';
-import type { Share, ShareSpent, Split } from './composition.js';
+import { ACCOUNTS, budgetOf, type Account, type PrivacyTarget } from './composition.js';
+import type { Share, Split } from './composition.js';
 import { addNote, Misuse, systemReason } from '../base/failure.js';
 import { shownBeyond } from '../output/report.js';
 import { drawMark, type PaidState } from './state-runs.js';
@@ -41,7 +48,7 @@ const PATIENCE_MILLISECONDS = 5000;
 const DEFAULT_ACCOUNT: Account = 'mu';
 
 export interface Spending extends Omit<Entry, 'when' | Share | 'state' | 'step' | 'run'> {
-  costs: Costs;
+  cost: Cost;
   /** In words: see `neighboursOf`. */
   neighbours: string;
   unit: string;
@@ -52,10 +59,9 @@ export function spendingOf(
   certificate: Certificate,
   { mechanism, columns, unit }: Pick<Spending, 'mechanism' | 'columns' | 'unit'>,
 ): Spending {
-  const { mu, rho, epsilon, delta, numSteps } = certificate;
-  const costs = { mu, rho };
+  const { epsilon, delta, numSteps } = certificate;
   const neighbours = neighboursOf(certificate);
-  return { costs, epsilon, delta, neighbours, mechanism, numSteps, columns, unit };
+  return { cost: certificate, epsilon, delta, neighbours, mechanism, numSteps, columns, unit };
 }
 
 /** Settings for a new file; an existing file must have the same. */
@@ -124,26 +130,29 @@ export class Budget {
    * During the run of a state, `reached` records the released steps; `finish` ends it.
    */
   async spend(dp: DpFtrl, spending: Spending, state?: PaidState): Promise<void> {
-    const { neighbours, unit, costs, ...about } = spending;
+    const { neighbours, unit, cost, ...about } = spending;
     await this.change(async (place) => {
       const isPure = about.delta === 0;
       const file = await this.open(place, { neighbours, unit, isPure });
-      const { account, releases } = file;
-      const share = isPure && file.pure > 0 ? 'pure' : account;
-      const own = share === 'pure' ? about.epsilon : this.costIn(account, costs);
+      const { releases } = file;
       const before = releases.filter((it) => state !== undefined && it.state === state.identity);
       if (state) {
         await this.begin(place, state);
         this.requireNewest(before, state);
       }
-      if (before.some((it) => it[share] === own)) {
-        await this.mark(before, state!);
-        return file;
+      if (before.length > 0) {
+        const own = this.charge(budgetOf(dp, file, []), file, cost);
+        if (before.some((it) => it[own.part] === own.cost)) {
+          await this.mark(before, state!);
+          return file;
+        }
       }
-      const entry: Entry = { when: new Date().toISOString(), [share]: own, ...about };
+      const budget = budgetOf(dp, file, releases);
+      const paid = this.charge(budget, file, cost);
+      const entry: Entry = { when: new Date().toISOString(), [paid.part]: paid.cost, ...about };
       releases.push(entry);
-      file.spent = totalsOf(dp, file);
-      this.requireRoom(file, share, spentOf(dp, file, share, costsOf(file, share)));
+      file.spent = totalsOf(budget);
+      this.tell(file);
       if (before.length === 0 && state && state.numReleased > 0) {
         const what = `--state has released ${counted(state.numReleased, 'step')}`;
         const where = `that --budget ${this.path} does not list`;
@@ -175,30 +184,31 @@ export class Budget {
     for (const entry of entries) entry.run = last;
   }
 
-  /** Returns the cost of a release in an account; throws if it has none there. */
-  private costIn(account: Account, costs: Costs): number {
-    const cost = costs[account];
-    if (cost !== null) return cost;
-    const what = 'which cannot count discrete Gaussian noise';
-    const how = 'give --lattice-noise rounded-gaussian or begin a file with --budget-account rho';
-    throw new Misuse(`--budget ${this.path} has the account mu, ${what}: ${how} for both`);
+  /** Charges a release, and returns the charge; refuses one that does not fit. */
+  private charge(budget: PackageBudget, { account, limit, pure }: BudgetFile, cost: Cost): Charge {
+    try {
+      budget.charge('', cost);
+      return budget.charges.at(-1)!;
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      if (code === 'unsupported') {
+        const what = 'which cannot count discrete Gaussian noise';
+        const how =
+          'give --lattice-noise rounded-gaussian or begin a file with --budget-account rho';
+        throw new Misuse(`--budget ${this.path} has the account mu, ${what}: ${how} for both`);
+      }
+      if (code !== 'budget_spent') throw error;
+      const { constraint, value } = refusalOf(error);
+      const beside = pure > 0 ? `, beside its --budget-pure ${pure}` : '';
+      const which = `limit ${pair(limit)}, account ${account}${beside}`;
+      const text = `this release ${constraint}, got ${value} (${which})`;
+      throw new Misuse(`--budget ${this.path}: ${text}`, { code });
+    }
   }
 
-  /** Refuses a release, the last of the file, that does not fit; warns when a new file begins. */
-  private requireRoom(file: BudgetFile, share: Share, { spent, limit, fits }: ShareSpent): void {
-    const { account, pure, releases } = file;
-    const number = costsOf(file, share).length;
-    if (!fits) {
-      const pureText = `${this.path} for pure releases (--budget-pure)`;
-      const beside = pure > 0 ? `, beside its --budget-pure ${pure}` : '';
-      const where = share === 'pure' ? pureText : `${this.path}, account ${account}${beside}`;
-      const which = number === 1 ? 'this release' : `with this release all ${number}`;
-      const epsilon = shownBeyond(spent.epsilon, limit.epsilon);
-      const what = `${which} would spend ${pair({ ...spent, epsilon })}`;
-      throw new Misuse(`${what}, beyond the limit ${pair(limit)} of ${where}`, {
-        code: 'budget_exceeded',
-      });
-    }
+  /** Warns when a new file begins, and tells what is spent. */
+  private tell(file: BudgetFile): void {
+    const { releases } = file;
     if (releases.length === 1) {
       const what = 'releases of the same data that it does not list are not counted';
       const began = `a new budget of ${pair(file.limit)} begins, ${this.splitText(file)}; ${what}`;

@@ -38,7 +38,7 @@ export type Strategy = MechanismName | StrategyParameters | SavedStrategy;
 /**
  * Options that change the type of a stream. Leave them out or give them: they are never undefined.
  */
-export type Axes<P, S> = Partial<{
+export type Axes<P, S, B> = Partial<{
   /**
    * Protects persons instead of records: each record names its person, and only the earliest steps
    * of a person that this bound allows count.
@@ -46,6 +46,12 @@ export type Axes<P, S> = Partial<{
   people: P;
   /** Keeps the stream in a store: it survives restarts, and its calls return promises. */
   store: S;
+  /**
+   * Charged once, when the stream is made and before its first reading. A stream that is reopened
+   * from its store is not charged again; if the budget does not list it, the call fails with
+   * `bad_state`.
+   */
+  budget: B;
 }>;
 
 /** The options of every stream. */

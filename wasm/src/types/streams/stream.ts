@@ -6,6 +6,7 @@
 import type { Certificate } from '../certificate.js';
 import type { Handle, LoadOptions } from '../instance.js';
 import type { Store } from '../store.js';
+import type { Budget, BudgetOptions } from '../budget.js';
 import type { Axes, Bound, Named, PrivacyTarget, Row } from './options.js';
 import type { GradientLearner, GradientLearnerOptions } from './gradient-learner.js';
 import type { CounterOptions, HistogramOptions, MomentsOptions } from './options.js';
@@ -124,16 +125,20 @@ export type Async<T> = {
  *
  * @typeParam More  members that only this kind of stream has.
  */
-export type Opened<Where, S, A extends readonly unknown[], R, More = unknown> = [S] extends [never]
+export type Opened<Where, S, B, A extends readonly unknown[], R, More = unknown> = [S] extends [
+  never,
+]
   ? Where extends 'worker'
     ? Promise<Async<Stream<A, R> & More>>
-    : Stream<A, R> & More
+    : [B] extends [Budget]
+      ? Stream<A, R> & More
+      : Promise<Stream<A, R> & More>
   : Promise<Async<Stream<A, R> & Journal<A, R> & More>>;
 
 /** A function that makes a stream: in a worker it takes the options of a call, too. */
 type Rest<Where> = Where extends 'worker' ? [call?: Call] : [];
 
-/** The streams: here, or in a worker, where there are no stores. */
+/** The streams: here, or in a worker, where there are neither stores nor budgets. */
 export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   /**
    * Counts: a record is a number, 1 unless said otherwise.
@@ -148,10 +153,10 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
    * console.log(value.toFixed(0), low < high);
    * ```
    */
-  counter<P extends Bound = never, S extends Stored<Where> = never>(
-    options: CounterOptions & Axes<P, S> & PrivacyTarget,
+  counter<P extends Bound = never, S extends Stored<Where> = never, B extends Paid<Where> = never>(
+    options: CounterOptions & Axes<P, S, B> & PrivacyTarget,
     ...rest: Rest<Where>
-  ): Opened<Where, S, RecordArguments<P, [amount?: number]>, Total>;
+  ): Opened<Where, S, B, RecordArguments<P, [amount?: number]>, Total>;
   /**
    * Sums of rows of `dimension` numbers.
    * @example
@@ -164,10 +169,10 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
    * console.log(values.length, halfWidth > 0);
    * ```
    */
-  totals<P extends Bound = never, S extends Stored<Where> = never>(
-    options: TotalsOptions & Axes<P, S> & PrivacyTarget,
+  totals<P extends Bound = never, S extends Stored<Where> = never, B extends Paid<Where> = never>(
+    options: TotalsOptions & Axes<P, S, B> & PrivacyTarget,
     ...rest: Rest<Where>
-  ): Opened<Where, S, RecordArguments<P, [record: Row]>, Totals>;
+  ): Opened<Where, S, B, RecordArguments<P, [record: Row]>, Totals>;
   /**
    * Several sums of one stream with one noise: a total, a week, a month.
    * @example
@@ -186,12 +191,14 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
     D extends number | undefined = undefined,
     P extends Bound = never,
     S extends Stored<Where> = never,
+    B extends Paid<Where> = never,
   >(
-    options: SumsOptions<K, D> & Axes<P, S> & PrivacyTarget,
+    options: SumsOptions<K, D> & Axes<P, S, B> & PrivacyTarget,
     ...rest: Rest<Where>
   ): Opened<
     Where,
     S,
+    B,
     RecordArguments<P, [D] extends [undefined] ? [amount?: number] : [record: Row]>,
     Sums<K, [D] extends [undefined] ? Estimate : Estimates>
   >;
@@ -207,10 +214,15 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
    * console.log(count.value.toFixed(0), mean.age.value.toFixed(0));
    * ```
    */
-  moments<const K extends string, P extends Bound = never, S extends Stored<Where> = never>(
-    options: MomentsOptions<K> & Axes<P, S> & PrivacyTarget,
+  moments<
+    const K extends string,
+    P extends Bound = never,
+    S extends Stored<Where> = never,
+    B extends Paid<Where> = never,
+  >(
+    options: MomentsOptions<K> & Axes<P, S, B> & PrivacyTarget,
     ...rest: Rest<Where>
-  ): Opened<Where, S, RecordArguments<P, [record: Named<K, number>]>, Moments<K>>;
+  ): Opened<Where, S, B, RecordArguments<P, [record: Named<K, number>]>, Moments<K>>;
   /**
    * Counts of public categories.
    * @example
@@ -228,12 +240,14 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
     const O extends string = never,
     P extends Bound = never,
     S extends Stored<Where> = never,
+    B extends Paid<Where> = never,
   >(
-    options: HistogramOptions<K, O> & Axes<P, S> & PrivacyTarget,
+    options: HistogramOptions<K, O> & Axes<P, S, B> & PrivacyTarget,
     ...rest: Rest<Where>
   ): Opened<
     Where,
     S,
+    B,
     RecordArguments<P, [category: [O] extends [never] ? NoInfer<K> : string]>,
     Histogram<K | O>
   >;
@@ -257,11 +271,40 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
    * console.log(reading.weights, learner.step);
    * ```
    */
-  gradientLearner<P extends Bound = never, S extends Stored<Where> = never>(
-    options: GradientLearnerOptions & Axes<P, S> & PrivacyTarget,
+  gradientLearner<
+    P extends Bound = never,
+    S extends Stored<Where> = never,
+    B extends Paid<Where> = never,
+  >(
+    options: GradientLearnerOptions & Axes<P, S, B> & PrivacyTarget,
     ...rest: Rest<Where>
-  ): Opened<Where, S, RecordArguments<P, [gradient: Row]>, Weights, GradientLearner>;
+  ): Opened<Where, S, B, RecordArguments<P, [gradient: Row]>, Weights, GradientLearner>;
 }
 
-/** A worker has no stores. */
+/** A worker has no stores, and no budgets. */
 type Stored<Where> = Where extends 'worker' ? never : Store;
+type Paid<Where> = Where extends 'worker' ? never : Account;
+
+/** A budget in memory, or in a store. */
+export type Account = Budget | Async<Budget>;
+
+/** The function that makes budgets. */
+export interface Budgets {
+  /**
+   * Makes a privacy budget, from which streams and other releases about the same people draw. With
+   * `store` it survives restarts.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const budget = dp.budget({ epsilon: 1, delta: 1e-6 });
+   * const visits = dp.counter({ steps: 365, ...budget.share(1 / 2), budget });
+   * const pages = dp.histogram({ steps: 365, ...budget.left, categories: ['a', 'b'], budget });
+   * console.log(visits.step, pages.step, budget.left.epsilon); // 0 0 0
+   * ```
+   */
+  budget<S extends Store = never>(
+    options: BudgetOptions & Partial<{ store: S }>,
+  ): [S] extends [never] ? Budget : Promise<Async<Budget>>;
+}

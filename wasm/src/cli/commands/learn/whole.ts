@@ -183,7 +183,7 @@ export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<v
   // Read before spending, so that nothing is charged if the rows changed since they were counted.
   const rows = await readRows(problem);
   await budget?.spend(dp, {
-    ...{ costs: { mu, rho }, epsilon, delta, neighbours, unit: PROTECTS, columns },
+    ...{ cost: { mu, rho }, epsilon, delta, neighbours, unit: PROTECTS, columns },
     mechanism: 'moments and independent',
     numSteps: problem.numSteps,
   });

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** Returns 16 or fewer hexadecimal digits that tell lists of words apart by all likelihood. */
+export function checksumOf(words: Iterable<number>): string {
+  let [low, high] = [0x811c9dc5, 0x9747b28c];
+  for (const word of words) {
+    low = Math.imul(low ^ word, 0x01000193);
+    high = Math.imul(high ^ word, 0x85ebca6b) + low;
+  }
+  return [low, high].map((sum) => (sum >>> 0).toString(16)).join(' ');
+}
