@@ -22,13 +22,14 @@ namespace {
 using emscripten::val;
 
 PureOptions pure_options(const val& options) {
-  const Problem problem = problem_of(options);
+  Problem problem = problem_of(options);
   const val parameters = options["parameters"];
   return {.num_steps = problem.workload.num_steps(),
           .epsilon = number(options, "epsilon"),
           .clip_norm = number(options, "clipNorm"),
           .neighbours = neighbours_from_string(text(options, "neighbours")),
           .participation = problem.participation,
+          .workload = std::move(problem.workload),
           .arity = optional_count(parameters, "arity"),
           .subtractive = optional_flag(parameters, "subtractive")};
 }

@@ -125,6 +125,7 @@ for (const target of PRIVACY.slice(0, 2)) {
   addSums({ mechanism: 'tree', numSteps: 8, ...target });
   const { delta, ...pure } = target;
   addSums({ numSteps: 8, ...pure, pure: true });
+  addSums({ numSteps: 8, workload: { window: 1 }, ...pure, pure: true });
   const options = { mechanism: 'square-root', numSteps: 6, ...target };
   add(`certificate ${text(options)}`, dp.certificate(options));
 }
@@ -190,6 +191,15 @@ for (const numSteps of [1, 5, 8, 30])
       add(`pure ${text(options)}`, sums?.certificate);
       sums?.dispose();
     }
+
+for (const numSteps of [2, 8, 30])
+  for (const participation of participations(numSteps)) {
+    const { delta, ...target } = PRIVACY[++turn % PRIVACY.length];
+    const options = { numSteps, workload: { window: 1 }, participation, ...target, pure: true };
+    const sums = fits(() => dp.prefixSum(options));
+    add(`pure ${text(options)}`, sums?.certificate);
+    sums?.dispose();
+  }
 
 for (const [workload] of WORKLOADS)
   for (const mechanism of names)

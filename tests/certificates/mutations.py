@@ -252,7 +252,7 @@ def is_higher(before, after, path):
     return value_at(after, path) > value_at(before, path)
 
 
-PROBLEM = ("mechanism", "participation", "maxParticipations", "separation", "workload",
+PROBLEM = ("mechanism", "numSteps", "participation", "maxParticipations", "separation", "workload",
            "effectiveParameters", "columns", "rowScales")
 
 # Names of a field, whether a change of it is harmless, and why.

@@ -69,6 +69,36 @@ test('pure: the certificate has no delta, and says which norm clips', () => {
   assert.equal(dp.certificate({ numSteps: 40, epsilon: 1, delta: 1e-6 }).laplace, undefined);
 });
 
+test('pure: single steps have noise of their own, and days less than any correlated noise', () => {
+  const options = { steps: 31, epsilon: 1, workload: { window: 1 } };
+  const stddevOf = (rest) => {
+    const days = dp.counter({ ...options, ...rest });
+    try {
+      return days.stddev(30);
+    } finally {
+      days.dispose();
+    }
+  };
+  const laplace = stddevOf({ delta: 0 });
+  close(laplace, Math.SQRT2, 1e-3);
+  close(stddevOf({ delta: 0, neighbours: 'replace-one' }), 2 * laplace, 1e-3);
+  close(stddevOf({ delta: 0, people: { times: 3, apart: 1 } }), 3 * laplace, 1e-3);
+  assert.ok(laplace < stddevOf({ delta: 1e-6 }) / 2.9);
+  const days = dp.totals({ ...options, delta: 0, dimension: 2, clip: 2, insecureSeed: 5 });
+  const silent = dp.totals({ ...options, delta: 0, dimension: 2, clip: 2, insecureSeed: 5 });
+  assert.equal(days.certificate.mechanism, 'independent');
+  assert.equal(days.certificate.workload, 'window=1');
+  for (let step = 0; step < 31; ++step) {
+    const added = [step % 2, 1];
+    days.addMany([...added, 0, -2]);
+    const { values } = days.end();
+    const { values: noise } = silent.release([0, 0]);
+    assert.deepEqual([values[0] - noise[0], values[1] - noise[1]], [added[0], -1]);
+  }
+  days.dispose();
+  silent.dispose();
+});
+
 test('pure: records are clipped in l1-norm over all entries', () => {
   const release = (record) => withSums({ dimension: 2 }, (sums) => sums.release(record));
   const zero = release([0, 0]);

@@ -9,6 +9,7 @@
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/error.hpp"
+#include "strategy/toeplitz/identity.hpp"
 #include "strategy/trees/kary.hpp"
 
 namespace dpftrl {
@@ -42,7 +43,6 @@ KaryStrategy best_tree(std::int64_t num_steps) {
 }
 
 KaryStrategy tree_of(const PureOptions& options) {
-  require_between(kPureFunction, "num_steps", options.num_steps, 1, kMaxNumSteps);
   if (!options.arity && !options.subtractive) return best_tree(options.num_steps);
   KaryStrategy::Options tree{.num_steps = options.num_steps};
   tree.arity = options.arity.value_or(tree.arity);
@@ -50,17 +50,49 @@ KaryStrategy tree_of(const PureOptions& options) {
   return KaryStrategy(tree);
 }
 
+/// A strategy, and the options that it can be made again with.
+struct Encoding {
+  std::shared_ptr<const Strategy> strategy;
+  StrategyOptions made_with;
+};
+
+Encoding encoding_of(const PureOptions& options) {
+  require_between(kPureFunction, "num_steps", options.num_steps, 1, kMaxNumSteps);
+  const Workload workload = options.workload.value_or(Workload::prefix_sums(options.num_steps));
+  require_length(kPureFunction, "workload", workload.num_steps(), options.num_steps);
+  if (workload.is_prefix()) {
+    const auto tree = std::make_shared<const KaryStrategy>(tree_of(options));
+    return {tree,
+            {.name = std::string(tree->name()),
+             .num_steps = options.num_steps,
+             .parameters = {.arity = tree->arity(), .subtractive = !tree->is_causal()},
+             .participation = options.participation}};
+  }
+  if (!workload.is_single_step())
+    fail(ErrorCode::unsupported, kPureFunction, "workload",
+         "must be prefix sums or a window of one step", workload.name());
+  if (options.arity || options.subtractive)
+    fail_argument(kPureFunction, options.arity ? "arity" : "subtractive",
+                  "left out for a window of one step, which has no tree",
+                  options.arity ? to_text(*options.arity) : "a value");
+  return {independent_strategy({.designed_for = workload, .workload = workload}),
+          {.name = std::string(IndependentStrategy::kName),
+           .num_steps = options.num_steps,
+           .workload = workload,
+           .participation = options.participation}};
+}
+
 }  // namespace
 
 std::shared_ptr<const Mechanism> Mechanism::make_pure(const PureOptions& options) {
   require_positive(kPureFunction, "clip_norm", options.clip_norm);
   const double mu = mu_from_pure_dp(require_positive(kPureFunction, "epsilon", options.epsilon));
-  const auto tree = std::make_shared<const KaryStrategy>(tree_of(options));
-  const Sensitivity sensitivity = l1_sensitivity(*tree, options.participation);
-  const RowNorms rows = tree->row_norms();
+  auto [strategy, made_with] = encoding_of(options);
+  const Sensitivity sensitivity = l1_sensitivity(*strategy, options.participation);
+  const RowNorms rows = strategy->row_norms();
   Certificate certificate{
-      .strategy = std::string(tree->name()),
-      .workload = tree->workload().name(),
+      .strategy = std::string(strategy->name()),
+      .workload = strategy->workload().name(),
       .participation = std::string(options.participation.name()),
       .max_participations = options.participation.max_participations(),
       .separation = options.participation.separation(),
@@ -79,15 +111,10 @@ std::shared_ptr<const Mechanism> Mechanism::make_pure(const PureOptions& options
       .max_error = sensitivity.value * std::sqrt(rows.max_squared),
       .mean_error = sensitivity.value * std::sqrt(rows.mean_squared),
       .objective = Objective::mean,
-      .parameters = tree->parameters(),
+      .parameters = strategy->parameters(),
       .record_norm = RecordNorm::l1,
   };
-  StrategyOptions made_with{
-      .name = certificate.strategy,
-      .num_steps = options.num_steps,
-      .parameters = {.arity = tree->arity(), .subtractive = !tree->is_causal()},
-      .participation = options.participation};
-  const Mechanism without_noise(tree, std::move(made_with), std::move(certificate));
+  const Mechanism without_noise(std::move(strategy), std::move(made_with), std::move(certificate));
   return without_noise.with_clip_norm(options.clip_norm);
 }
 

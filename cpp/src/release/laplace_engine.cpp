@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pure mechanisms: integer sums plus integer Laplace noise of the nodes of a tree.
+// Pure mechanisms: integer sums plus integer Laplace noise, of the nodes of a tree or of a step.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <utility>
+#include <variant>
 
 #include "base/double_double.hpp"
 #include "base/largest_magnitude.hpp"
@@ -72,7 +73,25 @@ LaplaceNoise noise_of(const Mechanism& mechanism, double grid) {
           .max_norm = static_cast<std::int64_t>(max_norm)};
 }
 
-/// Noise of a step: the sum over the nodes that the step adds, minus the sum over those it
+/// Noise of single steps, each of which is one measurement.
+class StepNoise {
+ public:
+  StepNoise(std::int64_t scale, const PrefixSumOptions& options)
+      : law_(scale), key_(options.key), row_(static_cast<std::size_t>(options.dimension)) {}
+
+  std::span<const std::int64_t> operator()(std::int64_t step) {
+    for (std::size_t i = 0; i < row_.size(); ++i)
+      row_[i] = law_.sample(key_, {.row = static_cast<std::uint64_t>(step), .coordinate = i});
+    return row_;
+  }
+
+ private:
+  DiscreteLaplace law_;
+  Key key_;
+  std::vector<std::int64_t> row_;
+};
+
+/// Noise of a total: the sum over the nodes that the step adds, minus the sum over those it
 /// subtracts. Nodes are kept as long as successive steps share them.
 class NodeNoise {
  public:
@@ -85,8 +104,6 @@ class NodeNoise {
     for (Level& level : levels_) level.sum.resize(row_.size());
   }
 
-  /// Returns the noise of a step, which does not depend on how often or in which order steps are
-  /// requested.
   std::span<const std::int64_t> operator()(std::int64_t step) {
     const std::int64_t largest = tree_.subtractive ? tree_.arity / 2 : tree_.arity - 1;
     std::ranges::fill(row_, 0);
@@ -189,6 +206,15 @@ class HalfWidths {
   std::map<double, std::int64_t> found_;
 };
 
+/// Rows of noise; the same for a step however often and in which order they are requested.
+using PureNoise = std::variant<StepNoise, NodeNoise>;
+
+PureNoise pure_noise(const Strategy& strategy, std::int64_t scale,
+                     const PrefixSumOptions& options) {
+  if (strategy.workload().is_single_step()) return StepNoise(scale, options);
+  return NodeNoise(std::get<KaryDecoder>(strategy.decoder_form()), scale, options);
+}
+
 class LaplaceEngine final : public detail::ReleaseEngine {
  public:
   LaplaceEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
@@ -199,8 +225,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
         max_contributions_(std::max(
             mechanism.num_steps(),
             static_cast<std::int64_t>(kMaxSumInGrids / static_cast<double>(law_.max_norm)))),
-        tree_(std::get<KaryDecoder>(mechanism.strategy().decoder_form())),
-        noise_(tree_, law_.scale, options),
+        noise_(pure_noise(mechanism.strategy(), law_.scale, options)),
         sums_(static_cast<std::size_t>(options.dimension)) {}
 
   double grid() const override { return grid_; }
@@ -228,16 +253,18 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
                ReleaseSink* sink) override {
     // Sampling may throw; nothing below does, so a record counts once.
-    const std::span<const std::int64_t> noise = noise_(step);
+    const std::span<const std::int64_t> noise =
+        std::visit([step](auto& rows) { return rows(step); }, noise_);
     add(record);
     for (std::size_t i = 0; i < sums_.size(); ++i)
       noisy[i] = static_cast<double>(sums_[i] + noise[i]) * grid_;
+    if (mechanism_.strategy().workload().is_single_step()) std::ranges::fill(sums_, 0);
     if (sink != nullptr) sink->take(0, noisy);
   }
 
   detail::CheckpointKind kind() const override { return detail::CheckpointKind::laplace_sum; }
   void append_fingerprint(detail::Sha256& hash) const override {
-    detail::append_form(hash, tree_);
+    detail::append_form(hash, mechanism_.strategy().decoder_form());
     hash.append(std::int64_t{std::ssize(sums_)});
     hash.append(law_.scale);
     hash.append(law_.distance);
@@ -264,9 +291,9 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   double grid_;
   LaplaceNoise law_;
   std::int64_t max_contributions_;
-  KaryDecoder tree_;
-  NodeNoise noise_;
-  /// True sums including contributions to the open step, in grids; exposed only in checkpoints.
+  PureNoise noise_;
+  /// True sums including contributions to the open step, or that step alone for a window of one, in
+  /// grids; exposed only in checkpoints.
   std::vector<std::int64_t> sums_;
   mutable HalfWidths widths_;  ///< keeps what it found
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mechanisms without a delta: sensitivity, error and the choice of the tree.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -144,6 +145,23 @@ TEST(PureMechanism, sensitivities_are_those_of_all_neighbouring_streams) {
   }
 }
 
+TEST(PureMechanism, a_participation_moves_one_single_step) {
+  for (const std::int64_t n : {2, 8, 5000}) {
+    const Workload steps = Workload::sliding_window({.num_steps = n, .width = 1});
+    for (const std::int64_t k : {1, 2, 3}) {
+      const auto participation =
+          Participation::min_separation({.max_participations = k, .min_separation = 1});
+      const auto mechanism = Mechanism::make_pure(
+          {.num_steps = n, .epsilon = 1, .participation = participation, .workload = steps});
+      const Certificate& claim = mechanism->certificate();
+      EXPECT_EQ(claim.sensitivity, static_cast<double>(std::min(k, n)));
+      EXPECT_EQ(claim.exactness, Exactness::exact);
+      EXPECT_EQ(claim.max_error, claim.sensitivity);
+      EXPECT_EQ(claim.mean_error, claim.sensitivity);
+    }
+  }
+}
+
 TEST(PureMechanism, long_horizons_with_many_participations_have_a_bound) {
   const auto participation =
       Participation::min_separation({.max_participations = 4, .min_separation = 10});
@@ -192,6 +210,17 @@ TEST(PureMechanism, refuses_bad_options_by_name) {
   EXPECT_ERROR(make({.num_steps = 5, .epsilon = 1, .arity = 1}), "invalid_argument", "arity");
   EXPECT_ERROR(make({.num_steps = 5, .epsilon = 1, .arity = 4, .subtractive = true}),
                "invalid_argument", "arity");
+  EXPECT_ERROR(make({.num_steps = 5,
+                     .epsilon = 1,
+                     .workload = Workload::sliding_window({.num_steps = 5, .width = 2})}),
+               "unsupported", "workload");
+  EXPECT_ERROR(make({.num_steps = 5,
+                     .epsilon = 1,
+                     .workload = Workload::sliding_window({.num_steps = 5, .width = 1}),
+                     .arity = 2}),
+               "invalid_argument", "arity");
+  EXPECT_ERROR(make({.num_steps = 5, .epsilon = 1, .workload = Workload::prefix_sums(4)}),
+               "wrong_length", "workload");
   EXPECT_ERROR(
       make({.num_steps = 5,
             .epsilon = 1,

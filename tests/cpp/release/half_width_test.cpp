@@ -42,6 +42,12 @@ std::vector<WidthNoise> width_noises() {
           {"a coarse grid", gaussian("optimal", 40), coarse, 0},
           {"a grid of its size", gaussian("optimal", 16), coarse, 0},
           {"no delta", Mechanism::make_pure({.num_steps = kWidthSteps, .epsilon = 1}), grid, 0.5},
+          {"no delta, single steps",
+           Mechanism::make_pure(
+               {.num_steps = kWidthSteps,
+                .epsilon = 1,
+                .workload = Workload::sliding_window({.num_steps = kWidthSteps, .width = 1})}),
+           grid, 0.5},
           {"discrete normals", gaussian("tree"), discrete, 0.01},
           {"rounded normals of buffers", gaussian("blt"), rounded, 0.01},
           {"rounded normals of bands", gaussian("square-root"), rounded, 0.01}};

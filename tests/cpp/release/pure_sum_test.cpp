@@ -36,6 +36,11 @@ struct Tree {
   bool subtractive;
 };
 
+/// A window of one step: releases are the steps themselves.
+Workload single_steps(std::int64_t num_steps) {
+  return Workload::sliding_window({.num_steps = num_steps, .width = 1});
+}
+
 TEST(PureSum, noise_is_that_of_the_nodes_at_their_addresses) {
   constexpr std::int64_t kSteps = 60;
   for (const auto& [arity, subtractive] :
@@ -60,6 +65,32 @@ TEST(PureSum, noise_is_that_of_the_nodes_at_their_addresses) {
       }
     }
   }
+}
+
+TEST(PureSum, single_steps_have_noise_of_their_own) {
+  constexpr std::int64_t kSteps = 60;
+  const auto mechanism =
+      Mechanism::make_pure({.num_steps = kSteps, .epsilon = 0.3, .workload = single_steps(kSteps)});
+  EXPECT_EQ(mechanism->certificate().strategy, "independent");
+  EXPECT_EQ(mechanism->certificate().workload, "window=1");
+  PrefixSum sums(mechanism, pure_options(2, 1.0));
+  const LaplaceNoise law = sums.laplace().value();
+  EXPECT_EQ(law.scale, 4) << "the least integer with 0.3 times it at least 1";
+  const DiscreteLaplace laplace(law.scale);
+  const auto noise = [&](std::int64_t t, std::uint64_t i) {
+    return static_cast<double>(
+        laplace.sample(Key::insecure_from_seed(kPureSeed),
+                       {.row = static_cast<std::uint64_t>(t), .coordinate = i}));
+  };
+  for (std::int64_t t = 0; t < kSteps; ++t) {
+    // Neither records nor noise of other steps are in a release.
+    sums.contribute(std::array{1.0, 0.0});
+    sums.contribute(std::array{0.0, -1.0});
+    EXPECT_EQ(sums.release_stddev(t), law.stddev(1));
+    EXPECT_EQ(released(sums, {1, 0}), (std::vector<double>{2 + noise(t, 0), -1 + noise(t, 1)}));
+  }
+  EXPECT_LE(sums.release_half_width({.step = 3, .probability = 0.05}),
+            sums.simultaneous_half_width(0.05));
 }
 
 TEST(PureSum, the_bits_are_those_of_the_package) {
@@ -330,7 +361,7 @@ std::vector<PureRecords> all_records() {
 /// Largest log-ratio of the probabilities of three releases between streams in which one record is
 /// omitted (or replaced). Records may depend on earlier releases: for any rule that chooses
 /// them, each outcome compares two fixed neighbouring streams, and this compares all of them.
-double largest_joint_loss(const JointLaw& law, Neighbours neighbours) {
+double largest_joint_loss(const JointLaw& law, const Matrix& workload, Neighbours neighbours) {
   double largest = 0;
   const std::vector<PureRecords> all = all_records();
   constexpr std::int64_t kBox = 12;
@@ -343,10 +374,15 @@ double largest_joint_loss(const JointLaw& law, Neighbours neighbours) {
         is_left_out = is_left_out && (one[t] == other[t] || other[t] == 0);
       }
       if (num_different != 1 || (neighbours == Neighbours::zero_out && !is_left_out)) continue;
-      const auto noise = [](const PureRecords& records, std::int64_t a, std::int64_t b,
-                            std::int64_t c) -> std::array<std::int64_t, 3> {
-        return {a - records[0], b - records[0] - records[1],
-                c - records[0] - records[1] - records[2]};
+      const auto noise = [&](const PureRecords& records, std::int64_t a, std::int64_t b,
+                             std::int64_t c) {
+        std::array<std::int64_t, 3> rest = {a, b, c};
+        for (std::size_t t = 0; t < 3; ++t)
+          for (std::size_t j = 0; j < 3; ++j)
+            rest[t] -= static_cast<std::int64_t>(workload(index_of(static_cast<std::int64_t>(t)),
+                                                          index_of(static_cast<std::int64_t>(j)))) *
+                       records[j];
+        return rest;
       };
       for (std::int64_t a = -kBox; a <= kBox; ++a)
         for (std::int64_t b = -kBox; b <= kBox; ++b)
@@ -361,29 +397,47 @@ TEST(PureSum, no_outcome_is_more_than_e_to_the_epsilon_times_as_likely_for_a_nei
   // Truncating noise beyond 48 grids changes the probabilities within 12 grids by at most e^(-36 /
   // scale).
   constexpr double kCut = 1e-5;
-  for (const auto& [arity, subtractive] : {Tree{2, false}, Tree{3, true}, Tree{7, false}})
+  for (const PureOptions& made :
+       {PureOptions{.arity = 2, .subtractive = false}, PureOptions{.arity = 3, .subtractive = true},
+        PureOptions{.arity = 7, .subtractive = false}, PureOptions{.workload = single_steps(3)}})
     for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
-      const double epsilon = neighbours == Neighbours::zero_out ? 1.0 : 2.0;
-      const auto mechanism = Mechanism::make_pure({.num_steps = 3,
-                                                   .epsilon = epsilon,
-                                                   .neighbours = neighbours,
-                                                   .arity = arity,
-                                                   .subtractive = subtractive});
+      PureOptions options = made;
+      options.num_steps = 3;
+      options.epsilon = neighbours == Neighbours::zero_out ? 1.0 : 2.0;
+      options.neighbours = neighbours;
+      const auto mechanism = Mechanism::make_pure(options);
       const LaplaceNoise law = PrefixSum(mechanism, pure_options(1, 1.0)).laplace().value();
-      const Matrix decoder = mechanism->strategy().decoder();
-      SCOPED_TRACE("arity " + std::to_string(arity) + " scale " + std::to_string(law.scale));
+      const Strategy& strategy = mechanism->strategy();
+      const Matrix workload = strategy.workload().matrix();
+      SCOPED_TRACE(mechanism->certificate().strategy + " scale " + std::to_string(law.scale));
       ASSERT_LE(law.scale, 3);
       const auto scale = static_cast<double>(law.scale);
-      const double loss = largest_joint_loss(JointLaw(decoder, scale), neighbours);
-      EXPECT_LE(loss, epsilon + kCut);
-      EXPECT_GE(loss, epsilon * 0.9);  // the budget is used nearly fully
+      const JointLaw joint(strategy.decoder(), scale);
+      const double loss = largest_joint_loss(joint, workload, neighbours);
+      EXPECT_LE(loss, options.epsilon + kCut);
+      EXPECT_GE(loss, options.epsilon * 0.9);  // the budget is used nearly fully
       // Falsification: noise at 9/10 of the scale violates the bound, and the test detects it.
-      EXPECT_GT(largest_joint_loss(JointLaw(decoder, 0.9 * scale), neighbours), epsilon + kCut);
+      const JointLaw less(strategy.decoder(), 0.9 * scale);
+      EXPECT_GT(largest_joint_loss(less, workload, neighbours), options.epsilon + kCut);
     }
 }
 
 std::shared_ptr<const Mechanism> short_mechanism() {
   return Mechanism::make_pure({.num_steps = 25, .epsilon = 1, .arity = 3, .subtractive = true});
+}
+
+TEST(PureSum, single_steps_go_on_from_a_checkpoint_at_any_step) {
+  const auto mechanism =
+      Mechanism::make_pure({.num_steps = 25, .epsilon = 1, .workload = single_steps(25)});
+  PrefixSum whole(mechanism, pure_options(2));
+  for (std::int64_t t = 0; t < 25; ++t) {
+    PrefixSum other(mechanism, pure_options(2));
+    whole.contribute(std::array{0.25, -0.5});
+    other.restore_without_ledger(whole.checkpoint());
+    EXPECT_EQ(released(other, {0.1, 0.2}), released(whole, {0.1, 0.2}));
+  }
+  PrefixSum tree(short_mechanism(), pure_options(2));
+  EXPECT_ERROR(tree.restore_without_ledger(whole.checkpoint()), "bad_state", "mechanism");
 }
 
 TEST(PureSum, goes_on_from_a_checkpoint_at_any_step) {

@@ -207,7 +207,8 @@ def check_noise(report, claims, squared, distance):
     scale = Fraction(claims["clipNorm"]) * distance
     allowed = Fraction(claims["mu"]) * Fraction(claims["noiseStddev"])
     report.judge("noiseStddev on this encoder is mu-GDP",
-                 high * scale <= allowed <= low * scale * (1 + TIGHT), low * scale > allowed, f"mu is {float(high * scale / allowed * claims['mu'])!r}")
+                 high * scale <= allowed <= low * scale * (1 + TIGHT), low * scale > allowed,
+                 f"mu is {float(high * scale / allowed * claims['mu'])!r}")
 
 
 def check_arithmetic(report, claims, distance):
@@ -491,7 +492,9 @@ def verify_pure(report, claims):
     report.equal("noiseStddev, of the discrete Laplace distribution", claims["noiseStddev"],
                  *rational_ends(deviation), ERROR_SLACK)
     n = claims["numSteps"]
-    workload, schema = Workload("prefix", n), schema_of(claims)
+    is_of_steps = claims["workload"] != "prefix"
+    workload = Workload({"window": 1} if is_of_steps else "prefix", n)
+    schema = schema_of(claims)
     found = measure(report, claims["mechanism"], claims["effectiveParameters"], workload, schema)
     users = patterns(schema, n)
     if users is None:

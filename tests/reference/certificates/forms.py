@@ -59,6 +59,8 @@ class Form(NamedTuple):
 
 VARIANTS = {"epochLength": Optional(COUNT), "completeEpochs": Optional(one_of(True)),
             "normalizeColumns": Optional(one_of(True))}
+# Workload of each mechanism without a delta.
+PURE_WORKLOADS = {"tree-k": "prefix", "independent": "window=1"}
 BUFFERS = {"buffers": COUNT, "decays": NUMBERS, "weights": NUMBERS}
 BANDS = {"bands": COUNT, "coefficients": NUMBERS}
 
@@ -226,8 +228,8 @@ FORMS = {
     }),
     "certificate without a delta": Form({
         **PRIVACY,
-        "mechanism": one_of("tree-k"),
-        "workload": one_of("prefix"),
+        "mechanism": one_of(*PURE_WORKLOADS),
+        "workload": one_of(*PURE_WORKLOADS.values()),
         "delta": one_of(0),
         "objective": one_of("mean"),
         "laplace": OBJECT,
@@ -352,6 +354,8 @@ def misfits_of(document):
         found += misfits(document["lattice"], LATTICE, "lattice.")
     if "laplace" in document:
         found += misfits(document["laplace"], LAPLACE, "laplace.")
+        if document["workload"] != PURE_WORKLOADS[document["mechanism"]]:
+            found.append(("workload", "must be that of the mechanism"))
     found += misfits_of_parameters(document, kind == "saved strategy")
     if not found:
         name = "parameters" if kind == "saved strategy" else "effectiveParameters"

@@ -8,7 +8,7 @@ import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.
 import { makeError, within, type Where } from '../core/errors.js';
 import { counted } from '../shared/counted.js';
 import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, defaultMechanism } from '../shared/defaults.js';
-import { NEIGHBOURS, OBJECTIVES, PURE_MECHANISM } from '../shared/defaults.js';
+import { NEIGHBOURS, OBJECTIVES, PURE_STEPS_MECHANISM, pureMechanism } from '../shared/defaults.js';
 import { PARAMETER_NAMES, PARAMETERS } from '../shared/parameters.js';
 import type { ParameterName } from '../shared/parameters.js';
 import type { CatalogueEntry, MechanismName } from '../types/all.js';
@@ -298,8 +298,12 @@ export function readSumsMechanism(
     return mechanisms.includes(name) ? name : DEFAULT_MECHANISM;
   };
   if (!pure) return readMechanism(reader, mechanisms, quickest);
-  const mechanism = readMechanism(reader, [PURE_MECHANISM], () => PURE_MECHANISM, true);
-  requireWorkload(reader, mechanism, ['prefix'], "must be 'prefix' with {pure}");
+  const { kind, width } = readProblem(reader).workload;
+  const name = pureMechanism(kind === 'window' && width === 1);
+  const mechanism = readMechanism(reader, [name], () => name, true);
+  if (name !== PURE_STEPS_MECHANISM) {
+    requireWorkload(reader, mechanism, ['prefix'], "must be 'prefix' or a window of 1 with {pure}");
+  }
   return mechanism;
 }
 

@@ -23,6 +23,13 @@ export function defaultMechanism(numSteps: number, hasQuickOptimum: boolean): Me
 /** The mechanism of totals without a delta, and the parameters that it accepts. */
 export const PURE_MECHANISM: MechanismName = 'tree-k';
 export const PURE_PARAMETERS: readonly string[] = ['arity', 'subtractive'];
+/** The mechanism without a delta of sums of single steps. */
+export const PURE_STEPS_MECHANISM: MechanismName = 'independent';
+
+/** Returns the mechanism without a delta for sums of single steps, or for all running totals. */
+export function pureMechanism(isOfSteps: boolean): MechanismName {
+  return isOfSteps ? PURE_STEPS_MECHANISM : PURE_MECHANISM;
+}
 
 /** In input units. */
 export const DEFAULT_CLIP_NORM = 1;

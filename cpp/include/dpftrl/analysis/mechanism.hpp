@@ -43,14 +43,17 @@ struct MechanismOptions {
   bool moving_records = false;
 };
 
-/// Options for pure differential privacy: discrete Laplace noise on the nodes of a tree
-/// (docs/math/pure.md).
+/// Options for pure differential privacy: discrete Laplace noise on the nodes of a tree, or on
+/// every step (docs/math/pure.md).
 struct PureOptions {
   std::int64_t num_steps = 0;  ///< horizon, 1..kMaxNumSteps
   double epsilon = 0;          ///< > 0
   double clip_norm = 1;        ///< l1-norm to which each record is clipped, input units
   Neighbours neighbours = Neighbours::zero_out;
   Participation participation = Participation::single();
+  /// Prefix sums, by a tree; or a window of one step, whose releases are the steps themselves, each
+  /// with noise of its own.
+  std::optional<Workload> workload = {};
   /// Parameters of tree-k. Default: those with the least RMS error.
   std::optional<std::int64_t> arity = {};
   std::optional<bool> subtractive = {};
@@ -131,9 +134,10 @@ class Mechanism {
   ///
   /// @guarantee  noise_stddev is that of Laplace noise of scale
   ///             sensitivity * clip_norm * neighbour_distance / epsilon, where sensitivity is never
-  ///             below the l1 sensitivity of the tree. The releases are epsilon-DP, also for
+  ///             below the l1 sensitivity of the encoder. The releases are epsilon-DP, also for
   ///             adaptively chosen records.
   /// @throws Error{invalid_argument} an option out of range; the message names it.
+  ///         Error{unsupported} another workload.
   /// @cost   10 ms without an arity, for the search among all arities up to 1023.
   /// @source docs/math/pure.md; Andersson, Pagh, Steiner, Torkamani, arXiv 2408.07021.
   /// @checked-by pure_mechanism_test, pure_sum_test

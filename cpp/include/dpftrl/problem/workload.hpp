@@ -62,6 +62,8 @@ class Workload {
   std::string name() const;
   std::int64_t num_steps() const { return num_steps_; }
   bool is_prefix() const { return kind_ == Kind::prefix; }
+  /// True if A = I by definition: every release is about its own step alone.
+  bool is_single_step() const { return kind_ == Kind::window && width_ == 1; }
   bool is_toeplitz() const { return kind_ != Kind::rates && kind_ != Kind::matrix; }
   /// True for kind `matrix` if the entries depend only on step - column.
   bool has_toeplitz_matrix() const { return has_toeplitz_matrix_; }

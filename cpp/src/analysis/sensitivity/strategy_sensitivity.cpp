@@ -135,6 +135,9 @@ Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& partic
     return {largest_pattern_sum(nodes, participation), Exactness::exact,
             "l1: best sum of numbers of nodes over the patterns"};
   }
+  if (strategy.num_bands() == 1 && !strategy.toeplitz_encoder().empty())
+    return {static_cast<double>(k) * std::abs(strategy.toeplitz_encoder().front()),
+            Exactness::exact, "l1: one measurement of each participation"};
   const Matrix encoder = strategy.encoder();
   const Vector norms = encoder.cwiseAbs().colwise().sum();
   const bool is_exact = k == 1 || encoder.minCoeff() >= 0;

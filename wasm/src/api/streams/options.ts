@@ -84,15 +84,15 @@ function requirePure(reader: Reader, words: Record<string, unknown>): void {
   if (typeof words['mechanism'] === 'object') {
     throw outOfRange(where, 'strategy', `a name with ${without}`, 'a saved strategy');
   }
-  const stray = PARAMETER_NAMES.filter((name) => !PURE_PARAMETERS.includes(name)).find(
+  const { window } = Object(reader.raw('workload')) as { window?: unknown };
+  // Single steps have no tree.
+  const allowed = window === undefined ? PURE_PARAMETERS : [];
+  const stray = PARAMETER_NAMES.filter((name) => !allowed.includes(name)).find(
     (name) => words[name] !== undefined,
   );
   if (stray !== undefined) {
     throw outOfRange(where, `strategy.${stray}`, `left out with ${without}`, words[stray]);
   }
-  const workload = reader.raw('workload');
-  if (workload === undefined || workload === 'prefix') return;
-  throw outOfRange(where, 'workload', `'prefix' with ${without}`, workload);
 }
 
 /** Returns a reader of the same options in the words of the functions that share their checks. */

@@ -4,7 +4,7 @@
 
 import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Participation, SavedStrategy, Workload } from '../../types/all.js';
-import { defaultMechanism } from '../../shared/defaults.js';
+import { defaultMechanism, pureMechanism } from '../../shared/defaults.js';
 import type { Args } from './args.js';
 import { Misuse } from '../base/failure.js';
 import { readJsonFile } from './json-file.js';
@@ -59,6 +59,11 @@ function hasQuickOptimum(
   return isDecay || ('decay' in workload && 'momentum' in workload && workload.momentum === 0);
 }
 
+/** Whether each sum is that of a single step. */
+function isOfSteps(workload: Workload): boolean {
+  return typeof workload === 'object' && 'window' in workload && workload.window === 1;
+}
+
 /**
  * Returns `chosen` or, if no mechanism is given, the preferred one or else the default for these
  * workloads and steps.
@@ -76,8 +81,10 @@ export function withDefault(
     preferred?: MechanismName | undefined;
   },
 ): Chosen {
-  if (['mechanism', 'strategy', 'pure'].some((name) => args.has(name))) return chosen;
-  const mechanism = preferred ?? defaultMechanism(numSteps, hasQuickOptimum(workloads, numSteps));
+  if (['mechanism', 'strategy'].some((name) => args.has(name))) return chosen;
+  const mechanism = args.has('pure')
+    ? pureMechanism(workloads.every(isOfSteps))
+    : (preferred ?? defaultMechanism(numSteps, hasQuickOptimum(workloads, numSteps)));
   return { ...chosen, mechanism, name: nameText(mechanism, chosen.parameters) };
 }
 

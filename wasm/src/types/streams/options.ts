@@ -18,8 +18,8 @@ export interface PrivacyTarget {
   epsilon: number;
   /**
    * Slack of the guarantee, well below 1 / (number of people), such as 1e-6. With 0 it is pure
-   * differential privacy: Laplace noise on a tree, and `clip` is an l1-norm. Counters and totals
-   * only.
+   * differential privacy: `clip` is an l1-norm, and Laplace noise is added on a tree, or to each
+   * step with the workload `{ window: 1 }`. Counters and totals only.
    */
   delta: number;
 }
