@@ -15,7 +15,10 @@ export function memoryStore(pause = async () => {}) {
   };
 }
 
-/** A store in memory that supports appending and counts its calls. */
+/**
+ * A store in memory that supports appending and counts its calls. While `fails` is set, it rejects
+ * each write: before it, or after it if `fails` is 'after'.
+ */
 export function appendingStore(bytes) {
   const store = {
     saved: 0,
@@ -24,14 +27,17 @@ export function appendingStore(bytes) {
     fails: false,
     load: async () => bytes,
     save: async (given) => {
+      if (store.fails === true) throw new Error('no room');
       bytes = given;
       ++store.saved;
       store.savedBytes += given.length;
+      if (store.fails) throw new Error('no answer');
     },
     append: async (given) => {
-      if (store.fails) throw new Error('no room');
+      if (store.fails === true) throw new Error('no room');
       bytes = Uint8Array.from(Buffer.concat([bytes, given]));
       store.appended.push(given.length);
+      if (store.fails) throw new Error('no answer');
     },
     close: async () => {},
   };

@@ -95,7 +95,9 @@ export class Journal {
     return numBytes + this.numPending * stepBytes(this.options.dimension) >= most;
   }
 
+  /** If this fails, it is unknown whether the frame is stored, so the next write stores everything. */
   private async append(log: Log, memo: Uint8Array | undefined): Promise<void> {
+    this.log = undefined;
     const { core, options } = this;
     const few = Math.max(1, Math.floor(FRAME_ENTRIES / options.dimension));
     const maxSteps = memo ? Number.MAX_SAFE_INTEGER : few;
@@ -114,6 +116,7 @@ export class Journal {
       core.call('ledgerAcknowledge', options.ledger(), acknowledged + numSteps);
       await this.turns.pass();
     } while (this.numPending > 0);
+    this.log = log;
   }
 
   /** Stores everything. If that fails, it is unknown what is stored, so the next write does, too. */

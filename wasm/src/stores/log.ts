@@ -99,7 +99,9 @@ export class StreamLog {
     return numBytes + this.numPending * stepBytes(this.stream.numSums) >= most;
   }
 
+  /** If this fails, it is unknown whether the frame is stored, so the next write stores everything. */
   private async append(frames: Frames): Promise<void> {
+    this.frames = undefined;
     const maxSteps = Math.max(1, Math.floor(FRAME_ENTRIES / this.stream.numSums));
     do {
       const { bytes, tag, numSteps } = this.ask('streamLogFrame', frames.tag, maxSteps);
@@ -110,6 +112,7 @@ export class StreamLog {
       this.ask('streamAcknowledge', acknowledged + numSteps);
       await this.turns.pass();
     } while (this.numPending > 0);
+    this.frames = frames;
   }
 
   /** Stores everything. If that fails, it is unknown what is stored, so the next write does, too. */

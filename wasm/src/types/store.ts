@@ -31,8 +31,8 @@ export interface Store {
    * Optional: with it, a release writes only what it adds; without it, streams save their whole
    * state again. Resolves once the bytes would survive a crash. After a crash, the remaining bytes
    * must be a prefix of them, or lack 512-byte sectors that read as zeros. Rejects without
-   * appending if another writer has saved or appended since, or loaded; a store that cannot tell
-   * whether it appended the bytes rejects every later call.
+   * appending if another writer has saved or appended since, or loaded. After any other rejection
+   * the next write is a `save`, so a store need not know whether it appended the bytes.
    */
   append?(bytes: Uint8Array, lease?: StoreLease): Promise<void>;
   /** Releases the storage once a pending save has settled; `save` rejects from then on. */
