@@ -606,7 +606,7 @@ const FILES = [
   [Buffer.from('\ufeff[\n  {\n "a":1}]\n'), /is a JSON array/],
   [
     Buffer.from('{"a":1}\n{"a":2}\n'),
-    /is JSON, not CSV: give --format jsonl, or rename the file to \.jsonl if its name ends in \.csv/,
+    /is JSON, not CSV: (give --format jsonl|rename it to \.jsonl, as the ending of its name decides)$/m,
   ],
   [Buffer.from('1f9d90', 'hex'), /is compressed by compress: decompress it first/],
   [Buffer.from('04224d1864', 'hex'), /is compressed by lz4: decompress it first/],

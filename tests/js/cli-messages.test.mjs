@@ -316,7 +316,7 @@ test('messages: numbers, ranges and lists in another notation are refused with h
     ],
     [
       [...count(...privacy, ...daily, ...by, 'home'), 'docs'],
-      `got 2: ${visits}, docs; join files first; lists such as that of --domain have commas and no spaces`,
+      `got 2: ${visits}, docs; join files first; lists of values have commas and no spaces`,
     ],
   ]);
   const { stderr } = await dpFtrl(['error', '--steps', '1,000']);

@@ -54,7 +54,7 @@ async function readTable(files: readonly string[]): Promise<string> {
   if (formatOfName(path) === 'jsonl')
     throw new Misuse(`the page reads CSV, and ${path} is JSON lines`);
   let text = '';
-  for await (const piece of textOf(await openInput(files), 'csv')) text += piece;
+  for await (const piece of textOf(await openInput(files), { kind: 'csv' })) text += piece;
   const name = path === '-' ? 'table.csv' : basename(path);
   const data = JSON.stringify({ name, text }).replaceAll('<', '\\u003c');
   return `<script type="application/json" id="given-table">${data}</script>`;

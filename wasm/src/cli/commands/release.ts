@@ -60,6 +60,8 @@ export interface Kind {
   notices?(run: Run): readonly string[];
   /** Whether any total is distinguishable from 0; absent if intervals already show this. */
   isTold?(steps: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): boolean;
+  /** Option that says how large rows may be, if one does. */
+  bound?: string | undefined;
   /** Description of the clipping of rows, if it is not to a norm. */
   clippedTo?: string;
   writer(run: Run): StepWriter;
@@ -227,11 +229,15 @@ async function begin(run: Run): Promise<Begun> {
   return { writer, claim, notices };
 }
 
-/** Says that no total is distinguishable from 0, and the likely cause. */
-function hiddenNotice(command: Kind['command']): string {
+/**
+ * Says that no total is distinguishable from 0, and the likely cause.
+ *
+ * @param bound  option that says how large rows may be.
+ */
+function hiddenNotice(bound: string | undefined): string {
   const what = 'no total of this run can be told from 0, as all are within four times their noise';
-  const clip = command === 'release' ? ', or --clip is far larger than they are' : '';
-  return `${what}: there are too few rows for this --epsilon${clip}`;
+  const isLoose = bound === undefined ? '' : `, or ${bound} allows far larger ones`;
+  return `${what}: there are too few rows for this --epsilon${isLoose}`;
 }
 
 /** Writes the whole release. */
@@ -242,6 +248,7 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   const { numSteps } = totals;
   const { writer, claim, notices } = await begin(run);
   const chart = settings.plot && run.kind.chart?.(run);
+  const before = totals.step;
   let isTold = run.kind.isTold === undefined;
   let isEarly = settings.times?.format.isNumeric ?? false;
   const writeSteps = async (steps: Released) => {
@@ -276,10 +283,9 @@ async function write(run: Run, progress: StepProgress): Promise<void> {
   }
   if (fault) throw fault;
   await sink.commit();
-  if (!isTold && !settings.quiet && totals.step > 0) {
-    warn(run.kind.command, hiddenNotice(run.kind.command));
-  }
-  if (isEarly && totals.step > 0) warn(run.kind.command, earlyNotice(settings.times!));
+  const isEmpty = totals.step === before;
+  if (!isTold && !isEmpty && !settings.quiet) warn(run.kind.command, hiddenNotice(run.kind.bound));
+  if (isEarly && !isEmpty) warn(run.kind.command, earlyNotice(settings.times!));
   const isGuarded = state !== undefined;
   if (chart) await settings.plot!.write(chart.figure(), { claim, notices, isGuarded });
 }
@@ -352,6 +358,7 @@ export async function run(args: Args): Promise<void> {
     command: 'release',
     settings,
     clipNorm,
+    bound: ['clip', 'range'].filter((name) => args.has(name)).map((name) => `--${name}`)[0],
     wanted: {
       columns: args.texts('column'),
       ranges: rangesOf,

@@ -19,6 +19,7 @@ interface Range {
 
 /** Values that a column may hold, in order. */
 export class Domain {
+  private isOrdered = false;
   /** Undefined for a range, which needs no table. */
   private readonly listed: CategoryIndex | undefined;
 
@@ -59,7 +60,9 @@ export class Domain {
 
   /** Advice for the message about a cell outside the domain. */
   get hint(): string {
-    const rest = '--other adds a category for what --domain leaves out';
+    const rest = this.isOrdered
+      ? '--quantile needs all values of the column in it'
+      : '--other adds a category for what --domain leaves out';
     if (this.range) return `values of LOW:HIGH are whole numbers; ${rest}`;
     const separator = /[;|]/.exec(this.labels.join(''))?.[0];
     const commas =
@@ -67,8 +70,13 @@ export class Domain {
     return `${rest}; upper and lower case differ${commas}`;
   }
 
-  /** @throws Misuse if all values are numbers, and do not ascend. */
+  /**
+   * Takes the values in their order, so that no category can be added.
+   *
+   * @throws Misuse if all values are numbers, and do not ascend.
+   */
   requireAscending(): void {
+    this.isOrdered = true;
     const numbers = this.labels.map(parseNumber);
     const at = numbers.findIndex((number, i) => i > 0 && !(number! > numbers[i - 1]!));
     if (at < 0 || numbers.includes(undefined)) return;

@@ -19,7 +19,7 @@ export type Decimal = (typeof DECIMALS)[number];
 
 /** Format of a table, with the settings for reading it. */
 export type TableFormat = (
-  | { kind: 'csv'; delimiter: Delimiter; decimal: Decimal }
+  | { kind: 'csv'; delimiter: Delimiter; decimal: Decimal; ifJson: string }
   | { kind: 'jsonl'; decimal?: never }
 ) & {
   /** Prints what was found in the table, once. */
@@ -44,6 +44,13 @@ function givenFormat(args: Args, path: string | undefined): Format {
   return formatOfName(path) ?? given;
 }
 
+/** Advice if a table that is read as CSV is JSON; the ending of its name may have decided that. */
+function ifJson(path: string | undefined): string {
+  return formatOfName(path) === undefined
+    ? 'give --format jsonl'
+    : 'rename it to .jsonl, as the ending of its name decides';
+}
+
 /** Returns a function that prints a notice about a table, unless it did so before. */
 function announcer(command: string, args: Args, table: string): (text: string) => void {
   const before = new Set<string>();
@@ -57,7 +64,10 @@ export function inputFormat(command: string, args: Args): TableFormat {
   const kind = givenFormat(args, args.files[0]);
   const decimal = args.oneOf('decimal', DECIMALS);
   const announce = announcer(command, args, 'the input');
-  if (kind === 'csv') return { kind, delimiter: Delimiter.read(args, announce), decimal, announce };
+  if (kind === 'csv') {
+    const delimiter = Delimiter.read(args, announce);
+    return { kind, delimiter, decimal, ifJson: ifJson(args.files[0]), announce };
+  }
   const stray = ['delimiter', 'decimal'].find((name) => args.has(name));
   if (stray !== undefined) throw new Misuse(`--${stray} is for CSV, and the input is JSON lines`);
   return { kind, announce };
@@ -70,7 +80,8 @@ export function formatOf(command: string, args: Args, option: string): TableForm
   const announce = announcer(command, args, `--${option} ${path}`);
   if (kind === 'jsonl') return { kind, announce };
   const delimiter = Delimiter.read(args, announce);
-  return { kind, delimiter, decimal: args.oneOf('decimal', DECIMALS), announce };
+  const decimal = args.oneOf('decimal', DECIMALS);
+  return { kind, delimiter, decimal, ifJson: ifJson(path), announce };
 }
 
 /** Format of the rows that are written. */

@@ -19,7 +19,7 @@ function shownFiles(files: readonly string[]): string {
 /** Opens the named file, or standard input. */
 export async function openInput(files: readonly string[]): Promise<AsyncIterable<Uint8Array>> {
   if (files.length > 1) {
-    const hint = 'join files first; lists such as that of --domain have commas and no spaces';
+    const hint = 'join files first; lists of values have commas and no spaces';
     throw new Misuse(`one input file at most, got ${files.length}: ${shownFiles(files)}; ${hint}`);
   }
   const [path] = files;

@@ -2,6 +2,7 @@
 
 // Parses the bytes of the input into records.
 
+import { given } from '../../core/given.js';
 import { CsvFault, CsvParser, type CsvRecord } from '../../shared/csv.js';
 import {
   FIRST_BYTES,
@@ -38,21 +39,25 @@ function requireText(first: Uint8Array): void {
   if (kind !== undefined) throw new Misuse(`the input ${kind}`, { code: 'other_format' });
 }
 
+/** A kind of text, and what to do if a text of CSV is JSON. */
+export type Expected = { kind: 'csv'; ifJson?: string } | { kind: 'jsonl' };
+
 /** Refuses the first characters of JSON where CSV is expected, and of an array in any case. */
-function requireFormat(beginning: string, kind: TableFormat['kind']): void {
+function requireFormat(beginning: string, expected: Expected): void {
   const markup = kindOfMarkup(beginning);
   if (markup !== undefined) throw new Misuse(`the input ${markup}`, { code: 'other_format' });
   const json = kindOfText(beginning);
-  if (json === 'array') throw new Misuse(`the input ${JSON_ARRAY}`, { code: 'other_format' });
-  if (json === undefined || kind === 'jsonl') return;
-  const how = 'give --format jsonl, or rename the file to .jsonl if its name ends in .csv';
-  throw new Misuse(`the input is JSON, not CSV: ${how}`, { code: 'other_format' });
+  const how = expected.kind === 'csv' ? (expected.ifJson ?? 'write it as CSV') : undefined;
+  if (json === undefined || (json === 'object' && how === undefined)) return;
+  const isRead = expected.kind === 'jsonl' || expected.ifJson !== undefined;
+  const what = json === 'array' && isRead ? JSON_ARRAY : `is JSON, not CSV: ${how}`;
+  throw new Misuse(`the input ${what}`, { code: 'other_format' });
 }
 
 /** Decodes a stream of bytes chunk by chunk; the last text may be empty. */
 export async function* textOf(
   bytes: AsyncIterable<Uint8Array>,
-  kind: TableFormat['kind'],
+  expected: Expected,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decode = (piece?: Uint8Array) => {
@@ -72,7 +77,7 @@ export async function* textOf(
     const text = decode(piece);
     if (beginning.length < FIRST_BYTES) {
       beginning += text.slice(0, FIRST_BYTES);
-      requireFormat(beginning, kind);
+      requireFormat(beginning, expected);
     }
     yield text;
   }
@@ -88,15 +93,16 @@ function parserOf(delimiter: Delimiter, text: string, isWhole: boolean): CsvPars
  * Yields the records of a stream of bytes, those that each chunk completes together.
  *
  * @param delimiter  default: a comma.
+ * @param ifJson  advice if the bytes are JSON, where that could be read.
  */
 export async function* csvRecords(
   bytes: AsyncIterable<Uint8Array>,
-  delimiter?: Delimiter,
+  { delimiter, ifJson }: { delimiter?: Delimiter; ifJson?: string } = {},
 ): AsyncGenerator<CsvRecord[]> {
   let parser = delimiter ? undefined : new CsvParser();
   let waiting = '';
   let isOther: boolean | undefined;
-  for await (const text of textOf(bytes, 'csv')) {
+  for await (const text of textOf(bytes, { kind: 'csv', ...given({ ifJson }) })) {
     waiting += text;
     isOther ??= waiting === '' ? undefined : OTHER_KIND.test(waiting);
     const ready = (parser ??= parserOf(delimiter!, waiting, false));
@@ -121,7 +127,7 @@ async function* jsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Ta
       if (records.length > 0) yield records;
     }
   }
-  for await (const text of textOf(bytes, 'jsonl')) yield* all(lines.push(text));
+  for await (const text of textOf(bytes, { kind: 'jsonl' })) yield* all(lines.push(text));
   yield* all(lines.end());
 }
 
@@ -130,5 +136,5 @@ export function tableRecords(
   bytes: AsyncIterable<Uint8Array>,
   format: TableFormat,
 ): AsyncGenerator<TableRecord[]> {
-  return format.kind === 'csv' ? csvRecords(bytes, format.delimiter) : jsonRecords(bytes);
+  return format.kind === 'csv' ? csvRecords(bytes, format) : jsonRecords(bytes);
 }

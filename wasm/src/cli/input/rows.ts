@@ -290,7 +290,7 @@ class RowReader {
     const { indices, label } = this.plan;
     const value = record.cells[index]!.trim();
     const isNumber = indices.includes(index) && index !== label?.index;
-    const canBeZero = isNumber || this.domainOf(index) !== undefined;
+    const canBeZero = isNumber || this.domainOf(index)?.index(ZERO) !== undefined;
     const what = `${emptyText(value, canBeZero)}${this.advice}`;
     return this.cellFault(record, index, { code: 'missing', what, value });
   }

@@ -6,8 +6,6 @@ import { openInput, isRegularFile } from './input.js';
 import { Misuse } from '../base/failure.js';
 import { readTable, type Batch, type NumericTable, type Wanted } from './rows.js';
 
-const noRows = () => new Misuse('the input has a header but no rows');
-
 /** Rows `from` to before `to` of a batch without a fault. */
 function partOf(batch: Batch, from: number, to: number): Batch {
   const width = batch.values.length / batch.numRows;
@@ -65,7 +63,7 @@ export class RowStream {
     { numKept = 0, mayBeEmpty = false } = {},
   ): Promise<void> {
     if (this.kept) {
-      if (this.kept.length === 0 && !mayBeEmpty) throw noRows();
+      if (this.kept.length === 0 && !mayBeEmpty) throw this.noRows();
       for (const batch of this.kept) await visit(batch);
       return;
     }
@@ -83,9 +81,17 @@ export class RowStream {
       }
       if (!again) kept.push(batch);
     }
-    if (numRows === 0 && !mayBeEmpty) throw noRows();
+    if (numRows === 0 && !mayBeEmpty) throw this.noRows();
     if (!again) this.kept = kept;
     await this.rewind();
+  }
+
+  private noRows(): Misuse {
+    return new Misuse(
+      this.numSkipped > 0
+        ? 'every row of the input has a missing cell, and --missing skip leaves such rows out'
+        : 'the input has a header but no rows',
+    );
   }
 
   /** Reads all rows and sorts them by a key; the sort is stable. */
