@@ -397,11 +397,11 @@ inline void add_streamed_rows(std::vector<Workload>& list) {
                                "banded-square-root", "banded-inverse-square-root"})
     add(strategy, {.name = strategy, .num_steps = kNumSteps});
   for (const std::int64_t num_buffers : {4, 8}) {
-    const BufferParameters buffers = rational_buffers(num_buffers);
+    const BufferParameters rational = rational_buffers(num_buffers);
     add("blt-" + std::to_string(num_buffers),
         {.name = "blt",
          .num_steps = kNumSteps,
-         .parameters = {.decays = buffers.decays, .weights = buffers.weights}});
+         .parameters = {.decays = rational.decays, .weights = rational.weights}});
   }
   add("optimal-8", {.name = "optimal", .num_steps = kNumSteps, .parameters = {.num_buffers = 8}});
 }

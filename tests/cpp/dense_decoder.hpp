@@ -257,9 +257,9 @@ inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps)
   if (const auto* kary = std::get_if<KaryDecoder>(&form)) return dense_kary(*kary, num_steps);
   if (const auto* haar = std::get_if<HaarDecoder>(&form)) return dense_haar(*haar, num_steps);
   if (const auto* varying = std::get_if<VaryingBufferedDecoder>(&form))
-    return dense_varying(*varying->buffers, num_steps);
+    return dense_varying(*varying->numbers, num_steps);
   if (const auto* bands = std::get_if<VaryingBandedDecoder>(&form))
-    return dense_varying_bands(*bands->bands, num_steps);
+    return dense_varying_bands(*bands->numbers, num_steps);
   if (const auto* block = std::get_if<BlockDecoder>(&form)) return dense_blocks(*block, num_steps);
   if (const auto* filtered = std::get_if<FilteredDecoder>(&form))
     return dense_filtered(*filtered, num_steps);

@@ -345,10 +345,10 @@ Task<Found> search_family(const PlannerOptions& options, const FamilyOptions& fa
     const double* const first = best.columns.data();
     found.numbers.push_back({"columns", {first, first + best.columns.size()}});
   } else {
-    const std::int64_t bands = require_between(
+    const std::int64_t diagonals = require_between(
         kBandedToeplitz, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
     const BandedProblem problem{.num_steps = n,
-                                .num_bands = std::min(bands, n),
+                                .num_bands = std::min(diagonals, n),
                                 .objective = objective,
                                 .participation = wanted.participation};
     BandedToeplitzOptimum best = co_await detail::search_banded_toeplitz(problem, family, pieces);

@@ -40,9 +40,9 @@ std::vector<double> increment_variances(const Strategy& strategy) {
     constexpr double kMostProducts = 0x1p26;
     const bool is_quick =
         static_cast<double>(num_bands) * static_cast<double>(num_steps) < kMostProducts;
-    const std::span<const double> bands = encoder.first(num_bands);
-    const std::vector<double> inverse =
-        is_quick ? reciprocal_series(bands, num_steps) : reciprocal_series_by_fft(bands, num_steps);
+    const std::span<const double> nonzero = encoder.first(num_bands);
+    const std::vector<double> inverse = is_quick ? reciprocal_series(nonzero, num_steps)
+                                                 : reciprocal_series_by_fft(nonzero, num_steps);
     double sum = 0;
     for (std::size_t t = 0; t < variances.size(); ++t)
       variances[t] = sum += inverse[t] * inverse[t];

@@ -335,10 +335,10 @@ void Simulation::State::measure_regret(SimulationChunk& chunk) {
   if (all.next_prefix == all.prefixes.size() || all.prefixes[all.next_prefix] != steps_done) return;
   ++all.next_prefix;
   const Comparator best = all.comparator.solve();
-  const double steps = static_cast<double>(steps_done);
+  const double done = static_cast<double>(steps_done);
   chunk.regret.push_back({.num_steps = steps_done,
-                          .private_regret = all.private_total / steps - best.value,
-                          .twin_regret = all.twin_total / steps - best.value,
+                          .private_regret = all.private_total / done - best.value,
+                          .twin_regret = all.twin_total / done - best.value,
                           .comparator_gap = best.gap});
 }
 

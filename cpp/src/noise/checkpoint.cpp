@@ -70,20 +70,20 @@ class FormAppender {
     numbers(decoder.weights);
   }
   void operator()(const VaryingBufferedDecoder& decoder) {
-    hash_.append(decoder.buffers->num_buffers);
-    numbers(decoder.buffers->inverse_scales);
-    if (!decoder.buffers->packed) {
-      numbers(decoder.buffers->gains);
-      numbers(decoder.buffers->factors);
+    hash_.append(decoder.numbers->num_buffers);
+    numbers(decoder.numbers->inverse_scales);
+    if (!decoder.numbers->packed) {
+      numbers(decoder.numbers->gains);
+      numbers(decoder.numbers->factors);
       return;
     }
-    VaryingReader reader(*decoder.buffers);
+    VaryingReader reader(*decoder.numbers);
     append_steps(reader, [&](std::size_t step) { return reader.gains(step); });
     append_steps(reader, [&](std::size_t step) { return reader.factors(step); });
   }
   void operator()(const VaryingBandedDecoder& decoder) {
-    hash_.append(decoder.bands->num_bands);
-    numbers(decoder.bands->entries);
+    hash_.append(decoder.numbers->num_bands);
+    numbers(decoder.numbers->entries);
   }
   void operator()(const BlockDecoder& decoder) {
     hash_.append(std::int64_t{std::ssize(decoder.blocks)});

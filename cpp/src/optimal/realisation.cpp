@@ -130,18 +130,18 @@ VaryingBuffers realise(const InverseRoot& root, const Weights& weights,
                        .packed = packed});
 }
 
-VaryingBuffers with_stddevs(VaryingBuffers buffers) {
+VaryingBuffers with_stddevs(VaryingBuffers recursion) {
   constexpr double kSlack = 1 + 0x1p-40;  // for the roots
   constexpr double kMostDoubt = 1 + 0x1p-10;
-  const Variances noise = variances(buffers, {}, 1), bounds = variance_bounds(buffers);
+  const Variances noise = variances(recursion, {}, 1), bounds = variance_bounds(recursion);
   double largest = 0;
   for (std::size_t t = 0; t < bounds.rows.size(); ++t)
     largest = bounds.rows[t] <= kMostDoubt * noise.rows[t]
                   ? std::max(largest, bounds.rows[t])
                   : std::numeric_limits<double>::infinity();
-  buffers.max_row_stddev = kSlack * std::sqrt(largest);
-  buffers.max_state_stddev = kSlack * std::sqrt(bounds.max_state);
-  return buffers;
+  recursion.max_row_stddev = kSlack * std::sqrt(largest);
+  recursion.max_state_stddev = kSlack * std::sqrt(bounds.max_state);
+  return recursion;
 }
 
 namespace {
@@ -182,8 +182,8 @@ std::vector<double> norms_squared_of(Numbers numbers) {
 /// Reads magnitudes in place of the numbers.
 class Magnitudes {
  public:
-  explicit Magnitudes(const VaryingBuffers& buffers)
-      : numbers_(buffers), gains_(numbers_.num_buffers()), factors_(numbers_.num_buffers()) {}
+  explicit Magnitudes(const VaryingBuffers& recursion)
+      : numbers_(recursion), gains_(numbers_.num_buffers()), factors_(numbers_.num_buffers()) {}
 
   std::size_t num_steps() const { return numbers_.num_steps(); }
   std::size_t num_buffers() const { return numbers_.num_buffers(); }
@@ -203,12 +203,12 @@ class Magnitudes {
 
 }  // namespace
 
-std::vector<double> column_norms_squared(const VaryingBuffers& buffers) {
-  return norms_squared_of(VaryingReader(buffers));
+std::vector<double> column_norms_squared(const VaryingBuffers& recursion) {
+  return norms_squared_of(VaryingReader(recursion));
 }
 
-NumberRange range_of(const VaryingBuffers& buffers) {
-  VaryingReader numbers(buffers);
+NumberRange range_of(const VaryingBuffers& recursion) {
+  VaryingReader numbers(recursion);
   NumberRange range{.is_nonnegative = true, .largest_factor = 0};
   for (std::size_t t = 0; t < numbers.num_steps(); ++t) {
     const double *gain = numbers.gains(t), *factor = numbers.factors(t);
@@ -220,14 +220,14 @@ NumberRange range_of(const VaryingBuffers& buffers) {
   return range;
 }
 
-std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
+std::vector<double> epoch_norms_squared(const VaryingBuffers& recursion,
                                         const std::vector<double>& column_scales,
                                         std::int64_t separation) {
-  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
-  const std::size_t n = buffers.inverse_scales.size();
+  const std::size_t q = static_cast<std::size_t>(recursion.num_buffers);
+  const std::size_t n = recursion.inverse_scales.size();
   const std::size_t b = std::min(n, static_cast<std::size_t>(separation));
   std::vector<double> norms(n), with_earlier(n * q);
-  visit_columns(VaryingReader(buffers),
+  visit_columns(VaryingReader(recursion),
                 [&](std::size_t t, double norm_squared, const std::vector<double>& products) {
                   norms[t] = norm_squared;
                   std::ranges::copy(products, &with_earlier[t * q]);
@@ -236,7 +236,7 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
   // `states` holds the buffers after the earlier columns of every phase, `since` their decay, by
   // products of b factors: first from a column's step to the end of its block, then from the
   // beginning of the next one.
-  VaryingReader numbers(buffers);
+  VaryingReader numbers(recursion);
   std::vector<double> sums(b, 0.0), states(b * q, 0.0), since(q);
   for (std::size_t first = 0; first < n; first += b) {
     const std::size_t size = std::min(b, n - first);
@@ -267,31 +267,31 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
   return sums;
 }
 
-std::vector<double> largest_products(const VaryingBuffers& buffers,
+std::vector<double> largest_products(const VaryingBuffers& recursion,
                                      const std::vector<double>& column_scales) {
-  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
-  std::vector<double> largest(buffers.inverse_scales.size() * q), running(q, 0.0);
+  const std::size_t q = static_cast<std::size_t>(recursion.num_buffers);
+  std::vector<double> largest(recursion.inverse_scales.size() * q), running(q, 0.0);
   const auto visit = [&](std::size_t t, double, const std::vector<double>& products) {
     for (std::size_t k = 0; k < q; ++k) {
       running[k] = std::max(running[k], products[k] / column_scales[t]);
       largest[t * q + k] = running[k];
     }
   };
-  visit_columns(VaryingReader(buffers), visit);
+  visit_columns(VaryingReader(recursion), visit);
   return largest;
 }
 
-std::vector<double> later_products(const VaryingBuffers& buffers,
+std::vector<double> later_products(const VaryingBuffers& recursion,
                                    const std::vector<double>& column_scales,
                                    const std::vector<double>& largest, std::int64_t lag) {
-  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
-  const std::size_t n = buffers.inverse_scales.size();
+  const std::size_t q = static_cast<std::size_t>(recursion.num_buffers);
+  const std::size_t n = recursion.inverse_scales.size();
   const std::size_t distance = std::min(n, static_cast<std::size_t>(lag));
   // Every entry of `largest` and the products of factors are off by at most this many roundings.
   const double rounding = 1 + static_cast<double>(3 * n + q * q + distance + 16) * 0x1p-52;
   // A window of `distance` factors runs from i to the end of its block, and on from there to i +
   // distance.
-  VaryingReader numbers(buffers);
+  VaryingReader numbers(recursion);
   std::vector<double> bounds(n, 0.0), to_end(distance * q), product(q), beyond(q);
   for (std::size_t first = 0; first + distance < n; first += distance) {
     std::ranges::fill(product, 1.0);
@@ -318,13 +318,13 @@ std::vector<double> later_products(const VaryingBuffers& buffers,
   return bounds;
 }
 
-double rounding_of_column_norms(const VaryingBuffers& buffers,
+double rounding_of_column_norms(const VaryingBuffers& recursion,
                                 const std::vector<double>& norms_squared) {
-  const auto n = static_cast<double>(buffers.inverse_scales.size());
-  const auto q = static_cast<double>(buffers.num_buffers);
+  const auto n = static_cast<double>(recursion.inverse_scales.size());
+  const auto q = static_cast<double>(recursion.num_buffers);
   const double rounding = (3 * n + q * q + 8) * 0x1p-53;
-  if (range_of(buffers).is_nonnegative) return rounding;
-  const std::vector<double> sums = norms_squared_of(Magnitudes(buffers));
+  if (range_of(recursion).is_nonnegative) return rounding;
+  const std::vector<double> sums = norms_squared_of(Magnitudes(recursion));
   double cancellation = 1;
   for (std::size_t j = 0; j < sums.size(); ++j)
     cancellation = norms_squared[j] > 0 ? std::max(cancellation, sums[j] / norms_squared[j])
@@ -332,20 +332,20 @@ double rounding_of_column_norms(const VaryingBuffers& buffers,
   return cancellation * rounding;
 }
 
-Variances variances(const VaryingBuffers& buffers, const std::vector<double>& column_scales,
+Variances variances(const VaryingBuffers& recursion, const std::vector<double>& column_scales,
                     double decay) {
-  const std::size_t q = static_cast<std::size_t>(buffers.num_buffers);
-  const std::size_t n = buffers.inverse_scales.size();
+  const std::size_t q = static_cast<std::size_t>(recursion.num_buffers);
+  const std::size_t n = recursion.inverse_scales.size();
   // Covariances of the buffers s with each other, with w, and with the row so far.
   Variances result{std::vector<double>(n), 0};
-  VaryingReader numbers(buffers);
+  VaryingReader numbers(recursion);
   std::vector<double> with_each_other(q * q, 0.0), with_w(q), with_row(q, 0.0);
   double variance = 0;
   for (std::size_t t = 0; t < n; ++t) {
     const double* phi = numbers.factors(t);
     const double* gain = numbers.gains(t);
     const double scale = column_scales.empty() ? 1 : column_scales[t];
-    double w_variance = square(buffers.inverse_scales[t]), row_with_w = 0;
+    double w_variance = square(recursion.inverse_scales[t]), row_with_w = 0;
     for (std::size_t k = 0; k < q; ++k) {
       with_w[k] = 0;
       for (std::size_t l = 0; l < q; ++l) with_w[k] -= with_each_other[k * q + l] * gain[l];
@@ -367,22 +367,23 @@ Variances variances(const VaryingBuffers& buffers, const std::vector<double>& co
   return result;
 }
 
-Variances variance_bounds(const VaryingBuffers& buffers) {
+Variances variance_bounds(const VaryingBuffers& recursion) {
   constexpr double kSlack = 1 + 0x1p-20;  // for the rounding of these bounds
   constexpr double kTiny = 0x1p-1000;     // for products below the range of double precision
-  const auto q = static_cast<std::size_t>(buffers.num_buffers), n = buffers.inverse_scales.size();
+  const auto q = static_cast<std::size_t>(recursion.num_buffers),
+             n = recursion.inverse_scales.size();
   const std::size_t size = q + 1;  // the states, then the row
   // Bound on the rounding of a number between one covariance and the next, which is at most q + 8
   // times.
   const double unit = static_cast<double>(q + 8) * 0x1p-53;
   Variances result{std::vector<double>(n), 0};
-  VaryingReader numbers(buffers);
+  VaryingReader numbers(recursion);
   std::vector<double> covariance(size * size, 0.0), with_w(size), error(size), onto(size, 1.0);
   std::vector<double> root(size), inverse_root(size), excess(size), doubt(size * size);
   for (std::size_t t = 0; t < n; ++t) {
     const double* gain = numbers.gains(t);
     std::copy_n(numbers.factors(t), q, onto.begin());
-    const double fresh = square(buffers.inverse_scales[t]);
+    const double fresh = square(recursion.inverse_scales[t]);
     double w = fresh, w_error = unit * fresh;
     for (std::size_t i = 0; i < size; ++i) {
       double sum = 0, magnitude = 0;

@@ -25,28 +25,28 @@ VaryingBuffers realise(const InverseRoot& root, const Weights& weights,
 
 /// Fills in max_row_stddev and max_state_stddev, computed from the other numbers. They are upper
 /// bounds, infinite where double precision cannot determine the variances to within a thousandth.
-VaryingBuffers with_stddevs(VaryingBuffers buffers);
+VaryingBuffers with_stddevs(VaryingBuffers recursion);
 
 /// ||C_j||^2 of every column, from the stored numbers.
-std::vector<double> column_norms_squared(const VaryingBuffers& buffers);
+std::vector<double> column_norms_squared(const VaryingBuffers& recursion);
 
 struct NumberRange {
   bool is_nonnegative;  ///< all gains and factors
   double largest_factor;
 };
-NumberRange range_of(const VaryingBuffers& buffers);
+NumberRange range_of(const VaryingBuffers& recursion);
 
 /// ||sum over i of C_{s + i b} / column_scales_{s + i b}||^2 for the phases s = 0 .. b - 1; for
 /// non-negative numbers.
 /// @cost  O(n q^2), n q doubles of memory.
-std::vector<double> epoch_norms_squared(const VaryingBuffers& buffers,
+std::vector<double> epoch_norms_squared(const VaryingBuffers& recursion,
                                         const std::vector<double>& column_scales,
                                         std::int64_t separation);
 
 /// Inner products of column j with earlier columns i are r_j . (factors_i * ... * factors_{j-1}),
 /// scaled. Returns for every step and buffer the largest r_j / column_scales_j from there on.
 /// @cost  O(n q^2), n q doubles.
-std::vector<double> largest_products(const VaryingBuffers& buffers,
+std::vector<double> largest_products(const VaryingBuffers& recursion,
                                      const std::vector<double>& column_scales);
 
 /// Upper bounds, for every column i, on its inner products with all columns j >= i + lag, for
@@ -55,7 +55,7 @@ std::vector<double> largest_products(const VaryingBuffers& buffers,
 /// errors.
 /// @param largest  from `largest_products`.
 /// @cost  O(n q), n q doubles.
-std::vector<double> later_products(const VaryingBuffers& buffers,
+std::vector<double> later_products(const VaryingBuffers& recursion,
                                    const std::vector<double>& column_scales,
                                    const std::vector<double>& largest, std::int64_t lag);
 
@@ -64,7 +64,7 @@ std::vector<double> later_products(const VaryingBuffers& buffers,
 /// A summand of ||C_j||^2 is rounded at most three times per step, and sums of q^2 of them once
 /// more each. This gives (3 n + q^2 + 8) 2^-53 relative to the sum of magnitudes, and half of that
 /// for the root.
-double rounding_of_column_norms(const VaryingBuffers& buffers,
+double rounding_of_column_norms(const VaryingBuffers& recursion,
                                 const std::vector<double>& norms_squared);
 
 struct Variances {
@@ -74,12 +74,12 @@ struct Variances {
 
 /// Variances of the rows of A D C^-1 Z for unit normals, A_ij = decay^(i-j), D =
 /// diag(column_scales) (empty: all 1), and the largest variance of a state.
-Variances variances(const VaryingBuffers& buffers, const std::vector<double>& column_scales,
+Variances variances(const VaryingBuffers& recursion, const std::vector<double>& column_scales,
                     double decay);
 
 /// Upper bounds of the variances of A C^-1 Z, A_ij = 1 for i >= j, and of the states: `variances`
 /// with every rounding error bounded (docs/math/optimal.md).
 /// @cost  O(n q^2)
-Variances variance_bounds(const VaryingBuffers& buffers);
+Variances variance_bounds(const VaryingBuffers& recursion);
 
 }  // namespace dpftrl::detail

@@ -38,12 +38,12 @@ void PackedNumbers::get(const PackedSeries& series, std::size_t b,
 }
 
 void VaryingReader::load_gains(std::size_t b) {
-  buffers_.packed->get_gains(b, gains_);
+  recursion_.packed->get_gains(b, gains_);
   gains_block_ = b;
 }
 
 void VaryingReader::load_factors(std::size_t b) {
-  buffers_.packed->get_factors(b, factors_);
+  recursion_.packed->get_factors(b, factors_);
   factors_block_ = b;
 }
 

@@ -39,21 +39,21 @@ class PackedNumbers {
 /// Reads the numbers of any step; fast if it is near the previous one.
 class VaryingReader {
  public:
-  explicit VaryingReader(const VaryingBuffers& buffers)
-      : buffers_(buffers), num_buffers_(static_cast<std::size_t>(buffers.num_buffers)) {}
+  explicit VaryingReader(const VaryingBuffers& recursion)
+      : recursion_(recursion), num_buffers_(static_cast<std::size_t>(recursion.num_buffers)) {}
 
-  std::size_t num_steps() const { return buffers_.inverse_scales.size(); }
+  std::size_t num_steps() const { return recursion_.inverse_scales.size(); }
   std::size_t num_buffers() const { return num_buffers_; }
-  double inverse_scale(std::size_t step) const { return buffers_.inverse_scales[step]; }
+  double inverse_scale(std::size_t step) const { return recursion_.inverse_scales[step]; }
 
   /// Pointer to the numbers of one step, valid until the next call.
   const double* gains(std::size_t step) {
-    if (!buffers_.packed) return &buffers_.gains[step * num_buffers_];
+    if (!recursion_.packed) return &recursion_.gains[step * num_buffers_];
     if (step / PackedNumbers::kBlock != gains_block_) load_gains(step / PackedNumbers::kBlock);
     return &gains_[step % PackedNumbers::kBlock * num_buffers_];
   }
   const double* factors(std::size_t step) {
-    if (!buffers_.packed) return &buffers_.factors[step * num_buffers_];
+    if (!recursion_.packed) return &recursion_.factors[step * num_buffers_];
     if (step / PackedNumbers::kBlock != factors_block_) load_factors(step / PackedNumbers::kBlock);
     return &factors_[step % PackedNumbers::kBlock * num_buffers_];
   }
@@ -63,7 +63,7 @@ class VaryingReader {
   void load_gains(std::size_t b);
   void load_factors(std::size_t b);
 
-  const VaryingBuffers& buffers_;
+  const VaryingBuffers& recursion_;
   std::size_t num_buffers_;
   std::size_t gains_block_ = kNone, factors_block_ = kNone;
   std::vector<double> gains_, factors_;  ///< numbers of these blocks

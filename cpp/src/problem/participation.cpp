@@ -111,12 +111,13 @@ void Participation::require_horizon(std::int64_t num_steps) const {
                   to_text(num_steps));
 }
 
-bool Participation::allows(std::span<const std::int64_t> steps, std::int64_t num_steps) const {
+bool Participation::allows(std::span<const std::int64_t> chosen, std::int64_t num_steps) const {
   require_horizon(num_steps);
   const auto inside = [&](std::int64_t step) { return step >= 0 && step < num_steps; };
-  if (!std::ranges::all_of(steps, inside) || std::ssize(steps) > max_participations_) return false;
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    const std::int64_t distance = steps[i] - steps[i - 1];
+  if (!std::ranges::all_of(chosen, inside) || std::ssize(chosen) > max_participations_)
+    return false;
+  for (std::size_t i = 1; i < chosen.size(); ++i) {
+    const std::int64_t distance = chosen[i] - chosen[i - 1];
     if (distance <= 0) return false;
     if (kind_ == Kind::fixed_epoch ? distance % separation_ != 0 : distance < separation_)
       return false;

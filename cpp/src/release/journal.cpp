@@ -167,9 +167,9 @@ LogPart Journal::frame(const LogTag& before, std::int64_t max_steps,
   const auto width = static_cast<std::size_t>(sums_.dimension());
   const std::int64_t num_pending = sums_.step() - num_acknowledged_;
   const std::int64_t num_steps = std::min(num_pending, max_steps);
-  Bytes steps, changes;
+  Bytes decisions, changes;
   bool has_changes = false;
-  steps.reserve(static_cast<std::size_t>(num_steps) * step_size());
+  decisions.reserve(static_cast<std::size_t>(num_steps) * step_size());
   const auto append_change = [&](std::span<const std::byte> change) {
     detail::append_number(changes, std::ssize(change));
     detail::append_bytes(changes, change);
@@ -180,10 +180,10 @@ LogPart Journal::frame(const LogTag& before, std::int64_t max_steps,
                                     .last(static_cast<std::size_t>(num_pending))
                                     .first(static_cast<std::size_t>(num_steps))) {
     append_change(pending.change);
-    detail::append_number(steps, pending.step.count);
-    detail::append_bytes(steps, codes_[t]);
-    detail::append_doubles(steps, std::span(releases_).subspan(t++ * width, width));
-    detail::append_integers(steps, pending.step.integers);
+    detail::append_number(decisions, pending.step.count);
+    detail::append_bytes(decisions, codes_[t]);
+    detail::append_doubles(decisions, std::span(releases_).subspan(t++ * width, width));
+    detail::append_integers(decisions, pending.step.integers);
   }
   // The open step comes after all others.
   append_change(num_steps == num_pending ? open : std::span<const std::byte>());
@@ -191,7 +191,7 @@ LogPart Journal::frame(const LogTag& before, std::int64_t max_steps,
       secret_.bytes(), before,
       {.first_step = num_acknowledged_,
        .num_steps = num_steps,
-       .steps = steps,
+       .decisions = decisions,
        .memo = has_changes ? std::optional(std::span<const std::byte>(changes)) : std::nullopt});
   return {.bytes = std::move(bytes), .tag = tag, .num_steps = num_steps};
 }
@@ -215,17 +215,17 @@ LogEnd Journal::read(std::span<const std::byte> log, const LogOptions& options,
                             .position = static_cast<std::size_t>(options.position)});
   while (const std::optional<detail::LogFrame> frame = reader.next()) {
     detail::StoredNumbers changes(frame->memo.value_or(std::span<const std::byte>()));
-    detail::StoredNumbers steps(frame->steps);
+    detail::StoredNumbers decisions(frame->decisions);
     const auto next_change = [&] {
       if (!frame->memo) return std::span<const std::byte>();
       return changes.bytes(static_cast<std::uint64_t>(changes.count()));
     };
     for (std::int64_t i = 0; i < frame->num_steps; ++i) {
       Event event{.change = next_change(), .code = {}, .step = {}, .noisy = {}};
-      event.step.count = steps.count();
-      event.code = steps.code();
-      event.noisy = steps.doubles(sums_.dimension());
-      event.step.integers = steps.integers(sums_.record_size());
+      event.step.count = decisions.count();
+      event.code = decisions.code();
+      event.noisy = decisions.doubles(sums_.dimension());
+      event.step.integers = decisions.integers(sums_.record_size());
       use(std::move(event));
     }
     use({.change = next_change(), .code = {}, .step = {}, .noisy = {}});

@@ -138,7 +138,7 @@ SealedFrame seal_frame(std::span<const std::byte> secret, const ShortDigest& bef
   append_word(bytes, static_cast<std::uint64_t>(frame.first_step));
   append_word(bytes, static_cast<std::uint64_t>(frame.num_steps) | memo << 32);
   append_word(bytes, check_of(secret, bytes));
-  bytes.insert(bytes.end(), frame.steps.begin(), frame.steps.end());
+  bytes.insert(bytes.end(), frame.decisions.begin(), frame.decisions.end());
   if (frame.memo) bytes.insert(bytes.end(), frame.memo->begin(), frame.memo->end());
   SealedFrame sealed{.bytes = {}, .tag = frame_tag(secret, before, bytes)};
   bytes.insert(bytes.end(), sealed.tag.begin(), sealed.tag.end());
@@ -160,7 +160,7 @@ std::optional<LogFrame> LogReader::next() {
   const std::uint64_t lengths = word_at(*header, 8);
   LogFrame frame{.first_step = static_cast<std::int64_t>(word_at(*header, 0)),
                  .num_steps = static_cast<std::int64_t>(lengths & UINT32_MAX),
-                 .steps = {},
+                 .decisions = {},
                  .memo = {}};
   if (frame.first_step != next_step_ || frame.num_steps > options_.num_steps - next_step_)
     fail_damaged(next_step_);
@@ -174,7 +174,7 @@ std::optional<LogFrame> LogReader::next() {
     if (size == rest.size() && has_lost_sector(size)) return std::nullopt;
     fail_damaged(next_step_);
   }
-  frame.steps = std::span(body_).first(static_cast<std::size_t>(steps_size));
+  frame.decisions = std::span(body_).first(static_cast<std::size_t>(steps_size));
   if (memo != 0) frame.memo = std::span(body_).last(static_cast<std::size_t>(memo_size));
   next_step_ += frame.num_steps;
   size_ += size;

@@ -31,7 +31,7 @@ namespace dpftrl::detail {
 struct LogFrame {
   std::int64_t first_step;
   std::int64_t num_steps;
-  std::span<const std::byte> steps;
+  std::span<const std::byte> decisions;
   std::optional<std::span<const std::byte>> memo;
 };
 

@@ -162,21 +162,21 @@ Ledger::LogPart Ledger::log_frame(const LogTag& before, const FrameOptions& opti
   const auto num_pending = static_cast<std::size_t>(num_decided() - num_acknowledged_);
   const auto num_steps =
       static_cast<std::size_t>(std::min(static_cast<std::int64_t>(num_pending), options.max_steps));
-  std::vector<std::byte> steps;
-  steps.reserve(num_steps * step_size());
+  std::vector<std::byte> decisions;
+  decisions.reserve(num_steps * step_size());
   auto t = static_cast<std::size_t>(num_acknowledged_);
   for (const Pending& step : std::span(pending_).last(num_pending).first(num_steps)) {
-    detail::append_word(steps, static_cast<std::uint64_t>(step.num_contributions));
-    steps.insert(steps.end(), codes_[t].begin(), codes_[t].end());
+    detail::append_word(decisions, static_cast<std::uint64_t>(step.num_contributions));
+    decisions.insert(decisions.end(), codes_[t].begin(), codes_[t].end());
     for (const double release : std::span(releases_).subspan(t++ * width, width))
-      detail::append_word(steps, std::bit_cast<std::uint64_t>(release));
+      detail::append_word(decisions, std::bit_cast<std::uint64_t>(release));
     for (const std::int64_t integer : step.integers)
-      detail::append_word(steps, static_cast<std::uint64_t>(integer));
+      detail::append_word(decisions, static_cast<std::uint64_t>(integer));
   }
   auto [bytes, tag] = detail::seal_frame(secret_, before,
                                          {.first_step = num_acknowledged_,
                                           .num_steps = static_cast<std::int64_t>(num_steps),
-                                          .steps = steps,
+                                          .decisions = decisions,
                                           .memo = options.memo});
   return {.bytes = std::move(bytes), .tag = tag, .num_steps = static_cast<std::int64_t>(num_steps)};
 }
@@ -222,7 +222,7 @@ Ledger::LogEnd Ledger::replay(std::span<const std::byte> log, const LogOptions& 
   while (const std::optional<detail::LogFrame> frame = reader.next()) {
     if (frame->memo) take_memo(*frame->memo, end);
     for (std::int64_t i = 0; i < frame->num_steps; ++i)
-      repeat(frame->steps.subspan(static_cast<std::size_t>(i) * step_size(), step_size()));
+      repeat(frame->decisions.subspan(static_cast<std::size_t>(i) * step_size(), step_size()));
     acknowledge(num_decided());
   }
   end.tag = reader.tag();

@@ -16,11 +16,11 @@ bool VaryingBufferedStrategy::serves(const Workload& workload) {
          workload.kind() == Workload::Kind::momentum;
 }
 
-VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers buffers) {
-  std::vector<double> scales = detail::column_norms_squared(buffers);
+VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers numbers) {
+  std::vector<double> scales = detail::column_norms_squared(numbers);
   for (double& scale : scales) scale = std::sqrt(scale);
   return {.name = name,
-          .buffers = std::make_shared<const VaryingBuffers>(std::move(buffers)),
+          .numbers = std::make_shared<const VaryingBuffers>(std::move(numbers)),
           .column_scales = std::move(scales)};
 }
 
@@ -29,10 +29,10 @@ VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
   if (!serves(this->workload()))
     fail(ErrorCode::unsupported, name(), "workload",
          "must be prefix sums, decay or rates without momentum", this->workload().name());
-  require_length(name(), "inverse_scales", std::ssize(parts_.buffers->inverse_scales), num_steps());
+  require_length(name(), "inverse_scales", std::ssize(parts_.numbers->inverse_scales), num_steps());
   require_length(name(), "column_scales", std::ssize(parts_.column_scales), num_steps());
-  column_norms_squared_ = detail::column_norms_squared(*parts_.buffers);
-  encoder_slack_ = detail::rounding_of_column_norms(*parts_.buffers, column_norms_squared_);
+  column_norms_squared_ = detail::column_norms_squared(*parts_.numbers);
+  encoder_slack_ = detail::rounding_of_column_norms(*parts_.numbers, column_norms_squared_);
   std::vector<double> row_scales = parts_.column_scales;
   for (std::size_t j = 0; j < row_scales.size(); ++j) {
     const double scale = require_positive(name(), "column_scales", parts_.column_scales[j]);
@@ -40,12 +40,12 @@ VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
     max_column_norm_squared_ = std::max(max_column_norm_squared_, column_norms_squared_[j]);
     if (!this->workload().rates().empty()) row_scales[j] *= this->workload().rates()[j];
   }
-  row_variances_ = detail::variances(*parts_.buffers, row_scales, this->workload().decay()).rows;
+  row_variances_ = detail::variances(*parts_.numbers, row_scales, this->workload().decay()).rows;
   for (const double variance : row_variances_)
     if (!(variance > 0 && variance <= 0x1p200)) refuse_numbers();
-  if (!(parts_.buffers->max_row_stddev <= 0x1p100 && parts_.buffers->max_state_stddev <= 0x1p100))
+  if (!(parts_.numbers->max_row_stddev <= 0x1p100 && parts_.numbers->max_state_stddev <= 0x1p100))
     refuse_numbers();
-  const detail::NumberRange range = detail::range_of(*parts_.buffers);
+  const detail::NumberRange range = detail::range_of(*parts_.numbers);
   is_nonnegative_ = range.is_nonnegative;
   has_growing_factors_ = range.largest_factor > 1;
 }
@@ -67,15 +67,15 @@ double VaryingBufferedStrategy::row_norm_squared(std::int64_t step) const {
 
 std::vector<double> VaryingBufferedStrategy::epoch_norms_squared(std::int64_t separation) const {
   if (!is_nonnegative_) return {};
-  return detail::epoch_norms_squared(*parts_.buffers, parts_.column_scales, separation);
+  return detail::epoch_norms_squared(*parts_.numbers, parts_.column_scales, separation);
 }
 
 std::vector<double> VaryingBufferedStrategy::later_products(std::int64_t lag) const {
   if (!is_nonnegative_ || has_growing_factors_) return {};
   std::call_once(are_products_made_, [this] {
-    largest_products_ = detail::largest_products(*parts_.buffers, parts_.column_scales);
+    largest_products_ = detail::largest_products(*parts_.numbers, parts_.column_scales);
   });
-  return detail::later_products(*parts_.buffers, parts_.column_scales, largest_products_, lag);
+  return detail::later_products(*parts_.numbers, parts_.column_scales, largest_products_, lag);
 }
 
 RowNorms VaryingBufferedStrategy::row_norms() const {
@@ -86,21 +86,21 @@ RowNorms VaryingBufferedStrategy::row_norms() const {
 }
 
 Matrix VaryingBufferedStrategy::encoder() const {
-  detail::VaryingReader numbers(buffers());
-  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(numbers.num_buffers());
+  detail::VaryingReader reader(numbers());
+  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(reader.num_buffers());
   const auto gains = [&](Eigen::Index step) {
-    return Eigen::Map<const Vector>(numbers.gains(static_cast<std::size_t>(step)), q);
+    return Eigen::Map<const Vector>(reader.gains(static_cast<std::size_t>(step)), q);
   };
   const auto factors = [&](Eigen::Index step) {
-    return Eigen::Map<const Vector>(numbers.factors(static_cast<std::size_t>(step)), q);
+    return Eigen::Map<const Vector>(reader.factors(static_cast<std::size_t>(step)), q);
   };
   Matrix encoder = Matrix::Zero(n, n);
   for (Eigen::Index j = 0; j < n; ++j) {
     const double scale = parts_.column_scales[static_cast<std::size_t>(j)];
     Vector product = factors(j);
-    encoder(j, j) = 1 / (numbers.inverse_scale(static_cast<std::size_t>(j)) * scale);
+    encoder(j, j) = 1 / (reader.inverse_scale(static_cast<std::size_t>(j)) * scale);
     for (Eigen::Index i = j + 1; i < n; ++i) {
-      const double c = 1 / numbers.inverse_scale(static_cast<std::size_t>(i));
+      const double c = 1 / reader.inverse_scale(static_cast<std::size_t>(i));
       encoder(i, j) = c * gains(i).dot(product) / scale;
       product.array() *= factors(i).array();
     }
@@ -119,7 +119,7 @@ Matrix VaryingBufferedStrategy::decoder() const {
 
 DecoderForm VaryingBufferedStrategy::decoder_form() const {
   return FilteredDecoder{
-      .base = std::make_shared<const DecoderForm>(VaryingBufferedDecoder{parts_.buffers}),
+      .base = std::make_shared<const DecoderForm>(VaryingBufferedDecoder{parts_.numbers}),
       .column_scales = parts_.column_scales,
       .workload = workload()};
 }

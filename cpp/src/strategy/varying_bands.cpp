@@ -72,7 +72,7 @@ VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t
           bounds[t] <= 0x1p200))
       fail(ErrorCode::unsupported, name, "columns",
            "must be far enough from singular for double precision");
-  bands_ = std::make_shared<const VaryingBands>(
+  numbers_ = std::make_shared<const VaryingBands>(
       VaryingBands{.num_bands = inside.cols(),
                    .entries = entries_of(inside),
                    .max_row_stddev = kSlack * std::sqrt(std::ranges::max(bounds))});
@@ -103,7 +103,7 @@ std::vector<double> VaryingBandedStrategy::later_products(std::int64_t lag) cons
 std::vector<double> VaryingBandedStrategy::largest_products() const {
   const std::int64_t n = num_steps(), p = num_bands();
   const auto entry = [&](std::int64_t row, std::int64_t column) {
-    return bands_->entries[static_cast<std::size_t>(row * p + row - column)];
+    return numbers_->entries[static_cast<std::size_t>(row * p + row - column)];
   };
   const double rounding = static_cast<double>(p + 8) * 0x1p-52;
   std::vector<double> largest(static_cast<std::size_t>(n * p));
@@ -132,7 +132,7 @@ RowNorms VaryingBandedStrategy::row_norms() const {
 
 Matrix VaryingBandedStrategy::encoder() const {
   const Eigen::Index n = dense_size(), p = static_cast<Eigen::Index>(num_bands());
-  const Eigen::Map<const Matrix> rows(bands().entries.data(), n, p);
+  const Eigen::Map<const Matrix> rows(numbers_->entries.data(), n, p);
   Matrix encoder = Matrix::Zero(n, n);
   for (Eigen::Index t = 0; t < n; ++t)
     for (Eigen::Index m = 0; m < std::min(p, t + 1); ++m) encoder(t, t - m) = rows(t, m);
@@ -149,7 +149,7 @@ Matrix VaryingBandedStrategy::decoder() const {
 }
 
 DecoderForm VaryingBandedStrategy::decoder_form() const {
-  return VaryingBandedDecoder{bands_};
+  return VaryingBandedDecoder{numbers_};
 }
 
 BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
@@ -157,12 +157,12 @@ BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t>
   require_between(kBanded, "num_steps", num_steps, 1, kMaxBandedSteps);
   const bool is_repeated = participation.max_participations_within(num_steps) > 1;
   const std::int64_t most = is_repeated ? participation.separation() : num_steps;
-  const std::int64_t bands = require_between(
+  const std::int64_t diagonals = require_between(
       kBanded, "num_bands", num_bands.value_or(std::min(kDefaultNumBands, most)), 1, kMaxNumBands);
   return {.num_steps = num_steps,
-          .num_bands = std::min(bands, num_steps),
+          .num_bands = std::min(diagonals, num_steps),
           .objective = objective,
-          .participation = bands <= most ? participation : Participation::single()};
+          .participation = diagonals <= most ? participation : Participation::single()};
 }
 
 std::shared_ptr<const Strategy> banded_strategy(const Workload& workload, const Matrix& columns) {

@@ -39,7 +39,6 @@ class VaryingBandedStrategy final : public Strategy {
   ///         Error{unsupported} columns for which double precision proves no bound.
   VaryingBandedStrategy(std::string_view name, std::int64_t num_steps, const Matrix& columns);
 
-  const VaryingBands& bands() const { return *bands_; }
   std::string_view name() const override { return name_; }
   std::int64_t num_measurements() const override { return num_steps(); }
   double column_norm_squared(std::int64_t step) const override;
@@ -49,11 +48,11 @@ class VaryingBandedStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override;
-  std::int64_t num_bands() const override { return bands_->num_bands; }
+  std::int64_t num_bands() const override { return numbers_->num_bands; }
   bool has_nonnegative_gram() const override { return is_nonnegative_; }
   std::vector<double> later_products(std::int64_t lag) const override;
   std::vector<PlanNumbers> parameters() const override {
-    return {{"num_bands", {static_cast<double>(bands_->num_bands)}}};
+    return {{"num_bands", {static_cast<double>(numbers_->num_bands)}}};
   }
 
  private:
@@ -61,7 +60,7 @@ class VaryingBandedStrategy final : public Strategy {
   std::vector<double> largest_products() const;
 
   std::string_view name_;  ///< static storage
-  std::shared_ptr<const VaryingBands> bands_;
+  std::shared_ptr<const VaryingBands> numbers_;
   std::vector<double> column_norms_squared_;
   std::vector<double> row_norms_squared_;
   double max_column_norm_squared_;

@@ -170,10 +170,10 @@ TEST(Toeplitz, reciprocal_times_series_is_one) {
 TEST(Toeplitz, a_fast_reciprocal_is_that_of_the_recursion) {
   for (const std::int64_t size : {1, 255, 256, 257, 1000, 2048})
     for (const std::size_t num_bands : {std::size_t{1}, std::size_t{7}, std::size_t{2048}}) {
-      std::vector<double> bands = square_root_coefficients(std::max<std::int64_t>(size, 8));
-      bands.resize(std::min(bands.size(), num_bands));
-      const std::vector<double> exact = reciprocal_series(bands, size);
-      const std::vector<double> fast = reciprocal_series_by_fft(bands, size);
+      std::vector<double> series = square_root_coefficients(std::max<std::int64_t>(size, 8));
+      series.resize(std::min(series.size(), num_bands));
+      const std::vector<double> exact = reciprocal_series(series, size);
+      const std::vector<double> fast = reciprocal_series_by_fft(series, size);
       ASSERT_EQ(std::ssize(fast), size);
       for (std::size_t j = 0; j < exact.size(); ++j)
         ASSERT_NEAR(fast[j], exact[j], 1e-14) << size << " of " << num_bands << ", " << j;

@@ -101,17 +101,17 @@ class Changes {
     change(form, decays, weights);
   }
   void operator()(const VaryingBufferedDecoder& form) {
-    const auto buffers = std::make_shared<VaryingBuffers>(*form.buffers);
+    const auto numbers = std::make_shared<VaryingBuffers>(*form.numbers);
     // B is computed from these; the other members bound the rounding of its rows, or pack the
     // contents of the lists.
     auto& [num_buffers, inverse_scales, gains, factors, row_stddev, state_stddev, packed] =
-        *buffers;
-    change_shared<VaryingBufferedDecoder>(buffers, num_buffers, inverse_scales, gains, factors);
+        *numbers;
+    change_shared<VaryingBufferedDecoder>(numbers, num_buffers, inverse_scales, gains, factors);
   }
   void operator()(const VaryingBandedDecoder& form) {
-    const auto bands = std::make_shared<VaryingBands>(*form.bands);
-    auto& [num_bands, entries, row_stddev] = *bands;
-    change_shared<VaryingBandedDecoder>(bands, num_bands, entries);
+    const auto numbers = std::make_shared<VaryingBands>(*form.numbers);
+    auto& [num_bands, entries, row_stddev] = *numbers;
+    change_shared<VaryingBandedDecoder>(numbers, num_bands, entries);
   }
   void operator()(BlockDecoder form) {
     for (std::size_t i = 0; i < form.blocks.size(); ++i) {

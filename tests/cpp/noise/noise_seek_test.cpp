@@ -24,11 +24,11 @@ std::vector<Value> sought_rows(const Strategy& strategy, std::int64_t dimension)
 
 /// Steps in an order that jumps near and far, forward and backward, and repeats steps.
 std::vector<std::int64_t> places(std::int64_t num_steps) {
-  std::vector<std::int64_t> steps;
+  std::vector<std::int64_t> order;
   const std::int64_t stride = testing::is_full_size() ? 1 : 4;
-  for (std::int64_t i = 0; i < num_steps; i += stride) steps.push_back(i * 37 % num_steps);
-  for (std::int64_t i = 0; i < num_steps; i += 7) steps.insert(steps.end(), {i, i});
-  return steps;
+  for (std::int64_t i = 0; i < num_steps; i += stride) order.push_back(i * 37 % num_steps);
+  for (std::int64_t i = 0; i < num_steps; i += 7) order.insert(order.end(), {i, i});
+  return order;
 }
 
 /// First step whose rows after a seek differ from those of a sequential stream, or -1.

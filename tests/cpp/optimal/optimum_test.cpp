@@ -551,7 +551,7 @@ VaryingBufferedStrategy predicted_stream(const OptimalPlan& plan, const VaryingB
   for (double& scale : scales) scale = std::sqrt(scale);
   return {Workload::prefix_sums(std::ssize(plan.column_weights)),
           {.name = "stream",
-           .buffers = std::make_shared<const VaryingBuffers>(numbers),
+           .numbers = std::make_shared<const VaryingBuffers>(numbers),
            .column_scales = std::move(scales)}};
 }
 
@@ -606,13 +606,13 @@ TEST(Optimal, columns_are_not_negative_and_do_not_increase) {
       };
       const OptimalStrategy dense = made(512);
       EXPECT_TRUE(has_falling_columns(dense.encoder()));
-      EXPECT_TRUE(proves_falling_columns(dense.buffers()));
-      EXPECT_TRUE(proves_falling_columns(made(10000).buffers()));
+      EXPECT_TRUE(proves_falling_columns(dense.numbers()));
+      EXPECT_TRUE(proves_falling_columns(made(10000).numbers()));
 
       // Rejects a wrong sign, a gain that is too large, and factors that decrease too slowly.
       const std::size_t at = static_cast<std::size_t>(300 * q);
       for (int fault = 0; fault < 4; ++fault) {
-        VaryingBuffers bad = dense.buffers();
+        VaryingBuffers bad = dense.numbers();
         if (fault == 0) bad.gains[at] = -bad.gains[at];
         if (fault == 1) bad.factors[at] = -bad.factors[at];
         if (fault == 2) bad.gains[at] *= 2;
@@ -731,7 +731,7 @@ TEST(Optimal, long_double_row_variances_agree_at_a_long_horizon) {
   const Workload workload = Workload::prefix_sums(kSteps);
   const OptimalStrategy strategy(
       workload, plan_optimal(workload, {.objective = Objective::mean, .use_solver = false}).plan);
-  const VaryingBuffers& numbers = strategy.buffers();
+  const VaryingBuffers& numbers = strategy.numbers();
   const auto q = static_cast<std::size_t>(numbers.num_buffers);
   // Covariances of the states s before a step with each other and with the previous row.
   std::vector<long double> s_s(q * q, 0), s_row(q, 0), s_w(q);
@@ -862,7 +862,7 @@ TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_st
 TEST(Optimal, bounds_of_row_variances_are_close_for_long_streams) {
   const Workload workload = Workload::prefix_sums(20000);
   const OptimalStrategy strategy(workload, plan_optimal(workload, {}).plan);
-  const VaryingBuffers& buffers = strategy.buffers();
+  const VaryingBuffers& buffers = strategy.numbers();
   const double largest = std::ranges::max(detail::variances(buffers, {}, 1).rows);
   EXPECT_LE(buffers.max_row_stddev, std::sqrt(largest) * (1 + 1e-6));
   EXPECT_GE(buffers.max_row_stddev, std::sqrt(largest) * (1 - 1e-12));

@@ -130,14 +130,14 @@ TEST(VaryingNumbers, those_of_a_long_horizon_take_a_quarter_of_their_doubles) {
   const std::int64_t n = (std::int64_t{1} << 17) + 1;
   const OptimalStrategy strategy(
       Workload::prefix_sums(n), plan_optimal(Workload::prefix_sums(n), {.use_solver = false}).plan);
-  ASSERT_TRUE(strategy.buffers().packed);
+  ASSERT_TRUE(strategy.numbers().packed);
   const auto doubles = static_cast<double>(16 * n) * sizeof(double);
-  EXPECT_LT(static_cast<double>(strategy.buffers().packed->num_bytes()), doubles / 4);
+  EXPECT_LT(static_cast<double>(strategy.numbers().packed->num_bytes()), doubles / 4);
   // With one step fewer, the numbers are stored unpacked.
   const OptimalStrategy shorter(
       Workload::prefix_sums(n - 1),
       plan_optimal(Workload::prefix_sums(n - 1), {.use_solver = false}).plan);
-  EXPECT_FALSE(shorter.buffers().packed);
+  EXPECT_FALSE(shorter.numbers().packed);
 }
 
 }  // namespace

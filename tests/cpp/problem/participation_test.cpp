@@ -13,9 +13,9 @@ using testing::fixed;
 using testing::separated;
 using ParticipationKind = Participation::Kind;
 
-bool allows(const Participation& participation, const std::vector<std::int64_t>& steps,
+bool allows(const Participation& participation, const std::vector<std::int64_t>& chosen,
             std::int64_t num_steps) {
-  return participation.allows(steps, num_steps);
+  return participation.allows(chosen, num_steps);
 }
 
 /// Returns the steps of the set bits in increasing order.
@@ -30,9 +30,9 @@ std::vector<std::int64_t> steps_of_set(unsigned set) {
 std::int64_t largest_allowed(const Participation& participation, std::int64_t num_steps) {
   std::int64_t largest = 0;
   for (unsigned set = 0; set < 1U << num_steps; ++set) {
-    const std::vector<std::int64_t> steps = steps_of_set(set);
-    if (participation.allows(steps, num_steps))
-      largest = std::max<std::int64_t>(largest, std::ssize(steps));
+    const std::vector<std::int64_t> chosen = steps_of_set(set);
+    if (participation.allows(chosen, num_steps))
+      largest = std::max<std::int64_t>(largest, std::ssize(chosen));
   }
   return largest;
 }

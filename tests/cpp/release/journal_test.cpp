@@ -295,11 +295,11 @@ TEST(Journal, a_release_with_other_bits_is_refused) {
                               .position = 0});
     const auto frame = reader.next();
     ASSERT_TRUE(frame);
-    Bytes steps(frame->steps.begin(), frame->steps.end());
-    steps[at] ^= std::byte{1};
+    Bytes decisions(frame->decisions.begin(), frame->decisions.end());
+    decisions[at] ^= std::byte{1};
     const Bytes log =
         detail::seal_frame(secret.bytes(), begin,
-                           {.first_step = 0, .num_steps = 1, .steps = steps, .memo = {}})
+                           {.first_step = 0, .num_steps = 1, .decisions = decisions, .memo = {}})
             .bytes;
     auto next = make_journal<RecordJournal>();
     next.restore(base);

@@ -31,9 +31,9 @@ Bytes make_log(const std::vector<std::int64_t>& sizes) {
   Bytes log;
   std::int64_t step = 1;
   for (const std::int64_t size : sizes) {
-    const Bytes steps(static_cast<std::size_t>(size) * kStepSize, std::byte{1});
+    const Bytes decisions(static_cast<std::size_t>(size) * kStepSize, std::byte{1});
     const detail::SealedFrame frame = detail::seal_frame(
-        kSecret, tag, {.first_step = step, .num_steps = size, .steps = steps, .memo = {}});
+        kSecret, tag, {.first_step = step, .num_steps = size, .decisions = decisions, .memo = {}});
     tag = frame.tag;
     log.insert(log.end(), frame.bytes.begin(), frame.bytes.end());
     step += size;
@@ -96,8 +96,8 @@ TEST(LedgerLog, a_changed_bit_is_damage_in_a_frame_of_zeros_wherever_sectors_beg
   const ShortDigest tag = detail::base_tag(kSecret, {});
   const Bytes zeros(40 * kStepSize);
   for (const LogFrame& frame :
-       {LogFrame{.first_step = 1, .num_steps = 40, .steps = zeros, .memo = {}},
-        LogFrame{.first_step = 1, .num_steps = 0, .steps = {}, .memo = zeros}}) {
+       {LogFrame{.first_step = 1, .num_steps = 40, .decisions = zeros, .memo = {}},
+        LogFrame{.first_step = 1, .num_steps = 0, .decisions = {}, .memo = zeros}}) {
     const Bytes whole = detail::seal_frame(kSecret, tag, frame).bytes;
     EXPECT_EQ(std::ranges::count(whole, std::byte{0}), 0);
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -140,7 +140,7 @@ TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
   const ShortDigest tag = detail::base_tag(kSecret, {});
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}}) {
     const Bytes memo(size, std::byte{9});
-    const LogFrame frame{.first_step = 1, .num_steps = 0, .steps = {}, .memo = memo};
+    const LogFrame frame{.first_step = 1, .num_steps = 0, .decisions = {}, .memo = memo};
     const Bytes log = detail::seal_frame(kSecret, tag, frame).bytes;
     EXPECT_EQ(log.size(), frame_size(size));
     LogReader reader(log, tag,
@@ -308,9 +308,9 @@ TEST(LedgerLog, a_release_with_other_bits_is_refused) {
                       .position = 0});
     const auto frame = reader.next();
     ASSERT_TRUE(frame);
-    Bytes steps(frame->steps.begin(), frame->steps.end());
-    steps[at] ^= std::byte{1};
-    const LogFrame other{.first_step = 0, .num_steps = 1, .steps = steps, .memo = {}};
+    Bytes decisions(frame->decisions.begin(), frame->decisions.end());
+    decisions[at] ^= std::byte{1};
+    const LogFrame other{.first_step = 0, .num_steps = 1, .decisions = decisions, .memo = {}};
     store.log = detail::seal_frame(secret, begin, other).bytes;
   };
   const Bytes whole = store.log;

@@ -75,7 +75,7 @@ class Participation {
   /// True if a user may contribute to this set of steps (0-based, increasing). Every subset of an
   /// allowed set is allowed.
   /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
-  bool allows(std::span<const std::int64_t> steps, std::int64_t num_steps) const;
+  bool allows(std::span<const std::int64_t> chosen, std::int64_t num_steps) const;
 
   bool operator==(const Participation&) const = default;
 

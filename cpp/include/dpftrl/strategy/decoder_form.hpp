@@ -101,13 +101,13 @@ struct BufferedDecoder {
 /// C is lower triangular with C_tt = c_t and C_ij = c_i gains_i . (factors_{i-1} * ... *
 /// factors_j).
 struct VaryingBufferedDecoder {
-  std::shared_ptr<const VaryingBuffers> buffers;
+  std::shared_ptr<const VaryingBuffers> numbers;
 };
 
 /// B = A C^-1, C lower triangular with few bands:
 ///     w_t = (z_t - C_{t,t-1} w_{t-1} - C_{t,t-2} w_{t-2} - ...) / C_tt,  row t = w_0 + ... + w_t.
 struct VaryingBandedDecoder {
-  std::shared_ptr<const VaryingBands> bands;
+  std::shared_ptr<const VaryingBands> numbers;
 };
 
 /// Fresh noise for every block of consecutive steps. Row t is the sum of what the completed blocks

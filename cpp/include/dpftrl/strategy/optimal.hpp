@@ -41,7 +41,7 @@ class VaryingBufferedStrategy : public Strategy {
  public:
   struct Parts {
     std::string_view name;  ///< static storage
-    std::shared_ptr<const VaryingBuffers> buffers;
+    std::shared_ptr<const VaryingBuffers> numbers;
     std::vector<double> column_scales;  ///< D, one per step, positive
     std::vector<PlanNumbers> parameters = {};
   };
@@ -51,7 +51,7 @@ class VaryingBufferedStrategy : public Strategy {
   ///         that cancel each other to rounding.
   VaryingBufferedStrategy(Workload workload, Parts parts);
 
-  const VaryingBuffers& buffers() const { return *parts_.buffers; }
+  const VaryingBuffers& numbers() const { return *parts_.numbers; }
   const std::vector<double>& column_scales() const { return parts_.column_scales; }
   std::string_view name() const override { return parts_.name; }
   std::int64_t num_measurements() const override { return num_steps(); }
@@ -86,7 +86,7 @@ class VaryingBufferedStrategy : public Strategy {
 };
 
 /// Makes the parts with columns scaled to norm 1, to rounding.
-VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers buffers);
+VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers numbers);
 
 /// The numbers that define an `optimal` strategy. Only + - * / and sqrt are applied to them, so a
 /// saved plan gives the same bits everywhere.

@@ -428,10 +428,10 @@ class ClosedLoopRows final : public ExactRows {
 class VaryingBufferedLoop {
  public:
   VaryingBufferedLoop(const VaryingBufferedDecoder& decoder, const FixedPoint& fixed)
-      : numbers_(*decoder.buffers),
+      : numbers_(*decoder.numbers),
         fixed_(fixed),
         states_(numbers_.num_buffers()),
-        max_row_stddev_(decoder.buffers->max_row_stddev) {}
+        max_row_stddev_(decoder.numbers->max_row_stddev) {}
 
   Enclosure respond(std::size_t step, const Enclosure& input) {
     const double* const gains = numbers_.gains(step);
@@ -460,7 +460,7 @@ class VaryingBufferedLoop {
 class VaryingBandedLoop {
  public:
   VaryingBandedLoop(const VaryingBandedDecoder& decoder, const FixedPoint& fixed)
-      : numbers_(*decoder.bands),
+      : numbers_(*decoder.numbers),
         fixed_(fixed),
         recent_(static_cast<std::size_t>(numbers_.num_bands)) {}
 
@@ -732,10 +732,10 @@ struct NumRows {
     return std::ssize(decoder.coefficients);
   }
   std::int64_t operator()(const VaryingBufferedDecoder& decoder) const {
-    return std::ssize(decoder.buffers->inverse_scales);
+    return std::ssize(decoder.numbers->inverse_scales);
   }
   std::int64_t operator()(const VaryingBandedDecoder& decoder) const {
-    return std::ssize(decoder.bands->entries) / decoder.bands->num_bands;
+    return std::ssize(decoder.numbers->entries) / decoder.numbers->num_bands;
   }
   std::int64_t operator()(const BlockDecoder& decoder) const {
     std::int64_t num_steps = 0;

@@ -63,12 +63,12 @@ void Machine<Number>::run_tiles(const Window& window, Sink<Value>& sink)
            &tile_[i * tile_width], nullptr);
     }
     Value* const rows = sink.rows();
-    simd::Steps<Value> steps{num_steps, tile_.data(), tile_width, tile_.data(), tile_width};
+    simd::Steps<Value> tile_steps{num_steps, tile_.data(), tile_width, tile_.data(), tile_width};
     if (rows != nullptr) {
-      steps.rows = rows + first;
-      steps.row_stride = dimension;
+      tile_steps.rows = rows + first;
+      tile_steps.row_stride = dimension;
     }
-    run_steps(*window.shape(), window.first_step(), steps, state_, first, width);
+    run_steps(*window.shape(), window.first_step(), tile_steps, state_, first, width);
     for (std::size_t i = 0; rows == nullptr && i < num_steps; ++i)
       sink.take(static_cast<std::int64_t>(i), first, {&tile_[i * tile_width], width});
     first += width;

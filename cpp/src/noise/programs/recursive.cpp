@@ -394,7 +394,7 @@ class VaryingBufferedProgram final : public Program {
   VaryingBufferedProgram(const ProgramOptions& options, const VaryingBufferedDecoder& decoder,
                          SlotAllocator& slots)
       : options_(options),
-        numbers_(*decoder.buffers),
+        numbers_(*decoder.numbers),
         reader_(numbers_),
         fresh_(slots.scratch()),
         w_(slots.scratch()),
@@ -467,7 +467,7 @@ class VaryingBandedProgram final : public Program {
   VaryingBandedProgram(const ProgramOptions& options, const VaryingBandedDecoder& decoder,
                        SlotAllocator& slots)
       : options_(options),
-        numbers_(*decoder.bands),
+        numbers_(*decoder.numbers),
         fresh_(slots.scratch()),
         w_(slots.scratch()),
         history_(slots.states(num_bands() - 1)),

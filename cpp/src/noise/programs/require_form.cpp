@@ -147,8 +147,8 @@ struct RequireForm {
   }
 
   void operator()(const VaryingBufferedDecoder& decoder) const {
-    if (!decoder.buffers) fail_argument(kFunction, "buffers", "numbers", "none");
-    const VaryingBuffers& numbers = *decoder.buffers;
+    if (!decoder.numbers) fail_argument(kFunction, "numbers", "a recursion", "none");
+    const VaryingBuffers& numbers = *decoder.numbers;
     require_between(kFunction, "num_buffers", numbers.num_buffers, 1, kMaxArity);
     require_length_at_least("inverse_scales", std::ssize(numbers.inverse_scales), options.num_rows);
     const std::int64_t size = numbers.num_buffers * options.num_rows;
@@ -177,8 +177,8 @@ struct RequireForm {
   }
 
   void operator()(const VaryingBandedDecoder& decoder) const {
-    if (!decoder.bands) fail_argument(kFunction, "bands", "numbers", "none");
-    const VaryingBands& numbers = *decoder.bands;
+    if (!decoder.numbers) fail_argument(kFunction, "numbers", "bands", "none");
+    const VaryingBands& numbers = *decoder.numbers;
     require_between(kFunction, "num_bands", numbers.num_bands, 1, kMaxArity);
     require_length_at_least("entries", std::ssize(numbers.entries),
                             numbers.num_bands * options.num_rows);

@@ -152,9 +152,9 @@ namespace dpftrl {
 
 void clip_to_norm(std::span<double> record, double clip_norm) {
   static constexpr std::array<double, 1> kOne = {1};
-  const detail::Clip clip({kOne, record}, clip_norm);
-  if (!clip.changes()) return;
-  for (double& x : record) x = clip(x);
+  const detail::Clip clipping({kOne, record}, clip_norm);
+  if (!clipping.changes()) return;
+  for (double& x : record) x = clipping(x);
 }
 
 }  // namespace dpftrl

@@ -17,9 +17,9 @@ namespace {
 std::vector<double> leading_root(std::string_view name, const Workload& workload, bool inverse,
                                  std::optional<std::int64_t> num_bands) {
   require_between(name, "num_steps", workload.num_steps(), 1, ToeplitzStrategy::kMaxSteps);
-  const std::int64_t bands =
+  const std::int64_t diagonals =
       require_between(name, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
-  return workload_root_coefficients(workload.leading(std::min(bands, workload.num_steps())),
+  return workload_root_coefficients(workload.leading(std::min(diagonals, workload.num_steps())),
                                     {.inverse = inverse});
 }
 
@@ -55,11 +55,11 @@ std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& 
                                                          Objective objective) {
   const std::int64_t n = require_between(kBandedToeplitz, "num_steps", request.workload.num_steps(),
                                          1, kMaxBandedToeplitzSteps);
-  const std::int64_t bands = require_between(kBandedToeplitz, "num_bands",
-                                             num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
+  const std::int64_t diagonals = require_between(
+      kBandedToeplitz, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
   const BandedToeplitzOptimum best =
       find_banded_toeplitz_optimum({.num_steps = n,
-                                    .num_bands = std::min(bands, n),
+                                    .num_bands = std::min(diagonals, n),
                                     .objective = objective,
                                     .participation = request.participation});
   return banded_toeplitz_strategy(request, best.coefficients);
@@ -80,17 +80,17 @@ std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
     const ToeplitzRequest& request, std::optional<std::int64_t> num_bands) {
   const Workload& workload = request.workload;
   const std::int64_t n = workload.num_steps();
-  const std::vector<double> bands =
+  const std::vector<double> coefficients =
       leading_root(kBandedInverseSquareRoot, request.designed_for, true, num_bands);
   return std::make_shared<const ToeplitzStrategy>(
       workload,
       ToeplitzStrategy::Parts{
           .name = kBandedInverseSquareRoot,
-          .encoder = reciprocal_series(bands, n),
-          .decoder = workload.apply(padded(bands, n)),
-          .form = form_for_workload(BandedInverseDecoder{.coefficients = bands}, workload),
-          .parameters = {{"num_bands", {static_cast<double>(bands.size())}},
-                         {"coefficients", bands}}});
+          .encoder = reciprocal_series(coefficients, n),
+          .decoder = workload.apply(padded(coefficients, n)),
+          .form = form_for_workload(BandedInverseDecoder{.coefficients = coefficients}, workload),
+          .parameters = {{"num_bands", {static_cast<double>(coefficients.size())}},
+                         {"coefficients", coefficients}}});
 }
 
 namespace {

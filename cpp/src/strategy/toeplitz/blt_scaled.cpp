@@ -18,20 +18,20 @@ namespace {
 VaryingBuffers recursion(const ScaledBuffers& numbers) {
   const auto& [decays, weights] = numbers.buffers;
   const std::size_t n = numbers.row_scales.size(), d = decays.size();
-  VaryingBuffers buffers{.num_buffers = static_cast<std::int64_t>(d),
+  VaryingBuffers varying{.num_buffers = static_cast<std::int64_t>(d),
                          .inverse_scales = std::vector<double>(n),
                          .gains = std::vector<double>(n * d),
                          .factors = std::vector<double>(n * d),
                          .max_row_stddev = 0,
                          .max_state_stddev = 0};
   for (std::size_t t = 0; t < n; ++t) {
-    buffers.inverse_scales[t] = 1 / numbers.row_scales[t];
+    varying.inverse_scales[t] = 1 / numbers.row_scales[t];
     for (std::size_t i = 0; i < d; ++i) {
-      buffers.gains[t * d + i] = weights[i] / decays[i];
-      buffers.factors[t * d + i] = decays[i];
+      varying.gains[t * d + i] = weights[i] / decays[i];
+      varying.factors[t * d + i] = decays[i];
     }
   }
-  return detail::with_stddevs(std::move(buffers));
+  return detail::with_stddevs(std::move(varying));
 }
 
 void require_numbers(std::int64_t num_steps, const ScaledBuffers& numbers) {

@@ -70,9 +70,9 @@ class GivenStrategy final : public Strategy {
   Matrix decoder() const override { return encoder_; }
   DecoderForm decoder_form() const override { return IdentityDecoder{}; }
   std::span<const double> toeplitz_encoder() const override { return coefficients_; }
-  std::int64_t num_bands() const override { return bands; }
+  std::int64_t num_bands() const override { return known_bands; }
 
-  std::int64_t bands = 0;
+  std::int64_t known_bands = 0;
 
  private:
   Matrix encoder_;
@@ -182,14 +182,14 @@ TEST(Sensitivity, never_below_brute_force_banded) {
     for (int trial = 0; trial < 3; ++trial) {
       const Eigen::Index n = index_of(brute_steps());
       GivenStrategy toeplitz(band_coefficients(random.numbers(n, -1, 1), bands));
-      toeplitz.bands = bands;
+      toeplitz.known_bands = bands;
       expect_sound_sensitivity(toeplitz);
       Matrix encoder = Matrix::Zero(n, n);
       for (Eigen::Index i = 0; i < n; ++i)
         for (Eigen::Index j = std::max<Eigen::Index>(0, i + 1 - index_of(bands)); j <= i; ++j)
           encoder(i, j) = random.between(-1, 1);
       GivenStrategy other(encoder);
-      other.bands = bands;
+      other.known_bands = bands;
       expect_sound_sensitivity(other);
     }
 }
@@ -491,7 +491,7 @@ TEST(Sensitivity, bands_make_it_exact_whether_they_are_known_or_seen) {
   const std::vector<double> c = {1, -0.5, 0.8, 0, 0, 0, 0, 0};
   GivenStrategy strategy(c);
   for (const std::int64_t bands : {0, 3}) {
-    strategy.bands = bands;
+    strategy.known_bands = bands;
     const Sensitivity exact = sensitivity(strategy, separated(3, 3));
     EXPECT_NEAR(exact.value, 2.2428, 5e-5);
     EXPECT_EQ(exact.exactness, Exactness::exact);
@@ -763,7 +763,7 @@ VaryingBufferedStrategy random_recursion(std::int64_t num_steps, RandomNumbers& 
   constexpr std::int64_t kNumBuffers = 2;
   return {Workload::prefix_sums(num_steps),
           {.name = "given",
-           .buffers = std::make_shared<const VaryingBuffers>(VaryingBuffers{
+           .numbers = std::make_shared<const VaryingBuffers>(VaryingBuffers{
                .num_buffers = kNumBuffers,
                .inverse_scales = random.numbers(num_steps, 0.5, 2),
                .gains = random.numbers(num_steps * kNumBuffers, least_gain, 1),

@@ -140,7 +140,7 @@ struct NaiveRows {
 
   /// Entry j of all rows is the response to z_j = 1 alone.
   void operator()(const VaryingBufferedDecoder& decoder) {
-    const VaryingBuffers& numbers = *decoder.buffers;
+    const VaryingBuffers& numbers = *decoder.numbers;
     const auto q = static_cast<std::size_t>(numbers.num_buffers);
     for (std::int64_t j = 0; j < num_rows; ++j) {
       std::vector<long double> states(q, 0);
@@ -157,7 +157,7 @@ struct NaiveRows {
   }
 
   void operator()(const VaryingBandedDecoder& decoder) {
-    const VaryingBands& numbers = *decoder.bands;
+    const VaryingBands& numbers = *decoder.numbers;
     const auto bands = static_cast<std::size_t>(numbers.num_bands);
     for (std::size_t j = 0; j < static_cast<std::size_t>(num_rows); ++j) {
       std::vector<long double> w(static_cast<std::size_t>(num_rows), 0);
