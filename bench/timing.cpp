@@ -36,7 +36,7 @@ namespace {
 using dpftrl::Key;
 
 constexpr std::size_t kWidth = 64;
-constexpr double kClipNorm = 1, kGrid = 0x1p-20;
+constexpr double kClip = 1, kGrid = 0x1p-20;
 /// Number of inputs per class, equal so that both classes use the same amount of memory.
 constexpr std::size_t kPool = 512;
 constexpr int kDefaultRuns = 400000;
@@ -64,14 +64,14 @@ double between(Generator& generator, double low, double high) {
 }
 
 Record inside(Generator& generator) {
-  return of_norm(generator, between(generator, 0.1, 0.9) * kClipNorm);
+  return of_norm(generator, between(generator, 0.1, 0.9) * kClip);
 }
 Record outside(Generator& generator) {
-  return of_norm(generator, between(generator, 1.5, 10) * kClipNorm);
+  return of_norm(generator, between(generator, 1.5, 10) * kClip);
 }
 /// Record whose norm is within rounding of the clip norm, on either side.
 Record at_the_norm(Generator& generator) {
-  return of_norm(generator, kClipNorm);
+  return of_norm(generator, kClip);
 }
 Record subnormal(Generator& generator) {
   return of_norm(generator, 1e-310);
@@ -116,9 +116,9 @@ Comparison of_records(const std::string& name, MakeRecord fixed, MakeRecord rand
 
 Use releases(dpftrl::ReleaseMode mode) {
   const auto how = dpftrl::Mechanism::make({.strategy = "independent",
-                                            .num_steps = std::int64_t{1} << 24,
+                                            .steps = std::int64_t{1} << 24,
                                             .target = {.epsilon = 1, .delta = 1e-6},
-                                            .clip_norm = kClipNorm});
+                                            .clip = kClip});
   const auto sums = std::make_shared<dpftrl::PrefixSum>(
       how, dpftrl::PrefixSumOptions{.key = key(), .dimension = kWidth, .mode = mode});
   const auto noisy = std::make_shared<Record>();
@@ -179,13 +179,13 @@ std::vector<Comparison> comparisons() {
     Generator fixed(3);
     return inside(fixed);
   };
-  const Use clip = [](Record& record) { dpftrl::clip_to_norm(record, kClipNorm); };
+  const Use clip = [](Record& record) { dpftrl::clip_to_norm(record, kClip); };
   all.push_back(of_records("control: one record / the same", same, same, clip));
   add_records(all, "clip", clip);
   const auto sums = std::make_shared<std::array<std::int64_t, kWidth>>();
   add_records(all, "quantiser", [=](Record& record) {
     constexpr std::array<double, 1> kOne = {1};
-    dpftrl::detail::GridRecord({kOne, record}, kClipNorm, kGrid).add_to(*sums);
+    dpftrl::detail::GridRecord({kOne, record}, kClip, kGrid).add_to(*sums);
   });
   add_records(all, "release, grid", releases(dpftrl::ReleaseMode::grid));
   add_records(all, "release, lattice", releases(dpftrl::ReleaseMode::lattice));

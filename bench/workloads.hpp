@@ -95,7 +95,7 @@ inline Workload streamed_rows(const std::string& name, const StrategyOptions& st
 /// Parameters with four buffers for families that have buffers.
 inline StrategyParameters windowed_parameters(const std::string& name) {
   StrategyParameters parameters;
-  if (name == "blt" || name == "optimal") parameters.num_buffers = 4;
+  if (name == "blt" || name == "optimal") parameters.buffers = 4;
   return parameters;
 }
 
@@ -104,20 +104,20 @@ template <class Stream, class Value, class Next>
 Workload windowed_rows(const std::string& kind, const std::string& strategy, std::int64_t dimension,
                        Next next) {
   static constexpr std::int64_t kNumRows = 16;
-  return {kind + "/" + strategy + "/" + std::to_string(dimension),
-          static_cast<double>(dimension * kNumRows), [=]() -> Run {
-            const auto shape = make_strategy({.name = strategy,
-                                              .num_steps = kNumSteps,
-                                              .parameters = windowed_parameters(strategy)});
-            const NoiseStreamOptions options{.key = bench_key(), .dimension = dimension};
-            const auto stream = std::make_shared<Stream>(*shape, options);
-            return [=, rows = std::vector<Value>(
-                           static_cast<std::size_t>(dimension * kNumRows))]() mutable {
-              if (stream->step() == kNumSteps) *stream = Stream(*shape, options);
-              next(*stream, rows, kNumRows);
-              keep(rows.data());
-            };
-          }};
+  return {
+      kind + "/" + strategy + "/" + std::to_string(dimension),
+      static_cast<double>(dimension * kNumRows), [=]() -> Run {
+        const auto shape = make_strategy(
+            {.name = strategy, .steps = kNumSteps, .parameters = windowed_parameters(strategy)});
+        const NoiseStreamOptions options{.key = bench_key(), .dimension = dimension};
+        const auto stream = std::make_shared<Stream>(*shape, options);
+        return [=, rows = std::vector<Value>(
+                       static_cast<std::size_t>(dimension * kNumRows))]() mutable {
+          if (stream->step() == kNumSteps) *stream = Stream(*shape, options);
+          next(*stream, rows, kNumRows);
+          keep(rows.data());
+        };
+      }};
 }
 
 inline Workload float_window(const std::string& strategy, std::int64_t dimension) {
@@ -174,7 +174,7 @@ Workload learner_steps(const std::string& kind, const std::string& strategy, std
   return {kind + "/" + strategy + "/" + std::to_string(dimension),
           static_cast<double>(dimension * kBatch), [=]() -> Run {
             const auto mechanism = Mechanism::make({.strategy = strategy,
-                                                    .num_steps = kNumSteps,
+                                                    .steps = kNumSteps,
                                                     .target = {.epsilon = 1, .delta = 1e-6},
                                                     .parameters = windowed_parameters(strategy)});
             const DpFtrlOptions options{.mechanism = mechanism,
@@ -209,7 +209,7 @@ inline Workload learner_step(const std::string& strategy, std::int64_t dimension
 inline Workload pregenerated_rows(const std::string& strategy, std::int64_t dimension) {
   return {"rows/" + strategy + "/" + std::to_string(dimension),
           static_cast<double>(dimension * kNumSteps), [=]() -> Run {
-            const auto shape = make_strategy({.name = strategy, .num_steps = kNumSteps});
+            const auto shape = make_strategy({.name = strategy, .steps = kNumSteps});
             return [=, row = zeros(dimension)]() mutable {
               NoiseStream stream(*shape, {.key = bench_key(), .dimension = dimension});
               for (std::int64_t t = 0; t < kNumSteps; ++t) {
@@ -244,37 +244,37 @@ inline Workload chacha20_bytes() {
 /// Private running count of one coordinate, one release per call, from the first step to the
 /// horizon.
 inline Workload counter(const std::string& strategy) {
-  return {"counter/" + strategy, static_cast<double>(kNumSteps), [=]() -> Run {
-            const auto mechanism = Mechanism::make({.strategy = strategy,
-                                                    .num_steps = kNumSteps,
-                                                    .target = {.epsilon = 1, .delta = 1e-6}});
-            return [=] {
-              PrefixSum sum(mechanism, {.key = bench_key(), .grid = std::nullopt});
-              const double record = 1;
-              double total = 0;
-              for (std::int64_t t = 0; t < kNumSteps; ++t) {
-                sum.release({&record, 1}, {&total, 1});
-                keep(&total);
-              }
-            };
-          }};
+  return {
+      "counter/" + strategy, static_cast<double>(kNumSteps), [=]() -> Run {
+        const auto mechanism = Mechanism::make(
+            {.strategy = strategy, .steps = kNumSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+        return [=] {
+          PrefixSum sum(mechanism, {.key = bench_key(), .grid = std::nullopt});
+          const double record = 1;
+          double total = 0;
+          for (std::int64_t t = 0; t < kNumSteps; ++t) {
+            sum.release({&record, 1}, {&total, 1});
+            keep(&total);
+          }
+        };
+      }};
 }
 
 /// Private running count in batches of 256 releases.
 inline Workload counter_batch(const std::string& strategy, ReleaseMode mode = ReleaseMode::grid,
                               const std::string& suffix = "") {
-  return {"counter-batch/" + strategy + suffix, static_cast<double>(kNumSteps), [=]() -> Run {
-            const auto mechanism = Mechanism::make({.strategy = strategy,
-                                                    .num_steps = kNumSteps,
-                                                    .target = {.epsilon = 1, .delta = 1e-6}});
-            return [=, records = std::vector<double>(256, 1), totals = zeros(256)]() mutable {
-              PrefixSum sum(mechanism, {.key = bench_key(), .mode = mode, .grid = std::nullopt});
-              for (std::int64_t t = 0; t < kNumSteps; t += 256) {
-                sum.release_batch(records, totals, 256);
-                keep(totals.data());
-              }
-            };
-          }};
+  return {
+      "counter-batch/" + strategy + suffix, static_cast<double>(kNumSteps), [=]() -> Run {
+        const auto mechanism = Mechanism::make(
+            {.strategy = strategy, .steps = kNumSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+        return [=, records = std::vector<double>(256, 1), totals = zeros(256)]() mutable {
+          PrefixSum sum(mechanism, {.key = bench_key(), .mode = mode, .grid = std::nullopt});
+          for (std::int64_t t = 0; t < kNumSteps; t += 256) {
+            sum.release_batch(records, totals, 256);
+            keep(totals.data());
+          }
+        };
+      }};
 }
 
 inline Workload matrix_product() {
@@ -301,10 +301,10 @@ inline Workload standard_library_normals() {
 }
 
 /// Sensitivity and errors of a mechanism, including its construction by name.
-inline Workload analysis(const std::string& strategy, std::int64_t num_steps) {
-  return {"analysis/" + strategy + "/" + std::to_string(num_steps), 1, [=]() -> Run {
+inline Workload analysis(const std::string& strategy, std::int64_t steps) {
+  return {"analysis/" + strategy + "/" + std::to_string(steps), 1, [=]() -> Run {
             return [=] {
-              const auto shape = make_strategy({.name = strategy, .num_steps = num_steps});
+              const auto shape = make_strategy({.name = strategy, .steps = steps});
               const UnitError error = unit_error(*shape, Participation::single());
               keep(&error);
             };
@@ -322,44 +322,43 @@ inline Workload convolution(std::int64_t length) {
 }
 
 /// Certified optimum, to the gap at which mechanism `optimal` stops.
-inline Workload optimum(std::int64_t num_steps) {
-  return {"solver/optimal/" + std::to_string(num_steps), 1, [=]() -> Run {
+inline Workload optimum(std::int64_t steps) {
+  return {"solver/optimal/" + std::to_string(steps), 1, [=]() -> Run {
             return [=] {
-              const Optimum found = find_optimum(
-                  {.num_steps = num_steps, .objective = Objective::mean}, {.gap = kSolverGap});
+              const Optimum found =
+                  find_optimum({.steps = steps, .objective = Objective::mean}, {.gap = kSolverGap});
               keep(found.column_weights.data());
             };
           }};
 }
 
 /// Optimal BLT with four buffers with constant decays.
-inline Workload blt_optimum(std::int64_t num_steps) {
-  return {"solver/blt-4/" + std::to_string(num_steps), 1, [=]() -> Run {
+inline Workload blt_optimum(std::int64_t steps) {
+  return {"solver/blt-4/" + std::to_string(steps), 1, [=]() -> Run {
             return [=] {
-              const BltOptimum found = find_blt_optimum({.num_steps = num_steps, .num_buffers = 4});
+              const BltOptimum found = find_blt_optimum({.steps = steps, .buffers = 4});
               keep(found.decays.data());
             };
           }};
 }
 
 /// Optimal Toeplitz encoder with 32 bands.
-inline Workload banded_toeplitz_optimum(std::int64_t num_steps) {
-  return {"solver/banded-toeplitz-32/" + std::to_string(num_steps), 1, [=]() -> Run {
+inline Workload banded_toeplitz_optimum(std::int64_t steps) {
+  return {"solver/banded-toeplitz-32/" + std::to_string(steps), 1, [=]() -> Run {
             return [=] {
               const BandedToeplitzOptimum found =
-                  find_banded_toeplitz_optimum({.num_steps = num_steps, .num_bands = 32});
+                  find_banded_toeplitz_optimum({.steps = steps, .bands = 32});
               keep(found.coefficients.data());
             };
           }};
 }
 
 /// Coefficients and norms of the recursion from dual weights, without the solver.
-inline Workload recursion_of_optimum(std::int64_t num_steps) {
-  return {"riccati/optimal/" + std::to_string(num_steps), static_cast<double>(num_steps),
-          [=]() -> Run {
-            const auto workload = dpftrl::Workload::prefix_sums(num_steps);
+inline Workload recursion_of_optimum(std::int64_t steps) {
+  return {"riccati/optimal/" + std::to_string(steps), static_cast<double>(steps), [=]() -> Run {
+            const auto workload = dpftrl::Workload::prefix_sums(steps);
             const OptimalPlan plan =
-                plan_optimal(workload, {.num_buffers = 8, .use_solver = false}).plan;
+                plan_optimal(workload, {.buffers = 8, .use_solver = false}).plan;
             return [=] {
               const OptimalStrategy strategy(workload, plan);
               keep(&strategy);
@@ -395,15 +394,15 @@ inline void add_streamed_rows(std::vector<Workload>& list) {
   };
   for (const char* strategy : {"independent", "output", "tree", "honaker", "haar",
                                "banded-square-root", "banded-inverse-square-root"})
-    add(strategy, {.name = strategy, .num_steps = kNumSteps});
-  for (const std::int64_t num_buffers : {4, 8}) {
-    const BufferParameters rational = rational_buffers(num_buffers);
-    add("blt-" + std::to_string(num_buffers),
+    add(strategy, {.name = strategy, .steps = kNumSteps});
+  for (const std::int64_t buffers : {4, 8}) {
+    const BufferParameters rational = rational_buffers(buffers);
+    add("blt-" + std::to_string(buffers),
         {.name = "blt",
-         .num_steps = kNumSteps,
+         .steps = kNumSteps,
          .parameters = {.decays = rational.decays, .weights = rational.weights}});
   }
-  add("optimal-8", {.name = "optimal", .num_steps = kNumSteps, .parameters = {.num_buffers = 8}});
+  add("optimal-8", {.name = "optimal", .steps = kNumSteps, .parameters = {.buffers = 8}});
 }
 
 /// Analyses of every family without a parameter search at 10^6 steps, and of trees, in closed form,

@@ -171,9 +171,9 @@ val published(const PublishedBound& bound) {
 
 /// Returns bounds on mechanisms for prefix sums that guarantee `parameter`, an "epsilon" or a
 /// "rho".
-val mechanism_bounds_of(double num_steps, const std::string& kind, double parameter) {
+val mechanism_bounds_of(double steps, const std::string& kind, double parameter) {
   const MechanismBounds found =
-      mechanism_bounds({.num_steps = count_of(num_steps),
+      mechanism_bounds({.steps = count_of(steps),
                         .notion = kind == "rho" ? PrivacyNotion::concentrated : PrivacyNotion::pure,
                         .parameter = parameter});
   val object = val::object();
@@ -185,9 +185,9 @@ val mechanism_bounds_of(double num_steps, const std::string& kind, double parame
 }
 
 /// Returns bounds on noise that does not depend on the stream, under (epsilon, delta).
-val added_noise(double num_steps, double epsilon, double delta) {
+val added_noise(double steps, double epsilon, double delta) {
   const AddedNoiseBounds found =
-      added_noise_bounds(count_of(num_steps), {.epsilon = epsilon, .delta = delta});
+      added_noise_bounds(count_of(steps), {.epsilon = epsilon, .delta = delta});
   val object = val::object();
   object.set("max", found.max);
   object.set("mean", found.mean);
@@ -196,8 +196,8 @@ val added_noise(double num_steps, double epsilon, double delta) {
 }
 
 /// Returns bounds on all factorizations of the prefix sums, and on the square root.
-val bounds(double num_steps) {
-  const std::int64_t n = count_of(num_steps);
+val bounds(double steps) {
+  const std::int64_t n = count_of(steps);
   val object = val::object();
   object.set("schatten", schatten_lower_bound(n));
   const Workload prefix = Workload::prefix_sums(n);
@@ -215,14 +215,14 @@ val bounds(double num_steps) {
 }
 
 /// Returns certified bounds on the least mean error of prefix sums over fixed epochs.
-val epochs_bounds(double num_steps, double num_epochs, double gap) {
-  const std::int64_t n = count_of(num_steps);
-  const std::int64_t k = require_between("bounds", "epochs", count_of(num_epochs), 1, n);
+val epochs_bounds(double steps, double epochs, double gap) {
+  const std::int64_t n = count_of(steps);
+  const std::int64_t k = require_between("bounds", "epochs", count_of(epochs), 1, n);
   if (n % k != 0)
-    fail_argument("bounds", "epochs", "a divisor of {num_steps} (" + to_text(n) + ")", to_text(k));
+    fail_argument("bounds", "epochs", "a divisor of {steps} (" + to_text(n) + ")", to_text(k));
   const LeastError least =
       least_error(Workload::prefix_sums(n),
-                  Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k}), gap);
+                  Participation::fixed_epoch({.epochs = k, .epoch_length = n / k}), gap);
   val object = val::object();
   object.set("lower", least.lower);
   object.set("upper", least.upper);
@@ -275,14 +275,14 @@ val appraisal(const val& options) {
   object.set("effectiveParameters", to_object(effective_parameters(*strategy, wanted.parameters)));
   object.set("workload", given.workload.name());
   object.set("participation", std::string(given.participation.name()));
-  object.set("maxParticipations", static_cast<double>(given.participation.max_participations()));
-  object.set("separation", static_cast<double>(given.participation.separation()));
+  object.set("maxParticipations", static_cast<double>(given.participation.times()));
+  object.set("separation", static_cast<double>(given.participation.apart()));
   object.set("objective", std::string(name_of(objective)));
   set_optimised_for(object, optimised_for(wanted));
   set_bound(object, certified_lower_bound(*strategy, given.participation, objective));
   const DecoderResidual checked = decoder_residual(*strategy, wanted);
   object.set("decoderResidual", checked.value);
-  object.set("residualSteps", static_cast<double>(checked.num_steps));
+  object.set("residualSteps", static_cast<double>(checked.steps));
   set_simultaneous(object, *strategy, given.participation, options);
   set_sampled(object, *strategy, given.participation, options);
   return object;
@@ -296,14 +296,14 @@ val error_per_step(const val& options) {
 
 val matrices(const val& options) {
   constexpr std::int64_t kMaxSteps = 1024;
-  require_between("matrices", "num_steps", count(options, "numSteps"), 1, kMaxSteps);
+  require_between("matrices", "steps", count(options, "numSteps"), 1, kMaxSteps);
   Problem given = problem_of(options);
   const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
   const double scale = sensitivity(*strategy, given.participation).value;
   const Matrix decoder = strategy->decoder();
   const Matrix covariance = scale * scale * (decoder * decoder.transpose());
   val object = val::object();
-  object.set("numSteps", static_cast<double>(strategy->num_steps()));
+  object.set("numSteps", static_cast<double>(strategy->steps()));
   object.set("numMeasurements", static_cast<double>(strategy->num_measurements()));
   object.set("encoder", owned_eigen(strategy->encoder()));
   object.set("decoder", owned_eigen(decoder));

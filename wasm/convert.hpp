@@ -128,9 +128,8 @@ inline std::shared_ptr<const StrategyPlan> plan_of(const emscripten::val& given)
   return std::make_shared<const StrategyPlan>(std::move(plan));
 }
 
-/// Converts a name to that of the facade: `num_bands` -> `bands`, `loglog_power` -> `loglogPower`.
+/// Converts a name to that of the facade: `loglog_power` -> `loglogPower`.
 inline std::string camel_case(std::string_view name) {
-  if (name.starts_with("num_")) name.remove_prefix(4);
   std::string camel;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const bool is_joint = name[i] == '_';
@@ -170,38 +169,36 @@ inline StrategyParameters strategy_parameters(const emscripten::val& given) {
 }
 
 /// Converts a workload; the facade has checked that the lengths of `rates` and `matrix` fit
-/// num_steps.
-inline Workload workload_of(const emscripten::val& given, std::int64_t num_steps) {
+/// `steps`.
+inline Workload workload_of(const emscripten::val& given, std::int64_t steps) {
   const std::string kind = text(given, "kind");
   if (kind == "momentum")
-    return Workload::momentum({.num_steps = num_steps,
-                               .momentum = number(given, "momentum"),
-                               .decay = number(given, "decay")});
+    return Workload::momentum(
+        {.steps = steps, .momentum = number(given, "momentum"), .decay = number(given, "decay")});
   if (kind == "window")
-    return Workload::sliding_window({.num_steps = num_steps, .width = count(given, "width")});
+    return Workload::sliding_window({.steps = steps, .window = count(given, "width")});
   if (kind == "rates")
     return Workload::learning_rates(
         {.rates = numbers(given, "values"), .momentum = number(given, "momentum")});
   if (kind == "matrix") {
     const std::vector<double> entries = numbers(given, "values");
     // Checked again for memory safety; by division, because a product may overflow.
-    if (num_steps < 1 || std::ssize(entries) % num_steps != 0 ||
-        std::ssize(entries) / num_steps != num_steps)
-      fail(ErrorCode::wrong_length, "workload", "matrix", "must have {num_steps}^2 entries");
-    const auto size = static_cast<Eigen::Index>(num_steps);
+    if (steps < 1 || std::ssize(entries) % steps != 0 || std::ssize(entries) / steps != steps)
+      fail(ErrorCode::wrong_length, "workload", "matrix", "must have {steps}^2 entries");
+    const auto size = static_cast<Eigen::Index>(steps);
     return Workload::lower_triangular(Eigen::Map<const Matrix>(entries.data(), size, size));
   }
-  return Workload::prefix_sums(num_steps);
+  return Workload::prefix_sums(steps);
 }
 
 inline Participation participation_of(const emscripten::val& given) {
   const std::string kind = text(given, "kind");
   if (kind == "fixed-epoch")
     return Participation::fixed_epoch(
-        {.num_epochs = count(given, "times"), .epoch_length = count(given, "separation")});
+        {.epochs = count(given, "times"), .epoch_length = count(given, "separation")});
   if (kind == "min-separation")
-    return Participation::min_separation({.max_participations = count(given, "times"),
-                                          .min_separation = count(given, "separation")});
+    return Participation::min_separation(
+        {.times = count(given, "times"), .apart = count(given, "separation")});
   return Participation::single();
 }
 
@@ -212,16 +209,16 @@ struct Problem {
 };
 
 inline Problem problem_of(const emscripten::val& options) {
-  const std::int64_t num_steps = count(options, "numSteps");
-  Problem problem{workload_of(options["workload"], num_steps),
+  const std::int64_t steps = count(options, "numSteps");
+  Problem problem{workload_of(options["workload"], steps),
                   participation_of(options["participation"])};
-  problem.participation.require_horizon(num_steps);
+  problem.participation.require_horizon(steps);
   return problem;
 }
 
 inline StrategyOptions strategy_options(const emscripten::val& options, Workload workload) {
   return {.name = text(options, "mechanism"),
-          .num_steps = workload.num_steps(),
+          .steps = workload.steps(),
           .workload = std::move(workload),
           .parameters = strategy_parameters(options["parameters"]),
           .participation = participation_of(options["participation"])};
@@ -230,9 +227,9 @@ inline StrategyOptions strategy_options(const emscripten::val& options, Workload
 inline MechanismOptions mechanism_options(const emscripten::val& options) {
   Problem problem = problem_of(options);
   return {.strategy = text(options, "mechanism"),
-          .num_steps = problem.workload.num_steps(),
+          .steps = problem.workload.steps(),
           .target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
-          .clip_norm = number(options, "clipNorm"),
+          .clip = number(options, "clipNorm"),
           .neighbours = neighbours_from_string(text(options, "neighbours")),
           .participation = problem.participation,
           .workload = std::move(problem.workload),
@@ -323,13 +320,13 @@ inline emscripten::val to_object(const Certificate& certificate) {
   object.set("participation", certificate.participation);
   object.set("maxParticipations", static_cast<double>(certificate.max_participations));
   object.set("separation", static_cast<double>(certificate.separation));
-  object.set("numSteps", static_cast<double>(certificate.num_steps));
+  object.set("numSteps", static_cast<double>(certificate.steps));
   object.set("neighbours", std::string(to_string(certificate.neighbours)));
   object.set("epsilon", certificate.epsilon);
   object.set("delta", certificate.delta);
   object.set("mu", certificate.mu);
   object.set("rho", certificate.rho);
-  object.set("clipNorm", certificate.clip_norm);
+  object.set("clipNorm", certificate.clip);
   object.set("sensitivity", certificate.sensitivity);
   object.set("sensitivityExactness", std::string(to_string(certificate.exactness)));
   object.set("sensitivityMethod", std::string(certificate.sensitivity_method));
@@ -349,7 +346,7 @@ inline emscripten::val to_checked_object(const Mechanism& mechanism) {
   const Proof proof = mechanism.proof();
   set_bound(object, proof.lower_bound);
   object.set("decoderResidual", proof.residual.value);
-  object.set("residualSteps", static_cast<double>(proof.residual.num_steps));
+  object.set("residualSteps", static_cast<double>(proof.residual.steps));
   return object;
 }
 

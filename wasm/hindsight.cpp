@@ -26,10 +26,9 @@ using emscripten::val;
 constexpr const char* kIndependent = "independent";
 
 double twin_create(const val& options) {
-  return handles().add(
-      std::make_unique<TwinLearner>(with_rule(TwinOptions{.num_steps = count(options, "numSteps"),
-                                                          .clip_norm = number(options, "clipNorm")},
-                                              options)));
+  return handles().add(std::make_unique<TwinLearner>(with_rule(
+      TwinOptions{.steps = count(options, "numSteps"), .clip = number(options, "clipNorm")},
+      options)));
 }
 
 /// Overwrites `weights` with those used for the next batch.
@@ -79,8 +78,8 @@ val to_object(const RegretBound& bound) {
 /// one.
 val regret_bounds(const val& given, const val& options) {
   Certificate certificate;
-  certificate.num_steps = count(given, "numSteps");
-  certificate.clip_norm = number(given, "clipNorm");
+  certificate.steps = count(given, "numSteps");
+  certificate.clip = number(given, "clipNorm");
   certificate.neighbours = neighbours_from_string(text(given, "neighbours"));
   certificate.noise_multiplier = number(given, "noiseMultiplier");
   certificate.mean_error = number(given, "meanError");
@@ -97,9 +96,9 @@ val regret_bounds(const val& given, const val& options) {
   const bool doubling = options["doubling"].as<bool>();
   const bool is_sgd = descent && text(given, "mechanism") == kIndependent;
   const std::shared_ptr<const Strategy> independent =
-      make_strategy({.name = kIndependent, .num_steps = setting.num_steps});
+      make_strategy({.name = kIndependent, .steps = setting.steps});
   double lambda = is_sgd ? descent_lambda(setting, *independent) : theorem_lambda(setting);
-  if (doubling) lambda = first_lambda(lambda, setting.num_steps);
+  if (doubling) lambda = first_lambda(lambda, setting.steps);
   lambda = optional_number(options, "lambda").value_or(lambda);
 
   val object = val::object();

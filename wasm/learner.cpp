@@ -58,9 +58,9 @@ val defaults_of(const val& options) {
        .target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
        .neighbours = neighbours_from_string(text(options, "neighbours")),
        .rows_come = setup == "table" ? RowsCome::in_every_step : RowsCome::once});
-  object.set("clipNorm", found.clip_norm);
+  object.set("clipNorm", found.clip);
   object.set("lambda", found.lambda);
-  object.set("numSteps", static_cast<double>(found.num_steps));
+  object.set("numSteps", static_cast<double>(found.steps));
   object.set("batchSize", static_cast<double>(found.batch_size));
   if (found.descent) {
     object.set("momentum", found.descent->momentum);

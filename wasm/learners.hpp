@@ -58,7 +58,7 @@ inline MechanismOptions learner_mechanism(const emscripten::val& options) {
   MechanismOptions wanted = mechanism_options(options);
   const emscripten::val given = options["descent"];
   if (given.isUndefined() || !given["throughWorkload"].as<bool>()) return wanted;
-  wanted.encoder_workload = workload_of_descent(*descent_of(options), wanted.num_steps);
+  wanted.encoder_workload = workload_of_descent(*descent_of(options), wanted.steps);
   if (wanted.encoder_workload->kind() == Workload::Kind::rates && !wanted.parameters.objective &&
       wanted.strategy == OptimalStrategy::kName)
     wanted.parameters.objective = Objective::mean;

@@ -75,9 +75,9 @@ void people_ledger_contribute(double handle, const val& people, const val& recor
                       std::span(rows).subspan(i * width, width));
 }
 
-void people_ledger_decide(double handle, double first_step, double num_steps) {
+void people_ledger_decide(double handle, double first_step, double steps) {
   PeopleLedger& ledger = ledger_of<PeopleLedger>(handle);
-  for (std::int64_t i = 0; i < count_of(num_steps); ++i) ledger.decide(count_of(first_step) + i);
+  for (std::int64_t i = 0; i < count_of(steps); ++i) ledger.decide(count_of(first_step) + i);
 }
 
 val people_ledger_counts(double handle) {
@@ -118,7 +118,7 @@ val ledger_log_frame(double handle, const val& before, const val& memo, double m
   val object = val::object();
   object.set("bytes", owned_bytes(part.bytes));
   object.set("tag", owned_bytes(part.tag));
-  object.set("numSteps", static_cast<double>(part.num_steps));
+  object.set("numSteps", static_cast<double>(part.steps));
   return object;
 }
 
@@ -132,15 +132,15 @@ val ledger_replay(double handle, const val& log, const val& before, double posit
   return object;
 }
 
-void ledger_acknowledge(double handle, double num_steps) {
-  handles().get<Ledger>(handle).acknowledge(count_of(num_steps));
+void ledger_acknowledge(double handle, double steps) {
+  handles().get<Ledger>(handle).acknowledge(count_of(steps));
 }
 
-/// Returns the releases of steps first_step .. first_step + num_steps - 1, concatenated.
-val ledger_released(double handle, double first_step, double num_steps) {
+/// Returns the releases of steps first_step .. first_step + steps - 1, concatenated.
+val ledger_released(double handle, double first_step, double steps) {
   const Ledger& ledger = handles().get<Ledger>(handle);
   std::vector<double> all;
-  for (std::int64_t i = 0; i < count_of(num_steps); ++i) {
+  for (std::int64_t i = 0; i < count_of(steps); ++i) {
     const std::span<const double> release = ledger.released(count_of(first_step) + i);
     all.insert(all.end(), release.begin(), release.end());
   }

@@ -24,9 +24,9 @@ using emscripten::val;
 PureOptions pure_options(const val& options) {
   Problem problem = problem_of(options);
   const val parameters = options["parameters"];
-  return {.num_steps = problem.workload.num_steps(),
+  return {.steps = problem.workload.steps(),
           .epsilon = number(options, "epsilon"),
-          .clip_norm = number(options, "clipNorm"),
+          .clip = number(options, "clipNorm"),
           .neighbours = neighbours_from_string(text(options, "neighbours")),
           .participation = problem.participation,
           .workload = std::move(problem.workload),

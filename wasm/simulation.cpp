@@ -80,7 +80,7 @@ val simulation_create(const val& options) {
     val object = val::object();
     object.set("certificate", to_object(simulation->mechanism().certificate()));
     object.set("dimension", static_cast<double>(simulation->dimension()));
-    object.set("numSteps", static_cast<double>(simulation->num_steps()));
+    object.set("numSteps", static_cast<double>(simulation->steps()));
     object.set("learns", simulation->learns());
     object.set("classifies", simulation->classifies());
     object.set("grid", simulation->grid());
@@ -103,7 +103,7 @@ val simulation_step(double handle) {
 val regret_object(const std::vector<RegretPoint>& points) {
   std::vector<double> steps, own, twin, gap;
   for (const RegretPoint& point : points) {
-    steps.push_back(static_cast<double>(point.num_steps));
+    steps.push_back(static_cast<double>(point.steps));
     own.push_back(point.private_regret);
     twin.push_back(point.twin_regret);
     gap.push_back(point.comparator_gap);
@@ -121,7 +121,7 @@ val simulation_advance(double handle, double max_steps) {
     const SimulationChunk chunk = handles().get<Simulation>(handle).advance(count_of(max_steps));
     val object = val::object();
     object.set("firstStep", static_cast<double>(chunk.first_step));
-    object.set("numSteps", static_cast<double>(chunk.num_steps));
+    object.set("numSteps", static_cast<double>(chunk.steps));
     object.set("trueSums", owned_eigen(chunk.true_sums));
     object.set("noisySums", owned_eigen(chunk.noisy_sums));
     object.set("stddev", owned_eigen(chunk.stddev));

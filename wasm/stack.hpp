@@ -14,11 +14,11 @@
 namespace dpftrl::wasm {
 
 /// Converts a list of workloads, each given like the workload of a problem.
-inline StackOptions stack_options(const emscripten::val& options, std::int64_t num_steps) {
+inline StackOptions stack_options(const emscripten::val& options, std::int64_t steps) {
   StackOptions stack{.workloads = {}, .weights = numbers(options, "importance")};
   const emscripten::val given = options["workloads"];
   const auto size = given["length"].as<unsigned>();
-  for (unsigned i = 0; i < size; ++i) stack.workloads.push_back(workload_of(given[i], num_steps));
+  for (unsigned i = 0; i < size; ++i) stack.workloads.push_back(workload_of(given[i], steps));
   return stack;
 }
 

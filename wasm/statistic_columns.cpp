@@ -87,7 +87,7 @@ class Statistic final : public ColumnsKind {
     val certificate = stream["certificate"];
     const Certificate claim = columns_.certificate(mechanism);
     certificate.set("neighbours", std::string(to_string(claim.neighbours)));
-    certificate.set("clipNorm", claim.clip_norm);
+    certificate.set("clipNorm", claim.clip);
     if (claim.neighbours == Neighbours::replace_one)
       certificate.set("fixedTimes", claim.fixed_times);
   }
@@ -172,8 +172,7 @@ MadeColumns sums_of(const val& options) {
   const bool is_single = optional_flag(options, "single").value_or(!dimension.has_value());
   const std::int64_t size = is_single ? 1 : dimension.value_or(1);
   const MechanismOptions mechanism = mechanism_options(options);
-  const SumColumns columns(stack_options(options, mechanism.num_steps), size,
-                           confidence_of(options));
+  const SumColumns columns(stack_options(options, mechanism.steps), size, confidence_of(options));
   return {.kind = std::make_shared<Sums>(columns, is_single),
           .mechanism = columns.mechanism(mechanism)};
 }

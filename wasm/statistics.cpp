@@ -143,14 +143,14 @@ val read(double handle, const val& sums, const val& stddevs) {
 /// target.
 val stack_errors(const val& options) {
   Problem given = problem_of(options);
-  const std::int64_t num_steps = given.workload.num_steps();
+  const std::int64_t steps = given.workload.steps();
   const StrategyOptions wanted = strategy_options(options, std::move(given.workload));
   const auto mechanism = Mechanism::make_stack({.strategy = wanted.name,
-                                                .num_steps = num_steps,
+                                                .steps = steps,
                                                 .target = {.epsilon = 1, .delta = 0.5},
                                                 .participation = wanted.participation,
                                                 .parameters = wanted.parameters},
-                                               stack_options(options, num_steps));
+                                               stack_options(options, steps));
   const Certificate& claim = mechanism->certificate();
   val object = val::object();
   object.set("workload", claim.workload);
@@ -191,7 +191,7 @@ val stack_errors(const val& options) {
 val sums_create(const val& options) {
   MechanismOptions mechanism = mechanism_options(options);
   mechanism.workload.reset();
-  const StackOptions stack = stack_options(options, mechanism.num_steps);
+  const StackOptions stack = stack_options(options, mechanism.steps);
   auto columns = std::make_unique<StackColumns>(
       Mechanism::make_stack(mechanism, stack),
       StackColumns::Options{.record_size = count(options, "recordSize"),
@@ -204,7 +204,7 @@ val sums_create(const val& options) {
   }
   object.set("workloads", workloads);
   object.set("dimension", static_cast<double>(columns->dimension()));
-  object.set("distance", columns->mechanism()->clip_norm());
+  object.set("distance", columns->mechanism()->clip());
   object.set("grid", columns->grid());
   object.set("moves", false);
   object.set("countWeight", 1);
@@ -276,9 +276,9 @@ double sums_lower_bound(double handle) {
 }
 
 /// Applies monotone_counts to one category after the other.
-val histogram_monotone(const val& counts, double num_steps) {
+val histogram_monotone(const val& counts, double steps) {
   const std::vector<double> all = numbers_of(counts);
-  const auto length = static_cast<std::size_t>(count_of(num_steps));
+  const auto length = static_cast<std::size_t>(count_of(steps));
   std::vector<double> monotone;
   for (std::size_t begin = 0; begin < all.size(); begin += length) {
     const std::vector<double> own = monotone_counts(std::span(all).subspan(begin, length));

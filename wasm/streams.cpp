@@ -210,7 +210,7 @@ class JournalOf final : public StreamOf<Who, Journal> {
   LogEnd replay(std::span<const std::byte> log, const LogOptions& options) override {
     return own_.replay(log, options);
   }
-  void acknowledge(std::int64_t num_steps) override { own_.acknowledge(num_steps); }
+  void acknowledge(std::int64_t steps) override { own_.acknowledge(steps); }
 };
 
 template <class Who>
@@ -352,11 +352,11 @@ double stream_half_width(double handle, const val& step, double probability) {
       {.step = count_of(step.as<double>()), .probability = probability});
 }
 
-/// Returns the readings of steps first_step .. first_step + num_steps - 1, concatenated.
-val stream_at(double handle, double first_step, double num_steps) {
+/// Returns the readings of steps first_step .. first_step + steps - 1, concatenated.
+val stream_at(double handle, double first_step, double steps) {
   const AnyStream& stream = stream_of(handle);
   std::vector<double> readings;
-  for (std::int64_t i = 0; i < count_of(num_steps); ++i)
+  for (std::int64_t i = 0; i < count_of(steps); ++i)
     stream.read(count_of(first_step) + i, readings);
   return owned_array(readings);
 }
@@ -392,7 +392,7 @@ val stream_log_frame(double handle, const val& before, double max_steps) {
   val object = val::object();
   object.set("bytes", owned_bytes(part.bytes));
   object.set("tag", owned_bytes(part.tag));
-  object.set("numSteps", static_cast<double>(part.num_steps));
+  object.set("numSteps", static_cast<double>(part.steps));
   return object;
 }
 
@@ -405,8 +405,8 @@ val stream_replay(double handle, const val& log, const val& before, double posit
   return object;
 }
 
-void stream_acknowledge(double handle, double num_steps) {
-  stream_of(handle).acknowledge(count_of(num_steps));
+void stream_acknowledge(double handle, double steps) {
+  stream_of(handle).acknowledge(count_of(steps));
 }
 
 }  // namespace

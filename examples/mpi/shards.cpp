@@ -45,7 +45,7 @@ std::uint64_t hash_of(const dpftrl::Strategy& strategy, const dpftrl::Key& key,
       {.key = key, .dimension = range.end - range.begin, .first_coordinate = range.begin});
   std::vector<std::int64_t> row(static_cast<std::size_t>(range.end - range.begin));
   std::uint64_t hash = 0;
-  for (std::int64_t step = 0; step < strategy.num_steps(); ++step) {
+  for (std::int64_t step = 0; step < strategy.steps(); ++step) {
     stream.next_rounded(row, 1, kGridsPerStddev);
     for (std::size_t i = 0; i < row.size(); ++i) {
       const auto coordinate = static_cast<std::int64_t>(i);
@@ -70,14 +70,12 @@ dpftrl::Key shared_key(int rank) {
   return dpftrl::Key::from_bytes(bytes);
 }
 
-int run(std::int64_t dimension, std::int64_t num_steps) {
+int run(std::int64_t dimension, std::int64_t steps) {
   int rank = 0, num_ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-  const auto strategy = dpftrl::make_strategy({.name = "blt-rational",
-                                               .num_steps = num_steps,
-                                               .workload = {},
-                                               .parameters = {.num_buffers = 4}});
+  const auto strategy = dpftrl::make_strategy(
+      {.name = "blt-rational", .steps = steps, .workload = {}, .parameters = {.buffers = 4}});
   const dpftrl::Key key = shared_key(rank);
   const double start = MPI_Wtime();
   const std::uint64_t own =
@@ -88,7 +86,7 @@ int run(std::int64_t dimension, std::int64_t num_steps) {
   const double between = MPI_Wtime();
   const std::uint64_t alone = hash_of(*strategy, key, {0, dimension});
   std::printf("%lld coordinates, %lld steps\n", static_cast<long long>(dimension),
-              static_cast<long long>(num_steps));
+              static_cast<long long>(steps));
   std::printf("%d processes  %016llx  %.2f s\n", num_ranks, static_cast<unsigned long long>(all),
               between - start);
   std::printf("one process  %016llx  %.2f s\n", static_cast<unsigned long long>(alone),

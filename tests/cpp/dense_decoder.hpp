@@ -19,11 +19,11 @@ using LongDouble = long double;
 using LongMatrix = Eigen::Matrix<LongDouble, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using LongVector = std::vector<LongDouble>;
 
-LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps);
+LongMatrix dense_decoder(const DecoderForm& form, std::int64_t steps);
 
 /// First column of B, for the forms whose B is Toeplitz.
-inline LongVector impulse_response(const DecoderForm& form, std::int64_t num_steps) {
-  const auto n = static_cast<std::size_t>(num_steps);
+inline LongVector impulse_response(const DecoderForm& form, std::int64_t steps) {
+  const auto n = static_cast<std::size_t>(steps);
   if (const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form))
     return {toeplitz->coefficients.begin(), toeplitz->coefficients.end()};
   LongVector inverse(n);  // of C
@@ -55,8 +55,8 @@ inline LongVector impulse_response(const DecoderForm& form, std::int64_t num_ste
   return inverse;
 }
 
-inline LongMatrix dense_toeplitz(const LongVector& by_lag, std::int64_t num_steps) {
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps));
+inline LongMatrix dense_toeplitz(const LongVector& by_lag, std::int64_t steps) {
+  LongMatrix b = LongMatrix::Zero(index_of(steps), index_of(steps));
   for (Eigen::Index t = 0; t < b.rows(); ++t)
     for (Eigen::Index j = 0; j <= t; ++j) b(t, j) = by_lag[static_cast<std::size_t>(t - j)];
   return b;
@@ -65,10 +65,10 @@ inline LongMatrix dense_toeplitz(const LongVector& by_lag, std::int64_t num_step
 /// Nodes of a tree in the order of their measurements: by last step, then by level.
 class KaryNodes {
  public:
-  KaryNodes(const KaryDecoder& decoder, std::int64_t num_steps) : arity_(decoder.arity) {
+  KaryNodes(const KaryDecoder& decoder, std::int64_t steps) : arity_(decoder.arity) {
     std::int64_t length = 1;
     for (std::int64_t l = 0; l < decoder.num_levels; ++l, length *= arity_)
-      for (std::int64_t i = 0; i * length < 4 * num_steps * arity_; ++i)
+      for (std::int64_t i = 0; i * length < 4 * steps * arity_; ++i)
         nodes_.emplace_back((i + 1) * length - 1, l);
     std::sort(nodes_.begin(), nodes_.end());
   }
@@ -92,11 +92,11 @@ inline LongMatrix trimmed(const LongMatrix& matrix) {
   return matrix.leftCols(columns);
 }
 
-inline LongMatrix dense_kary(const KaryDecoder& decoder, std::int64_t num_steps) {
-  const KaryNodes nodes(decoder, num_steps);
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps),
-                                  nodes.measurement(0, 4 * num_steps * decoder.arity - 1));
-  for (std::int64_t t = 0; t < num_steps; ++t) {
+inline LongMatrix dense_kary(const KaryDecoder& decoder, std::int64_t steps) {
+  const KaryNodes nodes(decoder, steps);
+  LongMatrix b =
+      LongMatrix::Zero(index_of(steps), nodes.measurement(0, 4 * steps * decoder.arity - 1));
+  for (std::int64_t t = 0; t < steps; ++t) {
     std::vector<std::int64_t> digits;
     for (std::int64_t rest = t + 1; rest != 0;) {
       std::int64_t digit = rest % decoder.arity;
@@ -118,10 +118,10 @@ inline LongMatrix dense_kary(const KaryDecoder& decoder, std::int64_t num_steps)
   return trimmed(b);
 }
 
-inline LongMatrix dense_haar(const HaarDecoder& decoder, std::int64_t num_steps) {
+inline LongMatrix dense_haar(const HaarDecoder& decoder, std::int64_t steps) {
   const std::int64_t k = std::ssize(decoder.scales);
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(std::int64_t{1} << k));
-  for (std::int64_t t = 0; t < num_steps; ++t) {
+  LongMatrix b = LongMatrix::Zero(index_of(steps), index_of(std::int64_t{1} << k));
+  for (std::int64_t t = 0; t < steps; ++t) {
     b(index_of(t), 0) =
         static_cast<LongDouble>(decoder.mean_scale) * static_cast<LongDouble>(t + 1);
     for (std::int64_t l = 1; l <= k; ++l) {
@@ -134,12 +134,12 @@ inline LongMatrix dense_haar(const HaarDecoder& decoder, std::int64_t num_steps)
   return b;
 }
 
-inline LongMatrix dense_dyadic(const DyadicDecoder& decoder, std::int64_t num_steps) {
+inline LongMatrix dense_dyadic(const DyadicDecoder& decoder, std::int64_t steps) {
   const auto measurement = [](std::uint64_t level, std::uint64_t last) {
     return static_cast<Eigen::Index>(2 * last + level) - std::popcount(last);
   };
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(2 * num_steps));
-  for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(num_steps); ++t) {
+  LongMatrix b = LongMatrix::Zero(index_of(steps), index_of(2 * steps));
+  for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(steps); ++t) {
     std::uint64_t begin = 0;
     for (std::size_t top = decoder.node_weights.size(); top-- > 0;) {
       if (((t + 1) >> top & 1) == 0) continue;
@@ -157,17 +157,16 @@ inline LongMatrix dense_dyadic(const DyadicDecoder& decoder, std::int64_t num_st
   return b;
 }
 
-inline LongMatrix dense_blocks(const BlockDecoder& decoder, std::int64_t num_steps) {
+inline LongMatrix dense_blocks(const BlockDecoder& decoder, std::int64_t steps) {
   std::int64_t num_measurements = 0;
   for (const BlockDecoder::Block& block : decoder.blocks)
     num_measurements += block.num_measurements;
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_measurements));
+  LongMatrix b = LongMatrix::Zero(index_of(steps), index_of(num_measurements));
   LongVector carry(static_cast<std::size_t>(num_measurements));
   Eigen::Index step = 0, first = 0;
   for (const BlockDecoder::Block& block : decoder.blocks) {
-    const LongMatrix own =
-        dense_decoder(*block.form, std::max(block.num_steps, block.closing_row + 1));
-    for (std::int64_t i = 0; i < block.num_steps && step < b.rows(); ++i, ++step) {
+    const LongMatrix own = dense_decoder(*block.form, std::max(block.steps, block.closing_row + 1));
+    for (std::int64_t i = 0; i < block.steps && step < b.rows(); ++i, ++step) {
       for (Eigen::Index m = 0; m < b.cols(); ++m) b(step, m) = carry[static_cast<std::size_t>(m)];
       for (Eigen::Index m = 0; m < own.cols(); ++m)
         if (own(index_of(i), m) != 0) b(step, first + m) += own(index_of(i), m);
@@ -180,8 +179,8 @@ inline LongMatrix dense_blocks(const BlockDecoder& decoder, std::int64_t num_ste
   return b;
 }
 
-inline LongMatrix dense_filtered(const FilteredDecoder& decoder, std::int64_t num_steps) {
-  LongMatrix records = dense_decoder(*decoder.base, num_steps);
+inline LongMatrix dense_filtered(const FilteredDecoder& decoder, std::int64_t steps) {
+  LongMatrix records = dense_decoder(*decoder.base, steps);
   for (Eigen::Index t = records.rows(); t-- > 0;) {
     if (t > 0) records.row(t) -= records.row(t - 1).eval();
     if (!decoder.column_scales.empty())
@@ -190,7 +189,7 @@ inline LongMatrix dense_filtered(const FilteredDecoder& decoder, std::int64_t nu
   // Computed from the definitions of the workloads because Workload::matrix is rounded.
   const Workload& workload = decoder.workload;
   if (workload.kind() == Workload::Kind::matrix)
-    return workload.leading(num_steps).matrix().cast<LongDouble>() * records;
+    return workload.leading(steps).matrix().cast<LongDouble>() * records;
   LongMatrix rows = records;
   LongMatrix average = LongMatrix::Zero(1, records.cols()), total = average;
   const bool is_window = workload.kind() == Workload::Kind::window;
@@ -200,16 +199,16 @@ inline LongMatrix dense_filtered(const FilteredDecoder& decoder, std::int64_t nu
                                 ? workload.rates()[static_cast<std::size_t>(t)]
                                 : 1.0;
     total = static_cast<LongDouble>(workload.decay()) * total + rate * average;
-    if (is_window && t >= workload.width()) total -= records.row(t - index_of(workload.width()));
+    if (is_window && t >= workload.window()) total -= records.row(t - index_of(workload.window()));
     rows.row(t) = total;
   }
   return rows;
 }
 
 /// Column j is the response to z_j = 1 without other noise.
-inline LongMatrix dense_varying(const VaryingBuffers& numbers, std::int64_t num_steps) {
-  const auto q = static_cast<std::size_t>(numbers.num_buffers);
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps));
+inline LongMatrix dense_varying(const VaryingBuffers& numbers, std::int64_t steps) {
+  const auto q = static_cast<std::size_t>(numbers.buffers);
+  LongMatrix b = LongMatrix::Zero(index_of(steps), index_of(steps));
   for (Eigen::Index j = 0; j < b.cols(); ++j) {
     LongVector states(q, 0);
     LongDouble total = 0;
@@ -225,11 +224,11 @@ inline LongMatrix dense_varying(const VaryingBuffers& numbers, std::int64_t num_
 }
 
 /// Computes B by forward substitution, column by column.
-inline LongMatrix dense_varying_bands(const VaryingBands& numbers, std::int64_t num_steps) {
-  LongMatrix b = LongMatrix::Zero(index_of(num_steps), index_of(num_steps));
-  const auto bands = static_cast<Eigen::Index>(numbers.num_bands);
+inline LongMatrix dense_varying_bands(const VaryingBands& numbers, std::int64_t steps) {
+  LongMatrix b = LongMatrix::Zero(index_of(steps), index_of(steps));
+  const auto bands = static_cast<Eigen::Index>(numbers.bands);
   for (Eigen::Index j = 0; j < b.cols(); ++j) {
-    LongVector w(static_cast<std::size_t>(num_steps), 0);
+    LongVector w(static_cast<std::size_t>(steps), 0);
     LongDouble total = 0;
     for (Eigen::Index t = j; t < b.rows(); ++t) {
       const double* const entries = &numbers.entries[static_cast<std::size_t>(t * bands)];
@@ -242,28 +241,27 @@ inline LongMatrix dense_varying_bands(const VaryingBands& numbers, std::int64_t 
   return b;
 }
 
-inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t num_steps) {
+inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t steps) {
   if (std::holds_alternative<IdentityDecoder>(form))
-    return LongMatrix::Identity(index_of(num_steps), index_of(num_steps));
+    return LongMatrix::Identity(index_of(steps), index_of(steps));
   if (std::holds_alternative<RunningSumDecoder>(form))
-    return dense_toeplitz(LongVector(static_cast<std::size_t>(num_steps), 1), num_steps);
+    return dense_toeplitz(LongVector(static_cast<std::size_t>(steps), 1), steps);
   if (const auto* moving = std::get_if<MovingSumDecoder>(&form)) {
     LongVector by_lag(moving->coefficients.begin(), moving->coefficients.end());
-    by_lag.resize(static_cast<std::size_t>(num_steps));
-    return dense_toeplitz(by_lag, num_steps);
+    by_lag.resize(static_cast<std::size_t>(steps));
+    return dense_toeplitz(by_lag, steps);
   }
-  if (const auto* dyadic = std::get_if<DyadicDecoder>(&form))
-    return dense_dyadic(*dyadic, num_steps);
-  if (const auto* kary = std::get_if<KaryDecoder>(&form)) return dense_kary(*kary, num_steps);
-  if (const auto* haar = std::get_if<HaarDecoder>(&form)) return dense_haar(*haar, num_steps);
+  if (const auto* dyadic = std::get_if<DyadicDecoder>(&form)) return dense_dyadic(*dyadic, steps);
+  if (const auto* kary = std::get_if<KaryDecoder>(&form)) return dense_kary(*kary, steps);
+  if (const auto* haar = std::get_if<HaarDecoder>(&form)) return dense_haar(*haar, steps);
   if (const auto* varying = std::get_if<VaryingBufferedDecoder>(&form))
-    return dense_varying(*varying->numbers, num_steps);
+    return dense_varying(*varying->numbers, steps);
   if (const auto* bands = std::get_if<VaryingBandedDecoder>(&form))
-    return dense_varying_bands(*bands->numbers, num_steps);
-  if (const auto* block = std::get_if<BlockDecoder>(&form)) return dense_blocks(*block, num_steps);
+    return dense_varying_bands(*bands->numbers, steps);
+  if (const auto* block = std::get_if<BlockDecoder>(&form)) return dense_blocks(*block, steps);
   if (const auto* filtered = std::get_if<FilteredDecoder>(&form))
-    return dense_filtered(*filtered, num_steps);
-  return dense_toeplitz(impulse_response(form, num_steps), num_steps);
+    return dense_filtered(*filtered, steps);
+  return dense_toeplitz(impulse_response(form, steps), steps);
 }
 
 }  // namespace dpftrl::testing

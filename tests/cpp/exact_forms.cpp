@@ -11,12 +11,12 @@ namespace dpftrl::testing {
 namespace {
 
 /// Bands whose entries vary with the column, some negative.
-DecoderForm varying_bands_form(int num_steps, int num_bands) {
-  const Matrix columns = Matrix::NullaryExpr(num_steps, num_bands, [](auto j, auto m) {
+DecoderForm varying_bands_form(int steps, int bands) {
+  const Matrix columns = Matrix::NullaryExpr(steps, bands, [](auto j, auto m) {
     const double sign = (j + m) % 3 == 0 && m > 0 ? -1 : 1;
     return sign * (1.0 + 0.25 * static_cast<double>(j % 4)) / static_cast<double>(1 + 2 * m);
   });
-  return VaryingBandedStrategy("bands", num_steps, columns).decoder_form();
+  return VaryingBandedStrategy("bands", steps, columns).decoder_form();
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ std::vector<double> numbers(int count, double (*number)(int)) {
   return result;
 }
 
-Workload alternating_rates(int num_steps) {
-  return Workload::learning_rates({.rates = numbers(num_steps,
+Workload alternating_rates(int steps) {
+  return Workload::learning_rates({.rates = numbers(steps,
                                                     [](int t) {
                                                       const double rate = 0.5 + t * 0.25;
                                                       return t % 2 == 0 ? rate : -rate;
@@ -54,16 +54,16 @@ Workload alternating_rates(int num_steps) {
                                    .momentum = 0.5});
 }
 
-Workload some_matrix(int num_steps) {
-  Matrix matrix = Matrix::Zero(num_steps, num_steps);
-  for (int t = 0; t < num_steps; ++t)
+Workload some_matrix(int steps) {
+  Matrix matrix = Matrix::Zero(steps, steps);
+  for (int t = 0; t < steps; ++t)
     for (int i = 0; i <= t; ++i) matrix(t, i) = ((t * 7 + i * 3) % 5 - 1.5) * 0.3;
   return Workload::lower_triangular(matrix);
 }
 
-DecoderForm varying_form(int num_steps, int num_buffers) {
-  const Workload workload = Workload::prefix_sums(num_steps);
-  const OptimalPlanOptions options{.objective = Objective::max, .num_buffers = num_buffers};
+DecoderForm varying_form(int steps, int buffers) {
+  const Workload workload = Workload::prefix_sums(steps);
+  const OptimalPlanOptions options{.objective = Objective::max, .buffers = buffers};
   const OptimalStrategy strategy(workload, plan_optimal(workload, options).plan);
   return *std::get<FilteredDecoder>(strategy.decoder_form()).base;
 }
@@ -79,7 +79,7 @@ std::vector<NamedForm> named_forms() {
   const DecoderForm momentum =
       FilteredDecoder{shared(honaker_form(7)),
                       {},
-                      Workload::momentum({.num_steps = 64, .momentum = 0.9, .decay = 0.95})};
+                      Workload::momentum({.steps = 64, .momentum = 0.9, .decay = 0.95})};
   ToeplitzDecoder signed_toeplitz;
   for (int j = 0; j < 30; ++j) signed_toeplitz.coefficients.push_back(std::pow(-1.5, j) * 0.1);
   return {
@@ -103,17 +103,17 @@ std::vector<NamedForm> named_forms() {
       {"filtered_momentum", 64, momentum},
       {"filtered_window", 25,
        FilteredDecoder{shared(block_form()), numbers(25, [](int t) { return 1 + t / 8.0; }),
-                       Workload::sliding_window({.num_steps = 25, .width = 6})}},
+                       Workload::sliding_window({.steps = 25, .window = 6})}},
       {"filtered_plain_window", 100,
        FilteredDecoder{
-           shared(subtractive), {}, Workload::sliding_window({.num_steps = 100, .width = 5})}},
+           shared(subtractive), {}, Workload::sliding_window({.steps = 100, .window = 5})}},
       {"filtered_rates", 40, FilteredDecoder{shared(buffered), {}, alternating_rates(40)}},
       {"filtered_matrix", 20,
        FilteredDecoder{shared(banded), numbers(20, reciprocal), some_matrix(20)}},
       // Nested forms, which have no golden entry.
       {"filtered_filtered", 30,
        FilteredDecoder{shared(slow_columns), numbers(30, [](int t) { return 2 - t / 64.0; }),
-                       Workload::sliding_window({.num_steps = 30, .width = 7})}},
+                       Workload::sliding_window({.steps = 30, .window = 7})}},
       {"filtered_plain_prefix", 25,
        FilteredDecoder{shared(block_form()), {}, Workload::prefix_sums(25)}},
       {"filtered_kary", 34,

@@ -21,16 +21,16 @@ BlockDecoder block_form();
 
 std::vector<double> numbers(int count, double (*number)(int));
 
-Workload alternating_rates(int num_steps);
+Workload alternating_rates(int steps);
 
-Workload some_matrix(int num_steps);
+Workload some_matrix(int steps);
 
 /// Recursion of the optimum, before its columns are scaled.
-DecoderForm varying_form(int num_steps, int num_buffers);
+DecoderForm varying_form(int steps, int buffers);
 
 struct NamedForm {
   const char* name;
-  std::int64_t num_steps;
+  std::int64_t steps;
   DecoderForm form;
 };
 

@@ -10,8 +10,8 @@ namespace dpftrl::testing {
 /// Strategy that consists only of a decoder form.
 class FormStrategy final : public Strategy {
  public:
-  FormStrategy(DecoderForm form, std::int64_t num_steps)
-      : Strategy(Workload::prefix_sums(num_steps)), form_(std::move(form)) {}
+  FormStrategy(DecoderForm form, std::int64_t steps)
+      : Strategy(Workload::prefix_sums(steps)), form_(std::move(form)) {}
 
   std::string_view name() const override { return "form"; }
   std::int64_t num_measurements() const override { return 0; }

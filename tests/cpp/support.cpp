@@ -4,7 +4,7 @@
 namespace dpftrl::testing {
 namespace {
 
-/// True for names like "num_steps".
+/// True for names like "steps".
 bool is_name(std::string_view text) {
   const auto fits = [](char c) {
     return ('a' <= c && c <= 'z') || ('0' <= c && c <= '9') || c == '_';

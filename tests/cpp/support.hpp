@@ -74,11 +74,11 @@ inline bool is_optimised(const StrategyInfo& info) {
   return info.parameters.find("objective") != std::string_view::npos;
 }
 
-/// Returns a horizon of at most `num_steps` at which the family is quick to construct. Families of
+/// Returns a horizon of at most `steps` at which the family is quick to construct. Families of
 /// dense matrices search among O(n^2) numbers and take O(n) operations a step.
-inline std::int64_t within_reach(const StrategyInfo& info, std::int64_t num_steps) {
+inline std::int64_t within_reach(const StrategyInfo& info, std::int64_t steps) {
   constexpr std::int64_t kLongestMatrix = 2048, kQuick = 64;
-  return info.max_steps <= kLongestMatrix ? std::min(num_steps, kQuick) : num_steps;
+  return info.max_steps <= kLongestMatrix ? std::min(steps, kQuick) : steps;
 }
 
 /// Parameters with which the family is quick to construct. With its default number of buffers, the
@@ -86,7 +86,7 @@ inline std::int64_t within_reach(const StrategyInfo& info, std::int64_t num_step
 /// it.
 inline StrategyParameters quick_parameters(const StrategyInfo& info) {
   StrategyParameters parameters;
-  if (info.name == "blt-scaled" && !is_full_size()) parameters.num_buffers = 1;
+  if (info.name == "blt-scaled" && !is_full_size()) parameters.buffers = 1;
   return parameters;
 }
 
@@ -100,24 +100,23 @@ std::shared_ptr<const Strategy> remembered(const std::string& title, Make&& make
 }
 
 /// Makes a strategy of the catalogue.
-inline std::shared_ptr<const Strategy> make_known(std::string_view name, std::int64_t num_steps) {
-  StrategyOptions options{.name = std::string(name), .num_steps = num_steps};
+inline std::shared_ptr<const Strategy> make_known(std::string_view name, std::int64_t steps) {
+  StrategyOptions options{.name = std::string(name), .steps = steps};
   const auto make = [&] { return make_strategy(options); };
   for (const StrategyInfo& info : strategy_catalogue())
     if (info.name == name && is_optimised(info)) {
       options.parameters = quick_parameters(info);
-      return remembered(options.name + " " + std::to_string(num_steps), make);
+      return remembered(options.name + " " + std::to_string(steps), make);
     }
   return make();
 }
 
-inline Participation fixed(std::int64_t num_epochs, std::int64_t epoch_length) {
-  return Participation::fixed_epoch({.num_epochs = num_epochs, .epoch_length = epoch_length});
+inline Participation fixed(std::int64_t epochs, std::int64_t epoch_length) {
+  return Participation::fixed_epoch({.epochs = epochs, .epoch_length = epoch_length});
 }
 
-inline Participation separated(std::int64_t max_participations, std::int64_t min_separation) {
-  return Participation::min_separation(
-      {.max_participations = max_participations, .min_separation = min_separation});
+inline Participation separated(std::int64_t times, std::int64_t apart) {
+  return Participation::min_separation({.times = times, .apart = apart});
 }
 
 /// Formats each byte as two hexadecimal digits.

@@ -22,7 +22,7 @@ namespace dpftrl::testing {
 /// @param record_of  function that returns the record of a step.
 template <class RecordOf>
 void expect_one_release_in_every_way(const std::shared_ptr<const Mechanism>& how,
-                                     PrefixSumOptions options, std::int64_t num_steps,
+                                     PrefixSumOptions options, std::int64_t steps,
                                      RecordOf record_of) {
   const auto width = static_cast<std::size_t>(options.dimension);
   PrefixSum single(how, options), in_place(how, options), parts(how, options),
@@ -31,7 +31,7 @@ void expect_one_release_in_every_way(const std::shared_ptr<const Mechanism>& how
   options.exact_only = true;
   PrefixSum exact(how, options);
   std::vector<double> all, expected, noisy(width), again(width);
-  for (std::int64_t t = 0; t < num_steps; ++t) {
+  for (std::int64_t t = 0; t < steps; ++t) {
     const std::vector<double> record = record_of(t);
     all.insert(all.end(), record.begin(), record.end());
     single.release(record, noisy);
@@ -52,18 +52,17 @@ void expect_one_release_in_every_way(const std::shared_ptr<const Mechanism>& how
     exact.release(record, again);
     ASSERT_EQ(again, noisy) << t;
   }
-  EXPECT_EQ(exact.num_recomputed(), num_steps * options.dimension);
+  EXPECT_EQ(exact.num_recomputed(), steps * options.dimension);
   std::vector<double> released(all.size());
   std::size_t begin = 0;
-  for (const std::int64_t count :
-       {std::int64_t{1}, std::int64_t{7}, std::int64_t{0}, num_steps - 8}) {
+  for (const std::int64_t count : {std::int64_t{1}, std::int64_t{7}, std::int64_t{0}, steps - 8}) {
     const std::size_t size = static_cast<std::size_t>(count) * width;
     batches.release_batch(std::span(all).subspan(begin, size),
                           std::span(released).subspan(begin, size), count);
     begin += size;
   }
   EXPECT_EQ(released, expected);
-  one_batch.release_batch(all, all, num_steps);
+  one_batch.release_batch(all, all, steps);
   EXPECT_EQ(all, expected);
 }
 

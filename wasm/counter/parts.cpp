@@ -64,7 +64,7 @@ void require_known_errors(const StrategyOptions&) {}
 std::string_view optimised_for(const StrategyOptions& options) {
   const bool is_searched =
       options.name == OptimalStrategy::kName && options.parameters.plan == nullptr;
-  const bool is_repeated = options.participation.max_participations_within(options.num_steps) > 1;
+  const bool is_repeated = options.participation.times_within(options.steps) > 1;
   return is_searched && is_repeated ? "single participation" : "";
 }
 
@@ -97,7 +97,7 @@ double largest_weight(const Workload&) {
   return 1;
 }
 double weight_of_row(const Workload& workload) {
-  return static_cast<double>(workload.num_steps());
+  return static_cast<double>(workload.steps());
 }
 
 std::unique_ptr<ReleaseEngine> make_laplace_engine(const Mechanism&, const PrefixSumOptions&) {

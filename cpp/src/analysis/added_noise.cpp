@@ -119,10 +119,10 @@ double least_added_variance(const ApproximateDp& target) {
   return std::clamp(least * kAddedNoiseRoundDown, 0.0, kLargestVariance);
 }
 
-AddedNoiseBounds added_noise_bounds(std::int64_t num_steps, const ApproximateDp& target) {
-  require_between(kAddedNoiseFunction, "num_steps", num_steps, 1, kMaxNumSteps);
+AddedNoiseBounds added_noise_bounds(std::int64_t steps, const ApproximateDp& target) {
+  require_between(kAddedNoiseFunction, "steps", steps, 1, kMaxNumSteps);
   const double variance = least_added_variance(target);
-  const Workload prefix = Workload::prefix_sums(num_steps);
+  const Workload prefix = Workload::prefix_sums(steps);
   const auto least = [&](Objective objective) {
     return certified_lower_bound(prefix, Participation::single(), objective)->value *
            std::sqrt(variance) * kAddedNoiseRoundDown;

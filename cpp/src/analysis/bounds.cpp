@@ -29,8 +29,8 @@ constexpr std::int64_t kMaxAutomaticCertificateSteps = 256;
 constexpr std::int64_t kBlockSteps = 128;
 constexpr std::int64_t kMaxBlocksSteps = 4096;
 
-double steps_as_double(const char* function, std::int64_t num_steps) {
-  return static_cast<double>(require_between(function, "num_steps", num_steps, 1, kMaxNumSteps));
+double steps_as_double(const char* function, std::int64_t steps) {
+  return static_cast<double>(require_between(function, "steps", steps, 1, kMaxNumSteps));
 }
 
 /// Returns roughly U V^T for W = U S V^T, an orthogonal matrix whose inner product with W is the
@@ -66,14 +66,14 @@ double sum_of(const Vector& values) {
 }
 
 Vector weights(const char* function, const char* parameter, std::span<const double> values,
-               std::int64_t num_steps) {
-  require_length(function, parameter, std::ssize(values), num_steps);
+               std::int64_t steps) {
+  require_length(function, parameter, std::ssize(values), steps);
   require_all_finite(function, parameter, values);
   const double largest = std::ranges::max(values);
   if (!(largest > 0))
     fail_argument(function, parameter, "not all zero, and not negative", to_text(largest));
   // Any weights give a bound, so scaled and rounded ones may replace the given ones.
-  Vector scaled(static_cast<Eigen::Index>(num_steps));
+  Vector scaled(static_cast<Eigen::Index>(steps));
   for (Eigen::Index i = 0; i < scaled.size(); ++i)
     scaled(i) = values[static_cast<std::size_t>(i)] / largest;
   return scaled;
@@ -94,14 +94,14 @@ double certificate(const Workload& workload, const Vector& u, const Vector& v) {
 }
 
 void require_certificate_size(const char* function, const Workload& workload) {
-  if (workload.num_steps() > kMaxCertificateSteps)
-    fail(ErrorCode::unsupported, function, "num_steps",
-         "must be at most " + to_text(kMaxCertificateSteps), to_text(workload.num_steps()));
+  if (workload.steps() > kMaxCertificateSteps)
+    fail(ErrorCode::unsupported, function, "steps",
+         "must be at most " + to_text(kMaxCertificateSteps), to_text(workload.steps()));
 }
 
 Vector column_weights_of(const char* function, const Workload& workload,
                          std::span<const double> values) {
-  const Vector v = weights(function, "column_weights", values, workload.num_steps());
+  const Vector v = weights(function, "column_weights", values, workload.steps());
   for (std::size_t i = 0; i < values.size(); ++i)
     require_positive(function, "column_weights[" + std::to_string(i) + "]", values[i]);
   return v;
@@ -127,7 +127,7 @@ double truncated_cosecants(double n) {
 /// sum ||B_b||_F ||C_b||_F <= ||B||_F ||C||_F. Blocks are single steps where certificates would be
 /// too expensive.
 double nuclear_norm_of_blocks(const Workload& workload) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   if (!workload.is_toeplitz() && n > kMaxBlocksSteps) {
     double sum = 0;
     for (const double rate : workload.rates()) sum += std::abs(rate);
@@ -136,7 +136,7 @@ double nuclear_norm_of_blocks(const Workload& workload) {
   const std::int64_t size = n <= kMaxAutomaticCertificateSteps ? n : kBlockSteps;
   double sum = 0;
   detail::visit_diagonal_blocks(workload, size, [&](const Workload& block, std::int64_t times) {
-    const std::int64_t steps = block.num_steps();
+    const std::int64_t steps = block.steps();
     const std::vector<double> ones(static_cast<std::size_t>(steps), 1.0);
     sum += mean_error_certificate(block, ones) * static_cast<double>(steps * times);
   });
@@ -148,8 +148,8 @@ double log_of_four_fifths(double n) {
 }
 
 /// @param holds_from  0 if it holds nowhere in the checked range.
-PublishedBound published(double value, std::int64_t num_steps, std::int64_t holds_from) {
-  const bool is_within = num_steps >= holds_from && num_steps <= kMaxCheckedSteps;
+PublishedBound published(double value, std::int64_t steps, std::int64_t holds_from) {
+  const bool is_within = steps >= holds_from && steps <= kMaxCheckedSteps;
   return {.value = value,
           .holds = holds_from > 0 && is_within,
           .holds_from = holds_from,
@@ -158,25 +158,25 @@ PublishedBound published(double value, std::int64_t num_steps, std::int64_t hold
 
 }  // namespace
 
-double schatten_lower_bound(std::int64_t num_steps) {
-  const double n = steps_as_double("schatten_lower_bound", num_steps);
-  if (num_steps > kMaxSummedSteps) return truncated_cosecants(n);
+double schatten_lower_bound(std::int64_t steps) {
+  const double n = steps_as_double("schatten_lower_bound", steps);
+  if (steps > kMaxSummedSteps) return truncated_cosecants(n);
   DoubleDouble sum;
-  for (std::int64_t i = num_steps; i >= 1; --i) {
+  for (std::int64_t i = steps; i >= 1; --i) {
     const double angle = (2 * static_cast<double>(i) - 1) * std::numbers::pi / (4 * n + 2);
     sum = add(sum, 1 / (2 * std::sin(angle)));
   }
   return sum.high / n * kBoundRoundDown;
 }
 
-double square_root_max_error_bound(std::int64_t num_steps) {
-  const double n = steps_as_double("square_root_max_error_bound", num_steps);
+double square_root_max_error_bound(std::int64_t steps) {
+  const double n = steps_as_double("square_root_max_error_bound", steps);
   return 1 + std::log((4 * n - 1) / 3) * std::numbers::inv_pi;
 }
 
-double square_root_mean_error_bound(std::int64_t num_steps) {
-  const double n = steps_as_double("square_root_mean_error_bound", num_steps);
-  return std::sqrt(square_root_max_error_bound(num_steps) *
+double square_root_mean_error_bound(std::int64_t steps) {
+  const double n = steps_as_double("square_root_mean_error_bound", steps);
+  return std::sqrt(square_root_max_error_bound(steps) *
                    (1 + std::log((2 * n + 1) / 3) * std::numbers::inv_pi));
 }
 
@@ -192,23 +192,23 @@ double max_error_certificate(const Workload& workload, std::span<const double> r
   constexpr const char* kFunction = "max_error_certificate";
   require_certificate_size(kFunction, workload);
   const Vector v = column_weights_of(kFunction, workload, column_weights);
-  const Vector u = weights(kFunction, "row_weights", row_weights, workload.num_steps());
+  const Vector u = weights(kFunction, "row_weights", row_weights, workload.steps());
   for (std::size_t i = 0; i < row_weights.size(); ++i)
     require_non_negative(kFunction, "row_weights[" + std::to_string(i) + "]", row_weights[i]);
   return certificate(workload, u, v);
 }
 
-std::int64_t num_patterns_to_cover(std::int64_t num_steps, const Participation& participation) {
-  participation.require_horizon(num_steps);
-  const std::int64_t k = participation.max_participations(), b = participation.separation();
-  if (participation.kind() == Participation::Kind::single) return num_steps;
-  const std::int64_t rounds = num_steps / b, longer = num_steps % b;
+std::int64_t num_patterns_to_cover(std::int64_t steps, const Participation& participation) {
+  participation.require_horizon(steps);
+  const std::int64_t k = participation.times(), b = participation.apart();
+  if (participation.kind() == Participation::Kind::single) return steps;
+  const std::int64_t rounds = steps / b, longer = steps % b;
   const auto patterns = [k](std::int64_t size) { return size / k + (size % k == 0 ? 0 : 1); };
   return longer * patterns(rounds + 1) + (b - longer) * patterns(rounds);
 }
 
 double error_lower_bound(const Workload& workload, const Participation& participation) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   const double repeats = std::sqrt(static_cast<double>(n) /
                                    static_cast<double>(num_patterns_to_cover(n, participation)));
   const double once = workload.is_prefix()
@@ -217,21 +217,21 @@ double error_lower_bound(const Workload& workload, const Participation& particip
   return once * repeats * kBoundRoundDown;
 }
 
-PublishedBound published_max_error_bound(std::int64_t num_steps) {
-  return published(log_of_four_fifths(steps_as_double("published_max_error_bound", num_steps)),
-                   num_steps, 0);
+PublishedBound published_max_error_bound(std::int64_t steps) {
+  return published(log_of_four_fifths(steps_as_double("published_max_error_bound", steps)), steps,
+                   0);
 }
 
-PublishedBound published_mean_error_bound(std::int64_t num_steps) {
-  return published(log_of_four_fifths(steps_as_double("published_mean_error_bound", num_steps)),
-                   num_steps, 7);
+PublishedBound published_mean_error_bound(std::int64_t steps) {
+  return published(log_of_four_fifths(steps_as_double("published_mean_error_bound", steps)), steps,
+                   7);
 }
 
-PublishedBound published_lower_bound(std::int64_t num_steps) {
-  const double n = steps_as_double("published_lower_bound", num_steps);
+PublishedBound published_lower_bound(std::int64_t steps) {
+  const double n = steps_as_double("published_lower_bound", steps);
   const double value =
       (2 + std::log((2 * n + 1) / 5) + std::log(2 * n + 1) / (2 * n)) * std::numbers::inv_pi;
-  return published(value, num_steps, 1);
+  return published(value, steps, 1);
 }
 
 }  // namespace dpftrl

@@ -14,7 +14,7 @@ namespace dpftrl::detail {
 /// visit(block, times); visits equal blocks once.
 template <class Visit>
 void visit_diagonal_blocks(const Workload& workload, std::int64_t size, Visit visit) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   const std::int64_t rest = n % size;
   if (workload.is_toeplitz()) {
     if (n >= size) visit(workload.leading(size), n / size);

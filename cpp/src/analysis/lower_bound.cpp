@@ -60,7 +60,7 @@ std::int64_t longest_block(Solver solver) {
 /// True if bounds of blocks are affordable; blocks that differ take too long beyond these limits.
 bool has_blocks(Solver solver, const Workload& workload) {
   if (workload.is_toeplitz() || solver == Solver::linear) return true;
-  return workload.num_steps() <=
+  return workload.steps() <=
          (solver == Solver::momentum ? kMaxMomentumBlocksSteps : kMaxDenseBlocksSteps);
 }
 
@@ -74,8 +74,8 @@ double densely_solved_lower_bound(const Workload& workload, Objective objective,
 /// Computes the bound by find_optimum, for at most as many steps as the solver supports. For rates,
 /// it solves only for the mean error.
 double solved_lower_bound(const Workload& workload, Objective objective, bool has_momentum) {
-  const std::int64_t n = workload.num_steps();
-  OptimumProblem problem{.num_steps = n,
+  const std::int64_t n = workload.steps();
+  OptimumProblem problem{.steps = n,
                          .objective = workload.is_toeplitz() ? objective : Objective::mean,
                          .decay = workload.decay(),
                          .momentum = workload.momentum(),
@@ -113,7 +113,7 @@ double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objec
 /// that belong to a diagonal block of A are a factorization of that block, so its least error is at
 /// most theirs.
 LowerBound block_lower_bound(const Workload& workload, Objective objective) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   const Solver solver = solver_for(workload);
   const auto method =
       solver == Solver::dense ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual;
@@ -130,7 +130,7 @@ LowerBound block_lower_bound(const Workload& workload, Objective objective) {
             ? densely_solved_lower_bound(block, objective,
                                          has_many ? kFewDenseIterations : kMaxDenseIterations)
             : solved_lower_bound(block, objective, solver == Solver::momentum);
-    const std::int64_t steps = times * block.num_steps();
+    const std::int64_t steps = times * block.steps();
     largest = std::max(largest, bound);
     sum += bound * bound * (static_cast<double>(steps) / static_cast<double>(n));
   });
@@ -149,37 +149,36 @@ LowerBound block_lower_bound(const Workload& workload, Objective objective) {
 /// first ones; single if there are none.
 struct Epochs {
   Participation participation = Participation::single();
-  std::int64_t num_steps;
+  std::int64_t steps;
 };
 
-Epochs epochs_within(std::int64_t num_steps, const Participation& participation,
-                     Objective objective) {
-  const std::int64_t b = participation.separation();
-  const std::int64_t k = std::min(participation.max_participations(), num_steps / b);
-  const bool has_epochs = k > 1 && (objective == Objective::max || k * b == num_steps);
-  if (!has_epochs) return {.num_steps = num_steps};
-  return {Participation::fixed_epoch({.num_epochs = k, .epoch_length = b}), k * b};
+Epochs epochs_within(std::int64_t steps, const Participation& participation, Objective objective) {
+  const std::int64_t b = participation.apart();
+  const std::int64_t k = std::min(participation.times(), steps / b);
+  const bool has_epochs = k > 1 && (objective == Objective::max || k * b == steps);
+  if (!has_epochs) return {.steps = steps};
+  return {Participation::fixed_epoch({.epochs = k, .epoch_length = b}), k * b};
 }
 
 /// Returns, for a minimum separation, the patterns of as many participations that are as far apart
 /// as the horizon allows. Their bound can be better.
-Participation spread(std::int64_t num_steps, const Participation& participation) {
-  const std::int64_t k = participation.max_participations();
+Participation spread(std::int64_t steps, const Participation& participation) {
+  const std::int64_t k = participation.times();
   if (participation.kind() != Participation::Kind::min_separation ||
-      num_steps / k <= participation.separation())
+      steps / k <= participation.apart())
     return participation;
-  return Participation::min_separation({.max_participations = k, .min_separation = num_steps / k});
+  return Participation::min_separation({.times = k, .apart = steps / k});
 }
 
 /// Computes the bound for fixed epochs of prefix sums and weight decay; else 0.
 LowerBound long_epochs_lower_bound(const Workload& workload, const Epochs& epochs,
                                    Objective objective) {
-  const std::int64_t k = epochs.participation.max_participations();
-  const std::int64_t b = epochs.participation.separation();
-  if (!has_epoch_optimum(workload, k, b) || epochs.num_steps > kMaxEpochSize / (k * k))
+  const std::int64_t k = epochs.participation.times();
+  const std::int64_t b = epochs.participation.apart();
+  if (!has_epoch_optimum(workload, k, b) || epochs.steps > kMaxEpochSize / (k * k))
     return {0, LowerBoundMethod::dual};
   const EpochOptimum optimum = find_epoch_optimum(
-      {.num_epochs = k, .epoch_length = b, .objective = objective, .decay = workload.decay()},
+      {.epochs = k, .epoch_length = b, .objective = objective, .decay = workload.decay()},
       {.gap = kEpochGap, .max_iterations = kEpochIterations});
   return {.value = optimum.lower_bound,
           .method = LowerBoundMethod::dual,
@@ -190,16 +189,16 @@ LowerBound long_epochs_lower_bound(const Workload& workload, const Epochs& epoch
 /// Computes the bound for fixed epochs, by dense matrices if the horizon is short; else 0.
 LowerBound epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
   if (epochs.participation == Participation::single()) return {0, LowerBoundMethod::dense_dual};
-  if (epochs.num_steps > kMaxDenselySolvedSteps)
+  if (epochs.steps > kMaxDenselySolvedSteps)
     return long_epochs_lower_bound(workload, epochs, objective);
   const DenseOptimum optimum =
-      find_dense_optimum({.queries = workload.leading(epochs.num_steps).matrix(),
+      find_dense_optimum({.queries = workload.leading(epochs.steps).matrix(),
                           .objective = objective,
                           .participation = epochs.participation},
                          {.gap = kGap, .max_iterations = kMaxDenseIterations});
   return {.value = optimum.lower_bound,
           .method = LowerBoundMethod::dense_dual,
-          .min_dimension = least_dimension_of_duals(epochs.participation.max_participations()),
+          .min_dimension = least_dimension_of_duals(epochs.participation.times()),
           .every_dimension = optimum.every_dimension_bound};
 }
 
@@ -231,12 +230,12 @@ std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
 std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective) {
-  const Epochs epochs = epochs_within(workload.num_steps(), participation, objective);
+  const Epochs epochs = epochs_within(workload.steps(), participation, objective);
   const LowerBound near = epochs_lower_bound(workload, epochs, objective);
   LowerBound spread_out = near;
-  const Participation wide = spread(workload.num_steps(), participation);
+  const Participation wide = spread(workload.steps(), participation);
   if (wide != participation) {
-    const Epochs far = epochs_within(workload.num_steps(), wide, objective);
+    const Epochs far = epochs_within(workload.steps(), wide, objective);
     spread_out = epochs_lower_bound(workload, far, objective);
   }
   const double schatten =
@@ -254,20 +253,20 @@ LeastError least_error(const Workload& workload, const Participation& participat
   if (participation.kind() != Participation::Kind::fixed_epoch)
     fail(ErrorCode::unsupported, kFunction, "participation", "must be in fixed epochs",
          participation.name());
-  participation.require_horizon(workload.num_steps());
-  const std::int64_t k = participation.max_participations(), b = participation.separation();
+  participation.require_horizon(workload.steps());
+  const std::int64_t k = participation.times(), b = participation.apart();
   require_between(kFunction, "epochs", k, 1, kMaxEpochOptimumEpochs);
   const std::int64_t limit = kMaxEpochOptimumSize / (k * k);
-  if (workload.num_steps() > limit)
-    fail(ErrorCode::unsupported, kFunction, "num_steps",
+  if (workload.steps() > limit)
+    fail(ErrorCode::unsupported, kFunction, "steps",
          "must be at most " + to_text(limit) + " for " + to_text(k) +
              " epochs; error and compare have lower bounds there",
-         to_text(workload.num_steps()));
+         to_text(workload.steps()));
   if (!has_epoch_optimum(workload, k, b))
     fail(ErrorCode::unsupported, kFunction, "workload",
          "must be prefix sums, with or without weight decay", workload.name());
   const EpochOptimum optimum =
-      find_epoch_optimum({.num_epochs = k, .epoch_length = b, .decay = workload.decay()},
+      find_epoch_optimum({.epochs = k, .epoch_length = b, .decay = workload.decay()},
                          {.gap = gap, .max_iterations = kMaxIterations});
   return {optimum.lower_bound, optimum.upper_bound, least_dimension_of_duals(k)};
 }
@@ -287,8 +286,8 @@ std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
       .every_dimension = own.every_dimension};
   // A bound for one participation says little about several, and dual variables need not be good,
   // although those of long horizons are trusted.
-  const std::int64_t n = strategy.num_steps();
-  const bool is_repeated = participation.max_participations_within(n) > 1;
+  const std::int64_t n = strategy.steps();
+  const bool is_repeated = participation.times_within(n) > 1;
   if (!is_repeated && (own.is_of_dense_search || n > kMaxWellSolvedSteps)) return bound;
   return best_of({bound, other().value_or(bound)});
 }

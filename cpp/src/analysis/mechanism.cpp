@@ -23,10 +23,9 @@ void set_noise_stddev(Certificate& certificate, const Strategy& strategy,
                       const Participation& participation) {
   // The slack is that of one column, and a user participates in up to this many.
   const double slack =
-      strategy.encoder_slack() *
-      static_cast<double>(participation.max_participations_within(certificate.num_steps));
+      strategy.encoder_slack() * static_cast<double>(participation.times_within(certificate.steps));
   certificate.noise_stddev = certificate.noise_multiplier * certificate.sensitivity * (1 + slack) *
-                             certificate.clip_norm * neighbour_distance(certificate.neighbours) *
+                             certificate.clip * neighbour_distance(certificate.neighbours) *
                              kMechanismRoundUp;
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
 }
@@ -42,7 +41,7 @@ UnitError error_of(const MechanismOptions& options, const Strategy& strategy) {
 
 DecoderResidual residual_of(const Strategy& strategy) {
   const Matrix product = strategy.decoder() * strategy.encoder();
-  return {(product - strategy.workload().matrix()).cwiseAbs().maxCoeff(), strategy.num_steps()};
+  return {(product - strategy.workload().matrix()).cwiseAbs().maxCoeff(), strategy.steps()};
 }
 
 }  // namespace
@@ -57,23 +56,23 @@ std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
 
 DecoderResidual decoder_residual(const StrategyOptions& options) {
   StrategyOptions leading = options;
-  leading.num_steps = std::min(options.num_steps, kResidualSteps);
+  leading.steps = std::min(options.steps, kResidualSteps);
   // Epochs of the whole horizon do not fit a part of it.
-  if (leading.num_steps < options.num_steps) leading.participation = Participation::single();
-  leading.workload = options.workload ? options.workload->leading(leading.num_steps)
-                                      : Workload::prefix_sums(leading.num_steps);
+  if (leading.steps < options.steps) leading.participation = Participation::single();
+  leading.workload = options.workload ? options.workload->leading(leading.steps)
+                                      : Workload::prefix_sums(leading.steps);
   if (options.encoder_workload)
-    leading.encoder_workload = options.encoder_workload->leading(leading.num_steps);
+    leading.encoder_workload = options.encoder_workload->leading(leading.steps);
   if (options.parameters.epoch_length)
-    leading.parameters.epoch_length = std::min(*options.parameters.epoch_length, leading.num_steps);
+    leading.parameters.epoch_length = std::min(*options.parameters.epoch_length, leading.steps);
   if (options.parameters.plan)
     leading.parameters.plan = std::make_shared<const StrategyPlan>(
-        options.parameters.plan->leading(leading.num_steps, options.num_steps));
+        options.parameters.plan->leading(leading.steps, options.steps));
   return residual_of(*make_strategy(leading));
 }
 
 DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options) {
-  return options.num_steps <= kResidualSteps ? residual_of(strategy) : decoder_residual(options);
+  return options.steps <= kResidualSteps ? residual_of(strategy) : decoder_residual(options);
 }
 
 Mechanism::Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions options,
@@ -89,15 +88,15 @@ Certificate Mechanism::claim(const MechanismOptions& options, const Strategy& st
       .strategy = options.strategy,
       .workload = strategy.workload().name(),
       .participation = std::string(options.participation.name()),
-      .max_participations = options.participation.max_participations(),
-      .separation = options.participation.separation(),
-      .num_steps = options.num_steps,
+      .max_participations = options.participation.times(),
+      .separation = options.participation.apart(),
+      .steps = options.steps,
       .neighbours = options.neighbours,
       .epsilon = options.target.epsilon,
       .delta = options.target.delta,
       .mu = mu,
       .rho = rho_from_mu(mu),
-      .clip_norm = options.clip_norm,
+      .clip = options.clip,
       .sensitivity = error.sensitivity.value,
       .exactness = error.sensitivity.exactness,
       .sensitivity_method = error.sensitivity.method,
@@ -109,7 +108,7 @@ Certificate Mechanism::claim(const MechanismOptions& options, const Strategy& st
       .parameters = effective_parameters(strategy, options.parameters),
       .optimised_for = optimised_for(
           {.name = options.strategy,
-           .num_steps = options.num_steps,
+           .steps = options.steps,
            .workload = options.encoder_workload ? options.encoder_workload : strategy.workload(),
            .parameters = options.parameters,
            .participation = options.participation}),
@@ -119,12 +118,12 @@ Certificate Mechanism::claim(const MechanismOptions& options, const Strategy& st
 }
 
 std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options) {
-  require_positive("mechanism", "clip_norm", options.clip_norm);
+  require_positive("mechanism", "clip", options.clip);
   if (options.moving_records && options.neighbours != Neighbours::zero_out)
     fail_argument("mechanism", "neighbours", "zero-out with {moving_records}",
                   std::string(to_string(options.neighbours)));
   StrategyOptions strategy_options{.name = options.strategy,
-                                   .num_steps = options.num_steps,
+                                   .steps = options.steps,
                                    .workload = options.workload,
                                    .encoder_workload = options.encoder_workload,
                                    .parameters = options.parameters,
@@ -136,9 +135,9 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
       new Mechanism(std::move(strategy), std::move(strategy_options), std::move(certificate)));
 }
 
-std::shared_ptr<const Mechanism> Mechanism::with_clip_norm(double clip_norm) const {
+std::shared_ptr<const Mechanism> Mechanism::with_clip(double clip) const {
   Certificate certificate = certificate_;
-  certificate.clip_norm = require_positive("mechanism", "clip_norm", clip_norm);
+  certificate.clip = require_positive("mechanism", "clip", clip);
   set_noise_stddev(certificate, *strategy_, participation());
   const std::shared_ptr<Mechanism> same(new Mechanism(strategy_, options_, std::move(certificate)));
   same->stack_ = stack_;

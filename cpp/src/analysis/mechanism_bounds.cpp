@@ -39,8 +39,7 @@ double nuclear_norm_of_blocks(std::int64_t num_blocks, double length) {
 
 MechanismBounds mechanism_bounds(const MechanismBoundOptions& options) {
   constexpr const char* kFunction = "mechanism_bounds";
-  const std::int64_t n =
-      require_between(kFunction, "num_steps", options.num_steps, 1, kMaxNumSteps);
+  const std::int64_t n = require_between(kFunction, "steps", options.steps, 1, kMaxNumSteps);
   require_positive(kFunction, options.notion == PrivacyNotion::pure ? "epsilon" : "rho",
                    options.parameter);
   const Workload prefix = Workload::prefix_sums(n);

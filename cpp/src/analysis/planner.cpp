@@ -28,7 +28,7 @@ Objective objective_of(const PlannerOptions& options) {
 }
 
 Workload workload_of(const PlannerOptions& options) {
-  return options.strategy.workload.value_or(Workload::prefix_sums(options.strategy.num_steps));
+  return options.strategy.workload.value_or(Workload::prefix_sums(options.strategy.steps));
 }
 
 void require_searchable(const PlannerOptions& options) {
@@ -66,12 +66,12 @@ void require_query_weights(const PlannerOptions& options) {
   const std::vector<double>& weights = options.query_weights;
   if (weights.empty()) return;
   const StrategyOptions& wanted = options.strategy;
-  require_length("planner", "query_weights", std::ssize(weights), wanted.num_steps);
+  require_length("planner", "query_weights", std::ssize(weights), wanted.steps);
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (!(weights[i] >= 0x1p-40 && weights[i] <= 0x1p40))
       fail_argument("planner", "query_weights[" + std::to_string(i) + "]", "between 2^-40 and 2^40",
                     to_text(weights[i]));
-  const bool is_single = wanted.participation.max_participations_within(wanted.num_steps) == 1;
+  const bool is_single = wanted.participation.times_within(wanted.steps) == 1;
   const auto refuse = [](const std::string& wanted_for, std::string_view got) {
     fail(ErrorCode::invalid_argument, "planner", "query_weights",
          "can be given only for " + wanted_for, got);
@@ -100,10 +100,10 @@ double weighted_error(const Strategy& strategy, double sensitivity,
 bool is_searched_for(const PlannerOptions& options) {
   const StrategyOptions& wanted = options.strategy;
   const Workload workload = workload_of(options);
-  const bool is_repeated = wanted.participation.max_participations_within(wanted.num_steps) > 1;
+  const bool is_repeated = wanted.participation.times_within(wanted.steps) > 1;
   if (wanted.name == OptimalStrategy::kName) {
     const bool is_dense =
-        options.use_solver && is_densely_optimal(workload, wanted.parameters.num_buffers,
+        options.use_solver && is_densely_optimal(workload, wanted.parameters.buffers,
                                                  objective_of(options), wanted.participation);
     if (!is_dense) return !is_repeated && has_optimum(workload, objective_of(options));
     return !is_repeated || densely_optimised_for(workload, objective_of(options),
@@ -146,16 +146,13 @@ class Planner::OptimumSearch final : public Search {
   explicit OptimumSearch(const PlannerOptions& options)
       : gap_(options.gap.value_or(kPlanGap)),
         is_for_workload_(has_optimum(workload_of(options), objective_of(options))),
-        problem_(optimum_problem(is_for_workload_
-                                     ? workload_of(options)
-                                     : Workload::prefix_sums(options.strategy.num_steps),
-                                 objective_of(options))),
-        num_buffers_(
-            require_between(OptimalStrategy::kName, "num_buffers",
-                            options.strategy.parameters.num_buffers.value_or(kDefaultPlanBuffers),
-                            0, OptimalStrategy::kMaxBuffers)) {
-    require_between(OptimalStrategy::kName, "num_steps", problem_.num_steps, 1,
-                    OptimalStrategy::kMaxSteps);
+        problem_(optimum_problem(
+            is_for_workload_ ? workload_of(options) : Workload::prefix_sums(options.strategy.steps),
+            objective_of(options))),
+        buffers_(require_between(OptimalStrategy::kName, "buffers",
+                                 options.strategy.parameters.buffers.value_or(kDefaultPlanBuffers),
+                                 0, OptimalStrategy::kMaxBuffers)) {
+    require_between(OptimalStrategy::kName, "steps", problem_.steps, 1, OptimalStrategy::kMaxSteps);
     problem_.query_weights = options.query_weights;
     if (!options.use_solver) return;
     OptimumOptions solver{.gap = gap_};
@@ -185,7 +182,7 @@ class Planner::OptimumSearch final : public Search {
     std::optional<Optimum> early;
     if (solver_) early = solver_->result();
     const Optimum* optimum = optimum_ ? &*optimum_ : early ? &*early : nullptr;
-    OptimalPlan plan = plan_for_weights(problem_, num_buffers_, optimum);
+    OptimalPlan plan = plan_for_weights(problem_, buffers_, optimum);
     return {.objective = problem_.objective,
             .numbers = {{"column_weights", std::move(plan.column_weights)},
                         {"row_weights", std::move(plan.row_weights)},
@@ -212,7 +209,7 @@ class Planner::OptimumSearch final : public Search {
   }
 
   std::optional<double> gap() const override {
-    return is_searched() && num_buffers_ == 0 ? std::optional(gap_) : std::nullopt;
+    return is_searched() && buffers_ == 0 ? std::optional(gap_) : std::nullopt;
   }
 
  private:
@@ -221,7 +218,7 @@ class Planner::OptimumSearch final : public Search {
   double gap_;
   bool is_for_workload_;
   OptimumProblem problem_;
-  std::int64_t num_buffers_;
+  std::int64_t buffers_;
   std::optional<OptimumSolver> solver_;  ///< empty when it is done
   std::optional<Optimum> optimum_;
   detail::GapProgress way_{gap_};
@@ -306,29 +303,28 @@ struct Found {
 Task<Found> search_family(const PlannerOptions& options, const FamilyOptions& family,
                           Pieces* pieces) {
   const StrategyOptions& wanted = options.strategy;
-  const std::optional<std::int64_t> num_buffers = wanted.parameters.num_buffers;
-  const std::optional<std::int64_t> num_bands = wanted.parameters.num_bands;
-  const std::int64_t n = wanted.num_steps;
+  const std::optional<std::int64_t> buffers = wanted.parameters.buffers;
+  const std::optional<std::int64_t> bands = wanted.parameters.bands;
+  const std::int64_t n = wanted.steps;
   const Objective objective = objective_of(options);
   Found found;
   if (wanted.name == kBlt) {
-    const BltProblem problem{.num_steps = n,
+    const BltProblem problem{.steps = n,
                              .objective = objective,
                              .participation = wanted.participation,
-                             .num_buffers = num_buffers};
+                             .buffers = buffers};
     BltOptimum best = co_await detail::search_blt(problem, family, pieces);
     found.search = best.search;
     found.numbers.push_back({"decays", std::move(best.decays)});
     found.numbers.push_back({"weights", std::move(best.weights)});
   } else if (wanted.name == kBltNormalized) {
-    const BltNormalizedProblem problem{
-        .num_steps = n, .objective = objective, .num_buffers = num_buffers};
+    const BltNormalizedProblem problem{.steps = n, .objective = objective, .buffers = buffers};
     BltNormalizedOptimum best = co_await detail::search_blt_normalized(problem, family, pieces);
     found.search = best.search;
     found.numbers.push_back({"decays", std::move(best.decays)});
     found.numbers.push_back({"weights", std::move(best.weights)});
   } else if (wanted.name == kBltScaled) {
-    const BltNormalizedProblem problem = scaled_problem(n, num_buffers, objective);
+    const BltNormalizedProblem problem = scaled_problem(n, buffers, objective);
     const BltNormalizedOptimum best =
         co_await detail::search_blt_normalized(problem, family, pieces);
     ScaledBuffers numbers = scaled_buffers(best, n);
@@ -337,7 +333,7 @@ Task<Found> search_family(const PlannerOptions& options, const FamilyOptions& fa
     found.numbers.push_back({"weights", std::move(numbers.buffers.weights)});
     found.numbers.push_back({"row_scales", std::move(numbers.row_scales)});
   } else if (wanted.name == kBanded) {
-    const BandedProblem problem = banded_problem(n, num_bands, objective, wanted.participation);
+    const BandedProblem problem = banded_problem(n, bands, objective, wanted.participation);
     const BandedOptimum best = co_await detail::search_banded(problem, family, pieces);
     found.search = best.search;
     const bool is_lesser = !(problem.participation == wanted.participation);
@@ -345,10 +341,10 @@ Task<Found> search_family(const PlannerOptions& options, const FamilyOptions& fa
     const double* const first = best.columns.data();
     found.numbers.push_back({"columns", {first, first + best.columns.size()}});
   } else {
-    const std::int64_t diagonals = require_between(
-        kBandedToeplitz, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
-    const BandedProblem problem{.num_steps = n,
-                                .num_bands = std::min(diagonals, n),
+    const std::int64_t diagonals =
+        require_between(kBandedToeplitz, "bands", bands.value_or(kDefaultBands), 1, kMaxBands);
+    const BandedProblem problem{.steps = n,
+                                .bands = std::min(diagonals, n),
                                 .objective = objective,
                                 .participation = wanted.participation};
     BandedToeplitzOptimum best = co_await detail::search_banded_toeplitz(problem, family, pieces);
@@ -409,7 +405,7 @@ std::unique_ptr<Planner::Search> Planner::matrix_search(const PlannerOptions& op
       .participation = densely_optimised_for(workload, objective, options.strategy.participation),
       .gap = options.gap,
       .max_iterations = options.max_iterations};
-  const std::int64_t k = wanted.participation.max_participations_within(workload.num_steps());
+  const std::int64_t k = wanted.participation.times_within(workload.steps());
   if (has_long_epochs(workload, objective, wanted.participation))
     return std::make_unique<MatrixSearch<EpochSearch, EpochOptimumSolver>>(
         epoch_search(workload, wanted), LowerBoundMethod::dual, k);
@@ -424,9 +420,8 @@ Planner::Planner(const PlannerOptions& options) : options_(options) {
   const StrategyOptions& wanted = options.strategy;
   if (wanted.name != OptimalStrategy::kName)
     search_ = std::make_unique<FamilySearches>(options);
-  else if (options.use_solver &&
-           is_densely_optimal(workload_of(options), wanted.parameters.num_buffers,
-                              objective_of(options), wanted.participation))
+  else if (options.use_solver && is_densely_optimal(workload_of(options), wanted.parameters.buffers,
+                                                    objective_of(options), wanted.participation))
     search_ = matrix_search(options);
   else
     search_ = std::make_unique<OptimumSearch>(options);
@@ -477,7 +472,7 @@ PlannerResult Planner::result() const {
   const UnitError error = unit_error(*strategy, participation);
   const Objective objective = objective_of(options_);
   std::optional<LowerBound> bound = search_->lower_bound();
-  if (!bound || participation.max_participations_within(workload.num_steps()) > 1) {
+  if (!bound || participation.times_within(workload.steps()) > 1) {
     const auto other = certified_lower_bound(*strategy, participation, objective);
     bound = better_bound(bound, other);
   }

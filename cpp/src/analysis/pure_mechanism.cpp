@@ -26,14 +26,14 @@ double unit_variance(const KaryStrategy& tree) {
   return levels * levels * tree.row_norms().mean_squared;
 }
 
-KaryStrategy best_tree(std::int64_t num_steps) {
-  KaryStrategy::Options best{.num_steps = num_steps};
+KaryStrategy best_tree(std::int64_t steps) {
+  KaryStrategy::Options best{.steps = steps};
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t arity = 2; arity <= KaryStrategy::kMaxArity; ++arity)
     for (const bool subtractive : {false, true}) {
       if (subtractive && arity % 2 == 0) continue;
       const KaryStrategy::Options options{
-          .num_steps = num_steps, .arity = arity, .subtractive = subtractive};
+          .steps = steps, .arity = arity, .subtractive = subtractive};
       const double variance = unit_variance(KaryStrategy(options));
       if (!(variance < least)) continue;
       least = variance;
@@ -43,8 +43,8 @@ KaryStrategy best_tree(std::int64_t num_steps) {
 }
 
 KaryStrategy tree_of(const PureOptions& options) {
-  if (!options.arity && !options.subtractive) return best_tree(options.num_steps);
-  KaryStrategy::Options tree{.num_steps = options.num_steps};
+  if (!options.arity && !options.subtractive) return best_tree(options.steps);
+  KaryStrategy::Options tree{.steps = options.steps};
   tree.arity = options.arity.value_or(tree.arity);
   tree.subtractive = options.subtractive.value_or(false);
   return KaryStrategy(tree);
@@ -57,14 +57,14 @@ struct Encoding {
 };
 
 Encoding encoding_of(const PureOptions& options) {
-  require_between(kPureFunction, "num_steps", options.num_steps, 1, kMaxNumSteps);
-  const Workload workload = options.workload.value_or(Workload::prefix_sums(options.num_steps));
-  require_length(kPureFunction, "workload", workload.num_steps(), options.num_steps);
+  require_between(kPureFunction, "steps", options.steps, 1, kMaxNumSteps);
+  const Workload workload = options.workload.value_or(Workload::prefix_sums(options.steps));
+  require_length(kPureFunction, "workload", workload.steps(), options.steps);
   if (workload.is_prefix()) {
     const auto tree = std::make_shared<const KaryStrategy>(tree_of(options));
     return {tree,
             {.name = std::string(tree->name()),
-             .num_steps = options.num_steps,
+             .steps = options.steps,
              .parameters = {.arity = tree->arity(), .subtractive = !tree->is_causal()},
              .participation = options.participation}};
   }
@@ -77,7 +77,7 @@ Encoding encoding_of(const PureOptions& options) {
                   options.arity ? to_text(*options.arity) : "a value");
   return {independent_strategy({.designed_for = workload, .workload = workload}),
           {.name = std::string(IndependentStrategy::kName),
-           .num_steps = options.num_steps,
+           .steps = options.steps,
            .workload = workload,
            .participation = options.participation}};
 }
@@ -85,7 +85,7 @@ Encoding encoding_of(const PureOptions& options) {
 }  // namespace
 
 std::shared_ptr<const Mechanism> Mechanism::make_pure(const PureOptions& options) {
-  require_positive(kPureFunction, "clip_norm", options.clip_norm);
+  require_positive(kPureFunction, "clip", options.clip);
   const double mu = mu_from_pure_dp(require_positive(kPureFunction, "epsilon", options.epsilon));
   auto [strategy, made_with] = encoding_of(options);
   const Sensitivity sensitivity = l1_sensitivity(*strategy, options.participation);
@@ -94,15 +94,15 @@ std::shared_ptr<const Mechanism> Mechanism::make_pure(const PureOptions& options
       .strategy = std::string(strategy->name()),
       .workload = strategy->workload().name(),
       .participation = std::string(options.participation.name()),
-      .max_participations = options.participation.max_participations(),
-      .separation = options.participation.separation(),
-      .num_steps = options.num_steps,
+      .max_participations = options.participation.times(),
+      .separation = options.participation.apart(),
+      .steps = options.steps,
       .neighbours = options.neighbours,
       .epsilon = options.epsilon,
       .delta = 0,
       .mu = mu,
       .rho = rho_from_pure_dp(options.epsilon),
-      .clip_norm = options.clip_norm,
+      .clip = options.clip,
       .sensitivity = sensitivity.value,
       .exactness = sensitivity.exactness,
       .sensitivity_method = sensitivity.method,
@@ -115,7 +115,7 @@ std::shared_ptr<const Mechanism> Mechanism::make_pure(const PureOptions& options
       .record_norm = RecordNorm::l1,
   };
   const Mechanism without_noise(std::move(strategy), std::move(made_with), std::move(certificate));
-  return without_noise.with_clip_norm(options.clip_norm);
+  return without_noise.with_clip(options.clip);
 }
 
 }  // namespace dpftrl

@@ -160,7 +160,7 @@ double both_beyond(double h, double k, double correlation) {
 /// First column of B if B is a Toeplitz matrix and the whole column is kept; else empty.
 std::span<const double> decoder_column(const Strategy& strategy) {
   const std::span<const double> column = strategy.toeplitz_decoder();
-  return std::ssize(column) == strategy.num_steps() ? column : std::span<const double>();
+  return std::ssize(column) == strategy.steps() ? column : std::span<const double>();
 }
 
 /// Returns <B_t, B_(t-1)> for t = 1, 2, ...; empty if that takes too long.
@@ -221,7 +221,7 @@ struct Spectrum {
 };
 
 Spectrum spectrum_of(const Strategy& strategy, const Matrix& decoder) {
-  const double sum = strategy.row_norms().mean_squared * static_cast<double>(strategy.num_steps()) *
+  const double sum = strategy.row_norms().mean_squared * static_cast<double>(strategy.steps()) *
                      kSimultaneousRoundUp;
   double largest = sum;
   if (decoder.size() > 0) {
@@ -298,7 +298,7 @@ SimultaneousError simultaneous_error(const Strategy& strategy, const Participati
                                      const SimultaneousOptions& options) {
   require_inside("simultaneous_error", "beta", options.beta, 0, 1);
   require_between("simultaneous_error", "dimension", options.dimension, 1, kMaxDimension);
-  const std::int64_t n = strategy.num_steps();
+  const std::int64_t n = strategy.steps();
   std::vector<double> stddevs;
   if (n <= kMaxListedSteps)
     for (std::int64_t t = 0; t < n; ++t) stddevs.push_back(std::sqrt(strategy.row_norm_squared(t)));

@@ -31,10 +31,9 @@ Stack checked_stack(const MechanismOptions& options, const StackOptions& given) 
   const std::int64_t count = std::ssize(stack.workloads);
   require_between(kStackFunction, "workloads", count, 1, Mechanism::kMaxStack);
   for (const Workload& workload : stack.workloads)
-    if (workload.num_steps() != options.num_steps)
+    if (workload.steps() != options.steps)
       fail_argument(kStackFunction, "workloads",
-                    "of {num_steps} = " + to_text(options.num_steps) + " steps",
-                    to_text(workload.num_steps()));
+                    "of {steps} = " + to_text(options.steps) + " steps", to_text(workload.steps()));
   if (stack.weights.empty()) stack.weights.assign(stack.workloads.size(), 1.0);
   require_length(kStackFunction, "weights", std::ssize(stack.weights), count);
   double sum = 0;
@@ -65,13 +64,13 @@ Workload best_design(const StrategyOptions& options, const Stack& stack) {
   std::vector<Workload> designs = designs_for(options, stack);
   if (designs.size() == 1) return designs.front();
   StrategyOptions leading = options;
-  leading.num_steps = std::min(options.num_steps, kMaxChoiceSteps);
-  if (leading.num_steps < options.num_steps) leading.participation = Participation::single();
-  const Stack first = stack.leading(leading.num_steps);
+  leading.steps = std::min(options.steps, kMaxChoiceSteps);
+  if (leading.steps < options.steps) leading.participation = Participation::single();
+  const Stack first = stack.leading(leading.steps);
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < designs.size(); ++i) {
-    const Readers readers = readers_of(leading, first, designs[i].leading(leading.num_steps));
+    const Readers readers = readers_of(leading, first, designs[i].leading(leading.steps));
     const double error = errors_of(readers, first, leading.participation).mean_error;
     if (!(error < least)) continue;
     least = error;
@@ -91,10 +90,10 @@ std::string name_of(const Stack& stack) {
 
 std::shared_ptr<const Mechanism> Mechanism::make_stack(const MechanismOptions& options,
                                                        const StackOptions& given) {
-  require_positive(kStackFunction, "clip_norm", options.clip_norm);
+  require_positive(kStackFunction, "clip", options.clip);
   const Stack stack = checked_stack(options, given);
   StrategyOptions strategy_options{.name = options.strategy,
-                                   .num_steps = options.num_steps,
+                                   .steps = options.steps,
                                    .parameters = options.parameters,
                                    .participation = options.participation};
   require_strategy_options(strategy_options);

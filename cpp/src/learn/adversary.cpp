@@ -16,7 +16,7 @@ constexpr double kFarAway = 1e6;
 
 Adversary::Adversary(const AdversaryOptions& options) : options_(options) {
   require_between("adversary", "dimension", options.dimension, 1, kMaxModelDimension);
-  require_positive("adversary", "clip_norm", options.clip_norm);
+  require_positive("adversary", "clip", options.clip);
   if (!options.loss) fail(ErrorCode::invalid_argument, "adversary", "loss", "must be given");
   if (!options.domain || !options.domain->max_norm(options.dimension))
     fail(ErrorCode::invalid_argument, "adversary", "domain", "must be given, and bounded");
@@ -37,7 +37,7 @@ double Adversary::example(const Vector& iterate, std::span<double> features) {
 
   const double label = options_.loss->label(-1);
   const double slope = options_.loss->slope(iterate.dot(x), label);
-  clipped_gradient(slope, features, options_.clip_norm, gradient_);
+  clipped_gradient(slope, features, options_.clip, gradient_);
   sum_ += Eigen::Map<const Vector>(gradient_.data(), sum_.size());
   const double steepness = sum_.norm();
   if (steepness > 0) {

@@ -18,7 +18,7 @@ struct AdversaryOptions {
   std::int64_t dimension = 1;
   std::shared_ptr<const Domain> domain;  ///< of the comparators; must be bounded
   std::shared_ptr<const Loss> loss;      ///< the learner's
-  double clip_norm = 1;                  ///< of the learner's gradients
+  double clip = 1;                       ///< of the learner's gradients
 };
 
 /// Reads the iterates, and with them the noise. Let s be the sum of the gradients so far and w* the

@@ -57,9 +57,9 @@ TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, d
                                                 .target = options.target,
                                                 .neighbours = options.neighbours});
   DpFtrl learner({.mechanism = Mechanism::make({.strategy = *how.strategy,
-                                                .num_steps = how.num_steps,
+                                                .steps = how.steps,
                                                 .target = options.target,
-                                                .clip_norm = clip * how.clip_norm,
+                                                .clip = clip * how.clip,
                                                 .neighbours = options.neighbours,
                                                 .participation = how.participation}),
                   .key = options.key,
@@ -70,7 +70,7 @@ TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, d
                   .descent = how.descent,
                   .batch_size = how.batch_size});
   std::vector<double> scores(static_cast<std::size_t>(learner.num_scores()));
-  for (std::int64_t step = 0; step < how.num_steps; ++step)
+  for (std::int64_t step = 0; step < how.steps; ++step)
     for (std::size_t row = 0; row < num_rows; ++row)
       learner.step(options.features.subspan(row * width, width), options.labels[row], scores);
   return {.weights = learner.iterate(),
@@ -133,16 +133,16 @@ LearnerDefaults learner_defaults(const LearnerFacts& facts) {
   const double clearness =
       signal / std::sqrt(static_cast<double>(facts.dimension * facts.loss->num_scores()));
   const Rule rule = rule_for(facts.rows_come, signal, clearness);
-  const std::int64_t num_steps =
+  const std::int64_t steps =
       come_again ? kNumTableSteps : (facts.num_rows - 1) / facts.batch_size + 1;
-  const double clip_norm = rule.clip_share * longest;
-  const double lambda = (clip_norm * static_cast<double>(num_steps) *
-                         std::sqrt(static_cast<double>(facts.dimension))) /
-                        rule.length;
-  LearnerDefaults found{.clip_norm = clip_norm,
+  const double clip = rule.clip_share * longest;
+  const double lambda =
+      (clip * static_cast<double>(steps) * std::sqrt(static_cast<double>(facts.dimension))) /
+      rule.length;
+  LearnerDefaults found{.clip = clip,
                         .lambda = lambda,
                         .descent = {},
-                        .num_steps = num_steps,
+                        .steps = steps,
                         .batch_size = facts.batch_size,
                         .strategy = {},
                         .participation = Participation::single()};
@@ -152,8 +152,7 @@ LearnerDefaults learner_defaults(const LearnerFacts& facts) {
   found.descent = DescentSchedule{.rates = table_rates(), .momentum = kTableMomentum};
   found.batch_size = facts.num_rows;
   found.strategy = std::string(IndependentStrategy::kName);
-  found.participation =
-      Participation::fixed_epoch({.num_epochs = kNumTableSteps, .epoch_length = 1});
+  found.participation = Participation::fixed_epoch({.epochs = kNumTableSteps, .epoch_length = 1});
   return found;
 }
 

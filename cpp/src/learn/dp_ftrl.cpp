@@ -51,7 +51,7 @@ double lambda_of(const DpFtrlOptions& options, const PrefixSum& sums) {
     setting.release_noise *= lattice->ideal_stddev(0) / options.mechanism->release_stddev(0);
   if (options.descent) return descent_lambda(setting, options.mechanism->strategy());
   const double last = theorem_lambda(setting);
-  return options.doubling ? first_lambda(last, setting.num_steps) : last;
+  return options.doubling ? first_lambda(last, setting.steps) : last;
 }
 
 void append_text(detail::Sha256& hash, std::string_view text) {
@@ -173,7 +173,7 @@ void DpFtrl::take_gradient(std::span<const double> features) {
   if (is_before(features.data(), begin + model_size()) &&
       is_before(begin, features.data() + features.size()))
     fail_argument("dp_ftrl", "features", "apart from the iterate", "a part of it");
-  scales_of_clipped_gradient(scales_, features, mechanism().clip_norm(), scales_);
+  scales_of_clipped_gradient(scales_, features, mechanism().clip(), scales_);
   const ProductRecord gradient{scales_, features};
   if (num_waiting_ + 1 < batch_size_) {
     sums_.contribute(gradient);
@@ -209,7 +209,7 @@ void DpFtrl::require_going() {
          "the last iterate left the doubles; its examples were learned from, and there are no more "
          "steps");
   // Refuses past the horizon, before any example is read.
-  if (sums_.step() == sums_.num_steps()) sums_.release(release_);
+  if (sums_.step() == sums_.steps()) sums_.release(release_);
 }
 
 double DpFtrl::step(std::span<const double> features, double label) {
@@ -249,7 +249,7 @@ void DpFtrl::restore_without_ledger(std::span<const std::byte> bytes) {
                               {.kind = detail::CheckpointKind::learner,
                                .fingerprint = fingerprint_,
                                .commitment = commitment_},
-                              num_steps(), bytes);
+                              steps(), bytes);
   const std::span<const std::byte> rest = bytes.subspan(detail::kCheckpointHeaderSize);
   const auto word = [&](std::size_t i) {
     return 8 * i + 8 <= rest.size() ? detail::word_at(rest, 8 * i) : 0;

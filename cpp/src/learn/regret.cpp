@@ -210,18 +210,18 @@ Comparator ComparatorSolver::solve_in_ball() {
   return best;
 }
 
-std::vector<std::int64_t> regret_prefixes(std::int64_t num_steps, std::int64_t count) {
-  require_between("regret_prefixes", "num_steps", num_steps, 1, kMaxNumSteps);
+std::vector<std::int64_t> regret_prefixes(std::int64_t steps, std::int64_t count) {
+  require_between("regret_prefixes", "steps", steps, 1, kMaxNumSteps);
   require_between("regret_prefixes", "count", count, 0, 65536);
-  const std::int64_t kept = std::min(num_steps, count);
+  const std::int64_t kept = std::min(steps, count);
   std::vector<std::int64_t> prefixes;
   prefixes.reserve(static_cast<std::size_t>(kept));
   std::int64_t last = 0;
   for (std::int64_t i = 1; i <= kept; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(kept);
-    const double cubic = std::ceil(static_cast<double>(num_steps) * (share * share * share));
+    const double cubic = std::ceil(static_cast<double>(steps) * (share * share * share));
     // Leaves room for the remaining prefixes.
-    const std::int64_t latest = num_steps - (kept - i);
+    const std::int64_t latest = steps - (kept - i);
     last = std::min(latest, std::max(last + 1, static_cast<std::int64_t>(cubic)));
     prefixes.push_back(last);
   }

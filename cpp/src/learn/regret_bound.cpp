@@ -15,7 +15,7 @@ namespace dpftrl {
 namespace {
 
 void require_setting(std::string_view function, const RegretSetting& setting) {
-  require_between(function, "num_steps", setting.num_steps, 1, kMaxNumSteps);
+  require_between(function, "steps", setting.steps, 1, kMaxNumSteps);
   require_positive(function, "gradient_bound", setting.gradient_bound);
   require_positive(function, "radius", setting.radius);
   require_between(function, "dimension", setting.dimension, 1, kMaxModelDimension);
@@ -35,7 +35,7 @@ double noise_felt(const RegretSetting& setting) {
 /// `stability` is in units of L^2 / lambda.
 RegretBound bound_with(const RegretSetting& setting, double lambda, double stability,
                        double growth) {
-  const double n = static_cast<double>(setting.num_steps);
+  const double n = static_cast<double>(setting.steps);
   const double bound_squared = setting.gradient_bound * setting.gradient_bound;
   return {.regularisation = lambda * setting.radius * setting.radius / (2 * n),
           .stability = bound_squared * stability / lambda,
@@ -44,17 +44,17 @@ RegretBound bound_with(const RegretSetting& setting, double lambda, double stabi
 
 /// The same for a lambda that doubles.
 RegretBound doubling_bound_with(const RegretSetting& setting, double first_lambda, double growth) {
-  const double n = static_cast<double>(setting.num_steps);
+  const double n = static_cast<double>(setting.steps);
   double inverse = 0;          // mean of first_lambda / lambda_t
   double inverse_squared = 0;  // and of its square
   std::int64_t first = 1;      // first point of those that share a lambda, counted from 1
-  for (std::int64_t last = 1; first <= setting.num_steps; last *= 2) {
-    const double share = static_cast<double>(std::min(last, setting.num_steps) - first + 1) / n;
+  for (std::int64_t last = 1; first <= setting.steps; last *= 2) {
+    const double share = static_cast<double>(std::min(last, setting.steps) - first + 1) / n;
     inverse += share / std::sqrt(static_cast<double>(last));
     inverse_squared += share / static_cast<double>(last);
     first = last + 1;
   }
-  const double final_lambda = lambda_at(first_lambda, true, setting.num_steps - 1);
+  const double final_lambda = lambda_at(first_lambda, true, setting.steps - 1);
   const RegretBound flat = bound_with(setting, first_lambda, 0.5, growth);
   return {.regularisation = flat.regularisation * (final_lambda / first_lambda),
           .stability = flat.stability * inverse,
@@ -63,7 +63,7 @@ RegretBound doubling_bound_with(const RegretSetting& setting, double first_lambd
 
 /// (L / D) sqrt(n * twice the factor of L^2 / lambda in the bound).
 double best_lambda(const RegretSetting& setting, double stability) {
-  const double n = static_cast<double>(setting.num_steps);
+  const double n = static_cast<double>(setting.steps);
   const double factor = stability + noise_growth(setting) * noise_felt(setting);
   return setting.gradient_bound / setting.radius * std::sqrt(n * 2 * factor);
 }
@@ -76,7 +76,7 @@ void require_no_penalty(std::string_view function, const RegretSetting& setting)
 /// d nu^2 / L^2. The releases of C = I are running totals of the noise of the gradients, whose mean
 /// variance over n steps is (n + 1) / 2 of theirs.
 double step_noise_squared(const RegretSetting& setting) {
-  const double n = static_cast<double>(setting.num_steps);
+  const double n = static_cast<double>(setting.steps);
   return static_cast<double>(setting.dimension) * setting.release_noise * setting.release_noise *
          2 / (n + 1);
 }
@@ -85,8 +85,8 @@ double step_noise_squared(const RegretSetting& setting) {
 
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
                              double radius) {
-  return {.num_steps = certificate.num_steps,
-          .gradient_bound = certificate.clip_norm,
+  return {.steps = certificate.steps,
+          .gradient_bound = certificate.clip,
           .radius = radius,
           .dimension = dimension,
           .release_noise = neighbour_distance(certificate.neighbours) *
@@ -114,10 +114,10 @@ double deviation_share(const Strategy& strategy) {
   if (toeplitz == nullptr) return 1;
   const std::span coefficients(toeplitz->coefficients);
   double sum = 0;
-  for (const double c : coefficients.first(static_cast<std::size_t>(strategy.num_steps())))
+  for (const double c : coefficients.first(static_cast<std::size_t>(strategy.steps())))
     sum += std::abs(c);
   const double squared_norm =
-      strategy.row_norms().mean_squared * static_cast<double>(strategy.num_steps());
+      strategy.row_norms().mean_squared * static_cast<double>(strategy.steps());
   return std::min(1.0, sum / std::sqrt(squared_norm) * (1 + 0x1p-20));
 }
 
@@ -182,7 +182,7 @@ double descent_lambda(const RegretSetting& setting, const Strategy& strategy) {
   require_no_penalty("descent_lambda", setting);
   if (strategy.name() != IndependentStrategy::kName) return theorem_lambda(setting);
   return setting.gradient_bound / setting.radius *
-         std::sqrt(static_cast<double>(setting.num_steps) * (1 + step_noise_squared(setting)));
+         std::sqrt(static_cast<double>(setting.steps) * (1 + step_noise_squared(setting)));
 }
 
 }  // namespace dpftrl

@@ -131,7 +131,7 @@ SecondMoments::SecondMoments(std::span<const double> features, const SecondMomen
   require_all_finite(where, "features", features);
   std::vector<double> products(width_ * (width_ + 1) / 2);
   PrefixSum sums(Mechanism::make({.strategy = std::string(IndependentStrategy::kName),
-                                  .num_steps = 1,
+                                  .steps = 1,
                                   .target = options.target,
                                   .neighbours = options.neighbours}),
                  {.key = options.key, .dimension = static_cast<std::int64_t>(products.size())});

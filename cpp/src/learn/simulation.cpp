@@ -46,7 +46,7 @@ std::unique_ptr<const ExampleStream> make_stream(const SimulationOptions& option
       require_length("simulation", "table", stream->dimension(), *options.dimension);
     return stream;
   }
-  const std::int64_t horizon = options.mechanism.num_steps * options.batch_size;
+  const std::int64_t horizon = options.mechanism.steps * options.batch_size;
   const std::int64_t period = kind == StreamKind::switching ? horizon / 4 : horizon;
   return std::make_unique<const SyntheticStream>(SyntheticStreamOptions{
       .kind = kind,
@@ -120,7 +120,7 @@ class Simulation::State {
   std::shared_ptr<const Mechanism> mechanism;
   std::unique_ptr<const ExampleStream> stream;
   std::int64_t batch_size;
-  std::int64_t num_steps = 0;
+  std::int64_t steps = 0;
   std::int64_t steps_done = 0;
   std::unique_ptr<PrefixSum> sums;     ///< form (b)
   std::unique_ptr<Learners> learners;  ///< form (a)
@@ -154,12 +154,12 @@ Simulation::State::State(const SimulationOptions& options)
   stream = make_stream(options, *loss);
   mechanism = Mechanism::make(options.mechanism);
   detail::require_prefix("simulation", *mechanism);
-  num_steps = mechanism->num_steps();
+  steps = mechanism->steps();
   if (const std::optional<std::int64_t> num_rows = stream->num_examples()) {
     if (*num_rows < batch_size)
       fail_argument("simulation", "batch_size",
                     "at most the rows of the table, " + to_text(*num_rows), to_text(batch_size));
-    num_steps = std::min(num_steps, *num_rows / batch_size);
+    steps = std::min(steps, *num_rows / batch_size);
   }
   features_.resize(static_cast<std::size_t>(stream->dimension()));
   record_.resize(features_.size());
@@ -185,31 +185,31 @@ SimulationTheory Simulation::State::theory_of(const SimulationOptions& options, 
   const Strategy& strategy = mechanism->strategy();
   // Lambda in use; with doubling, the first one.
   const auto used = [&](double last) {
-    const double own = options.doubling ? first_lambda(last, setting.num_steps) : last;
+    const double own = options.doubling ? first_lambda(last, setting.steps) : last;
     return options.lambda.value_or(own);
   };
   const double private_lambda =
       used(options.descent ? descent_lambda(setting, strategy) : theorem_lambda(setting));
   const double twin_lambda = used(theorem_lambda(exact));
 
-  if (num_steps < mechanism->num_steps()) {
+  if (steps < mechanism->steps()) {
     // The run ends early, so lambda stays that of the horizon, and the bound is that of the shorter
     // run.
     double sum_of_squares = 0;
-    for (std::int64_t step = 0; step < num_steps; ++step) {
-      const double stddev = mechanism->release_stddev(step) / mechanism->clip_norm();
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const double stddev = mechanism->release_stddev(step) / mechanism->clip();
       sum_of_squares += stddev * stddev;
     }
-    setting.release_noise = std::sqrt(sum_of_squares / static_cast<double>(num_steps)) /
-                            static_cast<double>(batch_size);
-    setting.num_steps = exact.num_steps = num_steps;
+    setting.release_noise =
+        std::sqrt(sum_of_squares / static_cast<double>(steps)) / static_cast<double>(batch_size);
+    setting.steps = exact.steps = steps;
   }
-  return {.private_lambda = private_lambda,
-          .twin_lambda = twin_lambda,
-          .private_bound = bound_of(options, setting, strategy, private_lambda),
-          .twin_bound = bound_of(options, exact, strategy, twin_lambda),
-          .clipping_impossible =
-              gradient_bound(options, loss, domain, dimension) <= mechanism->clip_norm()};
+  return {
+      .private_lambda = private_lambda,
+      .twin_lambda = twin_lambda,
+      .private_bound = bound_of(options, setting, strategy, private_lambda),
+      .twin_bound = bound_of(options, exact, strategy, twin_lambda),
+      .clipping_impossible = gradient_bound(options, loss, domain, dimension) <= mechanism->clip()};
 }
 
 void Simulation::State::make_learners(const SimulationOptions& options,
@@ -230,8 +230,8 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                          .doubling = options.doubling,
                          .batch_size = batch_size,
                          .grid = options.grid}),
-      .twin = TwinLearner({.num_steps = num_steps,
-                           .clip_norm = mechanism->clip_norm(),
+      .twin = TwinLearner({.steps = steps,
+                           .clip = mechanism->clip(),
                            .dimension = dimension,
                            .loss = loss,
                            .domain = domain,
@@ -246,20 +246,20 @@ void Simulation::State::make_learners(const SimulationOptions& options,
                                       .domain = domain,
                                       .gap_tolerance = options.comparator_gap_tolerance}),
       .adversary = std::nullopt,
-      .prefixes = regret_prefixes(num_steps, options.num_regret_prefixes)});
+      .prefixes = regret_prefixes(steps, options.num_regret_prefixes)});
   if (is_adversarial(options) && !options.table)
     learners->adversary.emplace(AdversaryOptions{
         .dimension = dimension,
         .domain = domain->max_norm(dimension) ? domain : make_domain("ball", options.radius),
         .loss = loss,
-        .clip_norm = mechanism->clip_norm()});
+        .clip = mechanism->clip()});
 }
 
 SimulationChunk Simulation::State::advance(std::int64_t max_steps) {
   require_between("simulation", "max_steps", max_steps, 1,
                   std::numeric_limits<std::int64_t>::max());
   const std::int64_t wanted = std::min(
-      {max_steps, num_steps - steps_done,
+      {max_steps, steps - steps_done,
        std::max<std::int64_t>(1, kMaxChunkEntries / std::max(stream->dimension(), batch_size))});
   const Eigen::Index rows = static_cast<Eigen::Index>(wanted);
   const Eigen::Index dimension = static_cast<Eigen::Index>(stream->dimension());
@@ -292,7 +292,7 @@ void Simulation::State::run_step(SimulationChunk& chunk, Eigen::Index row) {
   std::ranges::copy(true_sum_, row_of(chunk.true_sums, row).begin());
   chunk.stddev(row) =
       learners ? learners->learner.release_stddev(steps_done) : sums->release_stddev(steps_done);
-  ++chunk.num_steps;
+  ++chunk.steps;
   ++steps_done;
   if (learners) measure_regret(chunk);
 }
@@ -305,7 +305,7 @@ void Simulation::State::take_example(SimulationChunk& chunk, Eigen::Index row, s
     learn(chunk, row, place, learners->loss->label(label));
   } else {
     record_ = features_;
-    clip_to_norm(record_, mechanism->clip_norm());
+    clip_to_norm(record_, mechanism->clip());
     sums->contribute(record_);
   }
   for (std::size_t i = 0; i < true_sum_.size(); ++i) true_sum_[i] += record_[i];
@@ -316,7 +316,7 @@ void Simulation::State::learn(SimulationChunk& chunk, Eigen::Index row, std::int
   Learners& all = *learners;
   // The learner does not expose its gradient, so the same few operations recompute it.
   const double expected = all.learner.predict(features_);
-  clipped_gradient(all.loss->slope(expected, label), features_, mechanism->clip_norm(), record_);
+  clipped_gradient(all.loss->slope(expected, label), features_, mechanism->clip(), record_);
   const double prediction = all.learner.step(features_, label);
   double twin_prediction = 0;
   all.twin.step(features_, label, {&twin_prediction, 1});
@@ -336,7 +336,7 @@ void Simulation::State::measure_regret(SimulationChunk& chunk) {
   ++all.next_prefix;
   const Comparator best = all.comparator.solve();
   const double done = static_cast<double>(steps_done);
-  chunk.regret.push_back({.num_steps = steps_done,
+  chunk.regret.push_back({.steps = steps_done,
                           .private_regret = all.private_total / done - best.value,
                           .twin_regret = all.twin_total / done - best.value,
                           .comparator_gap = best.gap});
@@ -350,7 +350,7 @@ HeldOutRisk Simulation::State::held_out_risk(std::int64_t num_examples) const {
   AverageLoss risk(learners->loss, stream->dimension());
   std::vector<double> features(features_.size());
   for (std::int64_t i = 0; i < num_examples; ++i) {
-    const double label = stream->example(mechanism->num_steps() * batch_size + i, features);
+    const double label = stream->example(mechanism->steps() * batch_size + i, features);
     risk.append(features, learners->loss->label(label));
   }
   Vector unused;
@@ -373,8 +373,8 @@ SimulationChunk Simulation::advance(std::int64_t max_steps) {
 std::int64_t Simulation::step() const {
   return state_->steps_done;
 }
-std::int64_t Simulation::num_steps() const {
-  return state_->num_steps;
+std::int64_t Simulation::steps() const {
+  return state_->steps;
 }
 bool Simulation::learns() const {
   return state_->learners != nullptr;

@@ -10,7 +10,7 @@ namespace {
 
 const TwinOptions& require_parts(const TwinOptions& options) {
   detail::require_learner("twin", options);
-  require_positive("twin", "clip_norm", options.clip_norm);
+  require_positive("twin", "clip", options.clip);
   return options;
 }
 
@@ -18,13 +18,13 @@ double lambda_of(const TwinOptions& options) {
   if (options.lambda) return *options.lambda;
   const std::int64_t size = detail::model_size_of(options);
   const double last =
-      theorem_lambda({.num_steps = options.num_steps,
-                      .gradient_bound = options.clip_norm,
+      theorem_lambda({.steps = options.steps,
+                      .gradient_bound = options.clip,
                       .radius = options.domain->diameter(size).value_or(options.radius),
                       .dimension = size,
                       .release_noise = 0,
                       .regulariser = options.domain->regulariser()});
-  return options.doubling ? first_lambda(last, options.num_steps) : last;
+  return options.doubling ? first_lambda(last, options.steps) : last;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ TwinLearner::TwinLearner(const TwinOptions& options)
     : loss_(require_parts(options).loss),
       dimension_(options.dimension),
       batch_size_(options.batch_size),
-      clip_norm_(options.clip_norm),
+      clip_(options.clip),
       rule_(detail::rule_of(options, lambda_of(options))),
       slopes_(static_cast<std::size_t>(options.loss->num_scores())),
       gradient_(static_cast<std::size_t>(detail::model_size_of(options))),
@@ -51,7 +51,7 @@ void TwinLearner::step(std::span<const double> features, double label, std::span
   for (std::size_t k = 0; k < scores.size(); ++k)
     scores[k] = rule_->iterate().segment(static_cast<Eigen::Index>(k) * x.size(), x.size()).dot(x);
   loss_->evaluate(scores, loss_->label(label), slopes_);
-  clipped_gradient(slopes_, features, clip_norm_, gradient_);
+  clipped_gradient(slopes_, features, clip_, gradient_);
   for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += gradient_[i];
   ++num_waiting_;
   if (num_waiting_ == batch_size_) end_batch();

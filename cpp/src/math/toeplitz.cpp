@@ -239,18 +239,18 @@ std::vector<double> multiply_series(std::span<const double> a, std::span<const d
 ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::int64_t separation) {
   const std::int64_t n = std::ssize(coefficients);
   require_between("sum_of_absolute_products", "separation", separation, 1, kMaxNumSteps);
-  std::int64_t num_bands = n;
-  while (num_bands > 1 && coefficients[index_of(num_bands - 1)] == 0) --num_bands;
+  std::int64_t bands = n;
+  while (bands > 1 && coefficients[index_of(bands - 1)] == 0) --bands;
   DoubleDouble sum;
   bool has_negative = false;
-  for (std::int64_t lag = 0; lag < num_bands; lag += separation) {
+  for (std::int64_t lag = 0; lag < bands; lag += separation) {
     const double times = lag == 0 ? 1 : 2;  // either order
     DoubleDouble product;
     std::int64_t row = 0;
     // Columns `column` and `column - lag`, starting with the last, which has the fewest rows.
     for (std::int64_t column = (n - 1) / separation * separation; column >= lag;
          column -= separation) {
-      for (; row < std::min(n - column, num_bands - lag); ++row)
+      for (; row < std::min(n - column, bands - lag); ++row)
         product = add(product,
                       two_product(coefficients[index_of(row)], coefficients[index_of(row + lag)]));
       has_negative = has_negative || product.high < 0;
@@ -260,10 +260,10 @@ ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::in
   return {sum.high, has_negative};
 }
 
-std::int64_t cost_of_absolute_products(std::int64_t num_bands, std::int64_t num_steps,
+std::int64_t cost_of_absolute_products(std::int64_t bands, std::int64_t steps,
                                        std::int64_t separation) {
-  const std::int64_t num_overlaps = 1 + (num_bands - 1) / separation;
-  return num_overlaps * (num_bands + num_steps / separation);
+  const std::int64_t num_overlaps = 1 + (bands - 1) / separation;
+  return num_overlaps * (bands + steps / separation);
 }
 
 }  // namespace dpftrl

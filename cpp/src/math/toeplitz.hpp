@@ -82,7 +82,7 @@ struct ColumnSum {
 ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::int64_t separation);
 
 /// Upper bound on the number of products and columns that sum_of_absolute_products visits.
-std::int64_t cost_of_absolute_products(std::int64_t num_bands, std::int64_t num_steps,
+std::int64_t cost_of_absolute_products(std::int64_t bands, std::int64_t steps,
                                        std::int64_t separation);
 
 }  // namespace dpftrl

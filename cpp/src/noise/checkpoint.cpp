@@ -70,7 +70,7 @@ class FormAppender {
     numbers(decoder.weights);
   }
   void operator()(const VaryingBufferedDecoder& decoder) {
-    hash_.append(decoder.numbers->num_buffers);
+    hash_.append(decoder.numbers->buffers);
     numbers(decoder.numbers->inverse_scales);
     if (!decoder.numbers->packed) {
       numbers(decoder.numbers->gains);
@@ -82,13 +82,13 @@ class FormAppender {
     append_steps(reader, [&](std::size_t step) { return reader.factors(step); });
   }
   void operator()(const VaryingBandedDecoder& decoder) {
-    hash_.append(decoder.numbers->num_bands);
+    hash_.append(decoder.numbers->bands);
     numbers(decoder.numbers->entries);
   }
   void operator()(const BlockDecoder& decoder) {
     hash_.append(std::int64_t{std::ssize(decoder.blocks)});
     for (const BlockDecoder::Block& block : decoder.blocks) {
-      hash_.append(block.num_steps);
+      hash_.append(block.steps);
       hash_.append(block.num_measurements);
       hash_.append(kScaleOfBlocks);
       hash_.append(block.closing_row);
@@ -108,7 +108,7 @@ class FormAppender {
   /// Appends the numbers of all steps as one list.
   template <class Numbers>
   void append_steps(const VaryingReader& reader, const Numbers& of) {
-    const std::size_t q = reader.num_buffers(), n = reader.num_steps();
+    const std::size_t q = reader.buffers(), n = reader.steps();
     hash_.append(static_cast<std::int64_t>(n * q));
     for (std::size_t t = 0; t < n; ++t) {
       const double* const numbers_of_step = of(t);
@@ -118,13 +118,13 @@ class FormAppender {
 
   void append_workload(const Workload& workload) {
     hash_.append(static_cast<std::int64_t>(workload.kind()));
-    hash_.append(workload.num_steps());
+    hash_.append(workload.steps());
     hash_.append(workload.momentum());
     hash_.append(workload.decay());
-    hash_.append(workload.width());
+    hash_.append(workload.window());
     numbers(workload.rates());
     if (workload.kind() != Workload::Kind::matrix) return;
-    for (std::int64_t row = 0; row < workload.num_steps(); ++row)
+    for (std::int64_t row = 0; row < workload.steps(); ++row)
       for (std::int64_t column = 0; column <= row; ++column)
         hash_.append(workload.entry(row, column));
   }
@@ -156,7 +156,7 @@ void seal_checkpoint(const CheckpointHeader& header, std::vector<std::byte>& byt
 }
 
 CheckpointHeader open_checkpoint(std::string_view function, const CheckpointHeader& expected,
-                                 std::int64_t num_steps, std::span<const std::byte> bytes) {
+                                 std::int64_t steps, std::span<const std::byte> bytes) {
   if (bytes.size() < kCheckpointHeaderSize)
     refuse(function, "", "have at least 64 bytes",
            to_text(static_cast<std::int64_t>(bytes.size())) + " (truncated?)");
@@ -184,9 +184,8 @@ CheckpointHeader open_checkpoint(std::string_view function, const CheckpointHead
            "that of another");
   if (header.commitment != expected.commitment)
     refuse(function, ".key", "be of this key", "another key's");
-  if (!(0 <= header.state_step && header.state_step <= header.step && header.step <= num_steps))
-    refuse(function, "", "be at a step up to " + to_text(num_steps),
-           "step " + to_text(header.step));
+  if (!(0 <= header.state_step && header.state_step <= header.step && header.step <= steps))
+    refuse(function, "", "be at a step up to " + to_text(steps), "step " + to_text(header.step));
   return header;
 }
 

@@ -72,12 +72,12 @@ void seal_checkpoint(const CheckpointHeader& header, std::vector<std::byte>& byt
 
 /// Reads the header of sealed bytes; the state begins at kCheckpointHeaderSize.
 /// @param expected  kind, precision, fingerprint and commitment of the reader.
-/// @param num_steps  the largest step.
+/// @param steps  the largest step.
 /// @throws Error{bad_state} truncated, damaged, another version, kind, mechanism or key.
 /// @checked-by checkpoint_test "every damaged byte is found and nothing changes",
 ///             "what belongs elsewhere is refused"
 CheckpointHeader open_checkpoint(std::string_view function, const CheckpointHeader& expected,
-                                 std::int64_t num_steps, std::span<const std::byte> bytes);
+                                 std::int64_t steps, std::span<const std::byte> bytes);
 
 ShortDigest shortened(const Digest& digest);
 

@@ -35,12 +35,12 @@ class NoiseIncrements::Rows {
         commitment_(detail::key_commitment(options.key)),
         rows_(strategy, with_increments(options, !is_difference_), 0) {}
 
-  std::int64_t num_steps() const { return rows_.num_steps(); }
+  std::int64_t steps() const { return rows_.steps(); }
   std::int64_t dimension() const { return rows_.dimension(); }
   std::int64_t step() const { return step_; }
 
   void seek(std::int64_t step) {
-    require_between("noise_increments", "step", step, 0, num_steps());
+    require_between("noise_increments", "step", step, 0, steps());
     step_ = step;
   }
 
@@ -67,7 +67,7 @@ class NoiseIncrements::Rows {
 
   void restore(std::span<const std::byte> bytes) {
     const detail::CheckpointHeader header =
-        detail::open_checkpoint("noise_increments", identity(), num_steps(), bytes);
+        detail::open_checkpoint("noise_increments", identity(), steps(), bytes);
     std::span<const std::byte> state = bytes.subspan(detail::kCheckpointHeaderSize);
     if (!is_difference_) {
       rows_.restore_state(header.state_step, state, header.step);
@@ -94,14 +94,14 @@ class NoiseIncrements::Rows {
   }
 
   void next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale) {
-    require_between("noise_increments", "num_rows", num_rows, 0, num_steps());
+    require_between("noise_increments", "num_rows", num_rows, 0, steps());
     require_length("noise_increments", "rows", static_cast<std::int64_t>(rows.size()),
                    num_rows * dimension());
     if (!(scale >= 0 && scale <= kMaxScale))
       fail_argument("noise_increments", "scale", "between 0 and 2^60", to_text(scale));
-    if (num_rows > num_steps() - step_)
+    if (num_rows > steps() - step_)
       fail(ErrorCode::past_horizon, "noise_increments", "step",
-           "must be below the horizon " + to_text(num_steps()), to_text(step_ + num_rows - 1));
+           "must be below the horizon " + to_text(steps()), to_text(step_ + num_rows - 1));
     if (num_rows == 0) return;
     prepare(scale);
     const auto width = static_cast<std::size_t>(dimension());
@@ -203,8 +203,8 @@ NoiseIncrements::~NoiseIncrements() = default;
 NoiseIncrements::NoiseIncrements(NoiseIncrements&&) noexcept = default;
 NoiseIncrements& NoiseIncrements::operator=(NoiseIncrements&&) noexcept = default;
 
-std::int64_t NoiseIncrements::num_steps() const {
-  return rows_->num_steps();
+std::int64_t NoiseIncrements::steps() const {
+  return rows_->steps();
 }
 std::int64_t NoiseIncrements::dimension() const {
   return rows_->dimension();

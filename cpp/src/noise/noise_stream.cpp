@@ -37,15 +37,14 @@ DecoderForm form_of(const Strategy& strategy, const NoiseStreamOptions& options)
 /// Position in a stream, for error messages.
 struct Place {
   std::int64_t step;
-  std::int64_t num_steps;
+  std::int64_t steps;
   std::int64_t dimension;
 };
 
 void require_rows_left(const Place& place, std::int64_t num_rows) {
-  if (num_rows > place.num_steps - place.step)
+  if (num_rows > place.steps - place.step)
     fail(ErrorCode::past_horizon, "noise_stream", "step",
-         "must be below the horizon " + to_text(place.num_steps),
-         to_text(place.step + num_rows - 1));
+         "must be below the horizon " + to_text(place.steps), to_text(place.step + num_rows - 1));
 }
 
 void require_row(const Place& place, std::size_t size) {
@@ -54,7 +53,7 @@ void require_row(const Place& place, std::size_t size) {
 }
 
 void require_rows(const Place& place, std::size_t size, std::int64_t num_rows) {
-  require_between("noise_stream", "num_rows", num_rows, 0, place.num_steps);
+  require_between("noise_stream", "num_rows", num_rows, 0, place.steps);
   require_length("noise_stream", "rows", static_cast<std::int64_t>(size),
                  num_rows * place.dimension);
   require_rows_left(place, num_rows);
@@ -118,10 +117,10 @@ NoiseStreamOptions::operator detail::NoiseShard() const {
 }
 
 NoiseStream::NoiseStream(const Strategy& strategy, const NoiseStreamOptions& options)
-    : num_steps_(strategy.num_steps()), options_(options) {
+    : steps_(strategy.steps()), options_(options) {
   require_options(options);
   form_ = std::make_unique<const DecoderForm>(form_of(strategy, options));
-  const noise::ProgramOptions how = program_options(options, num_steps_);
+  const noise::ProgramOptions how = program_options(options, steps_);
   noise::require_form(how, *form_);
   maker_ = std::make_unique<Maker>(how, *form_);
 }
@@ -131,14 +130,14 @@ NoiseStream::NoiseStream(NoiseStream&&) noexcept = default;
 NoiseStream& NoiseStream::operator=(NoiseStream&&) noexcept = default;
 
 void NoiseStream::seek(std::int64_t step) {
-  require_between("noise_stream", "step", step, 0, num_steps_);
+  require_between("noise_stream", "step", step, 0, steps_);
   maker_->seek(step);
   step_ = step;
 }
 
 std::array<std::byte, 16> NoiseStream::fingerprint() const {
   detail::Sha256 hash;
-  hash.append(num_steps_);
+  hash.append(steps_);
   hash.append(dimension());
   hash.append(options_.first_coordinate);
   hash.append(static_cast<std::int64_t>(maker_->window().precision()));
@@ -168,7 +167,7 @@ void NoiseStream::restore(std::span<const std::byte> bytes) {
                               {.kind = detail::CheckpointKind::noise_stream,
                                .fingerprint = fingerprint(),
                                .commitment = detail::key_commitment(options_.key)},
-                              num_steps_, bytes);
+                              steps_, bytes);
   restore_state(header.state_step, bytes.subspan(detail::kCheckpointHeaderSize), header.step);
 }
 
@@ -180,21 +179,21 @@ void NoiseStream::restore_state(std::int64_t state_step, std::span<const std::by
 }
 
 void NoiseStream::next(std::span<double> row) {
-  require_row({step_, num_steps_, dimension()}, row.size());
+  require_row({step_, steps_, dimension()}, row.size());
   maker_->seek(step_);
   maker_->next(row);
   ++step_;
 }
 
 void NoiseStream::next_rows(std::span<double> rows, std::int64_t num_rows) {
-  require_rows({step_, num_steps_, dimension()}, rows.size(), num_rows);
+  require_rows({step_, steps_, dimension()}, rows.size(), num_rows);
   maker_->seek(step_);
   maker_->next_rows(rows, num_rows);
   step_ += num_rows;
 }
 
 bool NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale) {
-  require_rows({step_, num_steps_, dimension()}, rows.size(), num_rows);
+  require_rows({step_, steps_, dimension()}, rows.size(), num_rows);
   if (!(scale >= 0 && scale <= 0x1p60))
     fail_argument("noise_stream", "scale", "between 0 and 2^60", to_text(scale));
   // Without an error bound, no rounding can be decided.
@@ -291,10 +290,10 @@ class FloatNoiseStream::Maker : public noise::RowMaker<float> {
 };
 
 FloatNoiseStream::FloatNoiseStream(const Strategy& strategy, const NoiseStreamOptions& options)
-    : num_steps_(strategy.num_steps()), dimension_(options.dimension) {
+    : steps_(strategy.steps()), dimension_(options.dimension) {
   require_options(options);
   form_ = std::make_unique<const DecoderForm>(form_of(strategy, options));
-  noise::ProgramOptions how = program_options(options, num_steps_);
+  noise::ProgramOptions how = program_options(options, steps_);
   how.precision = noise::Precision::single;
   how.float_stream = Stream::noise_float;
   noise::require_form(how, *form_);
@@ -306,20 +305,20 @@ FloatNoiseStream::FloatNoiseStream(FloatNoiseStream&&) noexcept = default;
 FloatNoiseStream& FloatNoiseStream::operator=(FloatNoiseStream&&) noexcept = default;
 
 void FloatNoiseStream::seek(std::int64_t step) {
-  require_between("noise_stream", "step", step, 0, num_steps_);
+  require_between("noise_stream", "step", step, 0, steps_);
   maker_->seek(step);
   step_ = step;
 }
 
 void FloatNoiseStream::next(std::span<float> row) {
-  require_row({step_, num_steps_, dimension_}, row.size());
+  require_row({step_, steps_, dimension_}, row.size());
   maker_->seek(step_);
   maker_->next(row);
   ++step_;
 }
 
 void FloatNoiseStream::next_rows(std::span<float> rows, std::int64_t num_rows) {
-  require_rows({step_, num_steps_, dimension_}, rows.size(), num_rows);
+  require_rows({step_, steps_, dimension_}, rows.size(), num_rows);
   maker_->seek(step_);
   maker_->next_rows(rows, num_rows);
   step_ += num_rows;

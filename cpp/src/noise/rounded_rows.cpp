@@ -21,11 +21,10 @@ std::span<const std::int64_t> RoundedRows::operator()(std::int64_t step) {
     end_of_window_ = first_of_window_;
     noise_.seek(step);
     const std::int64_t most =
-        std::min({noise_.window_size(), num_steps(),
+        std::min({noise_.window_size(), steps(),
                   std::max(kMinWindowRows, kMaxWindowEntries / noise_.dimension())});
     // Makes at most as many rows at once as were requested before.
-    const std::int64_t count =
-        std::min({most, std::max<std::int64_t>(1, step), num_steps() - step});
+    const std::int64_t count = std::min({most, std::max<std::int64_t>(1, step), steps() - step});
     window_.reserve(static_cast<std::size_t>(most) * width);
     window_.resize(static_cast<std::size_t>(count) * width);
     is_decided_ = noise_.next_rounded(window_, count, scale_);

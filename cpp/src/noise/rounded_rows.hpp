@@ -39,7 +39,7 @@ class RoundedRows {
   void use_scale(double scale);
   double scale() const { return scale_; }
 
-  std::int64_t num_steps() const { return noise_.num_steps(); }
+  std::int64_t steps() const { return noise_.steps(); }
   std::int64_t dimension() const { return noise_.dimension(); }
   /// Number of entries that double precision left open.
   std::int64_t num_recomputed() const { return num_recomputed_; }

@@ -43,7 +43,7 @@ std::int64_t num_above(std::int64_t num_paths, double beta) {
 /// Writes the largest |entry| of each coordinate of the noise, with its error bound added.
 void largest_entries(NoiseStream noise, std::span<double> largest) {
   std::vector<double> row(largest.size());
-  for (std::int64_t t = 0; t < noise.num_steps(); ++t) {
+  for (std::int64_t t = 0; t < noise.steps(); ++t) {
     noise.next(row);
     const RowErrorBound bound = noise.row_error_bound();
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -62,7 +62,7 @@ std::optional<double> sampled_error(const Strategy& strategy, const Participatio
       require_between(kFunction, "dimension", options.dimension, 1, kMaxDimension);
   const std::int64_t num_paths =
       require_between(kFunction, "num_paths", options.num_paths, 1, kMaxSampledPaths);
-  const std::int64_t most = kMaxSampledRows / strategy.num_steps();
+  const std::int64_t most = kMaxSampledRows / strategy.steps();
   if (num_paths > most)
     fail(ErrorCode::unsupported, kFunction, "num_paths",
          "must be at most " + to_text(most) + " at so many steps", to_text(num_paths));
@@ -71,7 +71,7 @@ std::optional<double> sampled_error(const Strategy& strategy, const Participatio
   if (above < 0) return std::nullopt;
   std::vector<double> largest(static_cast<std::size_t>(num_paths), 0.0);
   const std::int64_t at_once =
-      std::clamp<std::int64_t>(kEntriesAtOnce / strategy.num_steps(), 1, kMostAtOnce);
+      std::clamp<std::int64_t>(kEntriesAtOnce / strategy.steps(), 1, kMostAtOnce);
   const Key key = Key::insecure_from_seed(options.seed);
   for (std::int64_t first = 0; first < num_paths; first += at_once) {
     const std::int64_t count = std::min(at_once, num_paths - first);

@@ -71,7 +71,7 @@ class Iteration {
   explicit Iteration(const DenseOptimumProblem& problem)
       : queries_(problem.queries), is_max_(problem.objective == Objective::max) {
     const Eigen::Index n = queries_.cols();
-    const auto k = static_cast<Eigen::Index>(problem.participation.max_participations_within(n));
+    const auto k = static_cast<Eigen::Index>(problem.participation.times_within(n));
     phases_ = {.num_phases = n / k, .num_repeats = k};
     // A power of two, so that nothing is rounded.
     int exponent = 0;
@@ -447,14 +447,14 @@ void require_problem(const DenseOptimumProblem& problem) {
                     "zeros in column " + to_text(std::int64_t{j}));
   const std::int64_t n = f.cols();
   problem.participation.require_horizon(n);
-  const bool is_repeated = problem.participation.max_participations_within(n) > 1;
+  const bool is_repeated = problem.participation.times_within(n) > 1;
   require_start(problem, is_repeated);
   if (!is_repeated) return;
   if (problem.participation.kind() != Participation::Kind::fixed_epoch)
     fail(ErrorCode::unsupported, "find_dense_optimum", "participation",
          "must be single or in fixed epochs", "min-separation");
   if (n > kMaxFixedEpochOptimumSteps)
-    fail(ErrorCode::unsupported, "find_dense_optimum", "num_steps",
+    fail(ErrorCode::unsupported, "find_dense_optimum", "steps",
          "must be at most " + to_text(kMaxFixedEpochOptimumSteps) + " with fixed epochs",
          to_text(n));
 }

@@ -60,8 +60,8 @@ inline constexpr std::int64_t kMaxBandedSteps = std::int64_t{1} << 16;
 inline constexpr std::int64_t kMaxBandedEntries = std::int64_t{1} << 24;
 
 struct BandedProblem {
-  std::int64_t num_steps = 0;
-  std::int64_t num_bands = 0;  ///< p, with the main diagonal; 1 .. num_steps
+  std::int64_t steps = 0;
+  std::int64_t bands = 0;  ///< p, with the main diagonal; 1 .. steps
   Objective objective = Objective::mean;
   Participation participation = Participation::single();
 };
@@ -85,7 +85,7 @@ struct BandedToeplitzOptimum {
 ///
 /// @exactness    errors at the coefficients found, to a few rounding errors times sqrt(n)
 /// @guarantee    none that they are the best; see FamilySearch.
-/// @throws Error{invalid_argument} num_steps outside 1 .. 2^22, num_bands outside 1 .. num_steps, a
+/// @throws Error{invalid_argument} steps outside 1 .. 2^22, bands outside 1 .. steps, a
 ///         fixed-epoch schema of another horizon, an option out of range.
 /// @cost         O(min(n p, n log n)) per evaluation; 100 to 1000 evaluations
 /// @source       Kalinin, Lampert, arXiv 2405.13763, for the sensitivity
@@ -110,8 +110,8 @@ struct BandedOptimum {
 /// as the weights of the rows in the dual problem (docs/math/families.md).
 ///
 /// @exactness    row norms by a recursion over n steps in double precision; sensitivity exact
-/// @throws Error{invalid_argument} num_steps outside 1 .. 65536, num_bands outside 1 .. num_steps,
-///         n p > 2^24; Error{unsupported} a separation below num_bands.
+/// @throws Error{invalid_argument} steps outside 1 .. 65536, bands outside 1 .. steps,
+///         n p > 2^24; Error{unsupported} a separation below bands.
 /// @cost         O(n p^2) per evaluation, 2 n p doubles of memory and 14 n p in the search
 /// @source       Choquette-Choo et al., arXiv 2306.08153
 /// @checked-by   banded_optimum_test
@@ -123,11 +123,11 @@ struct BandedOptimum {
 inline constexpr std::int64_t kMaxBuffers = 8;
 
 struct BltProblem {
-  std::int64_t num_steps = 0;
+  std::int64_t steps = 0;
   Objective objective = Objective::max;
   Participation participation = Participation::single();
   /// 1 .. kMaxBuffers. If unset, buffers are added one by one as long as each gains 0.1 %.
-  std::optional<std::int64_t> num_buffers = {};
+  std::optional<std::int64_t> buffers = {};
 };
 
 /// c_0 = 1, c_j = sum_i weights[i] decays[i]^(j-1).
@@ -152,7 +152,7 @@ struct BltOptimum {
 /// @exactness    errors in closed form at the parameters found, a few rounding errors
 /// @guarantee    none that the parameters are the best; see FamilySearch. More buffers are never
 ///               worse.
-/// @throws Error{invalid_argument} num_steps outside 1 .. 2^40, num_buffers, a fixed-epoch schema
+/// @throws Error{invalid_argument} steps outside 1 .. 2^40, buffers, a fixed-epoch schema
 ///         of another horizon, an option out of range.
 /// @cost         milliseconds at any horizon; O(k d^2) per evaluation for k participations.
 /// @source       Dvijotham et al., arXiv 2404.16706; McMahan, Pillutla, arXiv 2504.21413;
@@ -168,10 +168,10 @@ inline constexpr std::int64_t kMaxNormalizedBltSteps = std::int64_t{1} << 24;
 inline constexpr std::int64_t kNumRowScaleKnots = 9;
 
 struct BltNormalizedProblem {
-  std::int64_t num_steps = 0;
+  std::int64_t steps = 0;
   Objective objective = Objective::max;
   /// 1 .. kMaxBuffers. If unset, buffers are added one by one as long as each gains 0.1 %.
-  std::optional<std::int64_t> num_buffers = {};
+  std::optional<std::int64_t> buffers = {};
   bool scale_rows = false;
 };
 
@@ -188,7 +188,7 @@ struct BltNormalizedOptimum {
 
 /// lambda_t: ln lambda is linear between kNumRowScaleKnots knots, evenly spaced in
 /// ln((t + 1) / (n - t)) from -ln n to ln n.
-double row_scale(std::span<const double> log_row_scales, std::int64_t num_steps, std::int64_t step);
+double row_scale(std::span<const double> log_row_scales, std::int64_t steps, std::int64_t step);
 
 /// Least error over C' = diag(lambda) T D^-1 with T a BLT of interlacing roots, D the column norms
 /// of diag(lambda) T, so that every column of C' has norm 1, and lambda = 1 without scale_rows.
@@ -200,7 +200,7 @@ double row_scale(std::span<const double> log_row_scales, std::int64_t num_steps,
 /// @exactness    `errors` come from the recursion over all steps, at the parameters found
 /// @guarantee    none that the parameters are the best; see FamilySearch (which refers to the
 ///               cells, if there are cells).
-/// @throws Error{invalid_argument} num_steps outside 1 .. 2^24, num_buffers, an option out of
+/// @throws Error{invalid_argument} steps outside 1 .. 2^24, buffers, an option out of
 ///         range.
 /// @cost         O(d^2) per step or cell and evaluation
 /// @checked-by   blt_normalized_optimum_test

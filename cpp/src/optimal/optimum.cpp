@@ -53,16 +53,16 @@ double mean_of(const std::vector<double>& values) {
 }
 
 void require_problem(const OptimumProblem& problem) {
-  require_between("find_optimum", "num_steps", problem.num_steps, 1, std::int64_t{1} << 24);
+  require_between("find_optimum", "steps", problem.steps, 1, std::int64_t{1} << 24);
   if (!(problem.decay > 0 && problem.decay <= 1))
     fail_argument("find_optimum", "decay", "above 0 and at most 1", to_text(problem.decay));
   if (!(problem.momentum >= 0 && problem.momentum < 1))
     fail_argument("find_optimum", "momentum", "at least 0 and below 1", to_text(problem.momentum));
   if (problem.momentum != 0)
-    require_between("find_optimum", "num_steps", problem.num_steps, 1, kMaxMomentumSteps);
+    require_between("find_optimum", "steps", problem.steps, 1, kMaxMomentumSteps);
   const auto require_weights = [&](const char* name, const std::vector<double>& weights) {
     if (weights.empty()) return;
-    require_length("find_optimum", name, std::ssize(weights), problem.num_steps);
+    require_length("find_optimum", name, std::ssize(weights), problem.steps);
     for (const double weight : weights) require_positive("find_optimum", name, weight);
     require_all_finite("find_optimum", name, weights);
     if (problem.objective == Objective::max)
@@ -75,8 +75,8 @@ void require_problem(const OptimumProblem& problem) {
 
 /// Close to the optimum for prefix sums.
 Vector starting_point(const OptimumProblem& problem) {
-  const double n = static_cast<double>(problem.num_steps);
-  Vector x(static_cast<Eigen::Index>(problem.num_steps));
+  const double n = static_cast<double>(problem.steps);
+  Vector x(static_cast<Eigen::Index>(problem.steps));
   const bool is_mean = problem.objective == Objective::mean;
   for (Eigen::Index i = 0; i < x.size(); ++i) {
     const double left = std::log(std::log(static_cast<double>(i) + 2.4));
@@ -121,7 +121,7 @@ class DualPoint {
                  .momentum = problem.momentum,
                  .rates = problem.rates} {
     if (problem.query_weights.empty())
-      weights_.weights.rows.assign(static_cast<std::size_t>(problem.num_steps), 1);
+      weights_.weights.rows.assign(static_cast<std::size_t>(problem.steps), 1);
   }
 
   /// Sets v and everything that follows from it. Without momentum, columns scaled by the rates are
@@ -178,7 +178,7 @@ class OptimumSolver::State {
         gap_(require_positive("find_optimum", "gap", options.gap)),
         max_iterations_(
             require_between("find_optimum", "max_iterations", options.max_iterations, 1, 1 << 20)),
-        mixing_({.depth = problem_.num_steps > 300000 ? 12 : 8,
+        mixing_({.depth = problem_.steps > 300000 ? 12 : 8,
                  .mixing = has_barrier() ? 3.0 : 2.0,
                  .max_step = 3}),
         barrier_(last_gap()),
@@ -244,7 +244,7 @@ class OptimumSolver::State {
   /// True if some weights of the optimum are 0 or nearly 0.
   bool has_barrier() const {
     constexpr double kForgetfulSteps = 64;
-    const double memories = static_cast<double>(problem_.num_steps) * (1 - problem_.decay);
+    const double memories = static_cast<double>(problem_.steps) * (1 - problem_.decay);
     return problem_.objective == Objective::max &&
            (problem_.momentum != 0 || memories > kForgetfulSteps);
   }
@@ -340,7 +340,7 @@ Optimum find_optimum(const OptimumProblem& problem, const OptimumOptions& option
 OptimumBounds optimum_bounds(const OptimumProblem& problem, std::span<const double> column_weights,
                              double accuracy) {
   require_problem(problem);
-  require_length("optimum_bounds", "column_weights", std::ssize(column_weights), problem.num_steps);
+  require_length("optimum_bounds", "column_weights", std::ssize(column_weights), problem.steps);
   for (const double weight : column_weights)
     require_positive("optimum_bounds", "column_weights", weight);
   std::vector<double> v(column_weights.begin(), column_weights.end());

@@ -121,7 +121,7 @@ VaryingBuffers realise(const InverseRoot& root, const Weights& weights,
     if (packed) packed->set_gains(b, gains);
   }
   if (packed) gains = factors = {};
-  return with_stddevs({.num_buffers = static_cast<std::int64_t>(q),
+  return with_stddevs({.buffers = static_cast<std::int64_t>(q),
                        .inverse_scales = std::move(inverse_scales),
                        .gains = std::move(gains),
                        .factors = std::move(factors),
@@ -150,9 +150,9 @@ namespace {
 /// products with earlier columns are r_t . (factors_{t-1} * ... * factors_i).
 template <class Numbers, class Visit>
 void visit_columns(Numbers numbers, const Visit& visit) {
-  const std::size_t q = numbers.num_buffers();
+  const std::size_t q = numbers.buffers();
   std::vector<double> later(q * q, 0.0), products(q);
-  for (std::size_t t = numbers.num_steps(); t-- > 0;) {
+  for (std::size_t t = numbers.steps(); t-- > 0;) {
     const double* phi = numbers.factors(t);
     const double* gain = numbers.gains(t);
     const double scale_squared = 1 / square(numbers.inverse_scale(t));
@@ -173,7 +173,7 @@ void visit_columns(Numbers numbers, const Visit& visit) {
 
 template <class Numbers>
 std::vector<double> norms_squared_of(Numbers numbers) {
-  std::vector<double> norms(numbers.num_steps());
+  std::vector<double> norms(numbers.steps());
   visit_columns(std::move(numbers), [&](std::size_t t, double norm_squared,
                                         const std::vector<double>&) { norms[t] = norm_squared; });
   return norms;
@@ -183,10 +183,10 @@ std::vector<double> norms_squared_of(Numbers numbers) {
 class Magnitudes {
  public:
   explicit Magnitudes(const VaryingBuffers& recursion)
-      : numbers_(recursion), gains_(numbers_.num_buffers()), factors_(numbers_.num_buffers()) {}
+      : numbers_(recursion), gains_(numbers_.buffers()), factors_(numbers_.buffers()) {}
 
-  std::size_t num_steps() const { return numbers_.num_steps(); }
-  std::size_t num_buffers() const { return numbers_.num_buffers(); }
+  std::size_t steps() const { return numbers_.steps(); }
+  std::size_t buffers() const { return numbers_.buffers(); }
   double inverse_scale(std::size_t step) const { return numbers_.inverse_scale(step); }
   const double* gains(std::size_t step) { return magnitudes(numbers_.gains(step), gains_); }
   const double* factors(std::size_t step) { return magnitudes(numbers_.factors(step), factors_); }
@@ -210,9 +210,9 @@ std::vector<double> column_norms_squared(const VaryingBuffers& recursion) {
 NumberRange range_of(const VaryingBuffers& recursion) {
   VaryingReader numbers(recursion);
   NumberRange range{.is_nonnegative = true, .largest_factor = 0};
-  for (std::size_t t = 0; t < numbers.num_steps(); ++t) {
+  for (std::size_t t = 0; t < numbers.steps(); ++t) {
     const double *gain = numbers.gains(t), *factor = numbers.factors(t);
-    for (std::size_t k = 0; k < numbers.num_buffers(); ++k) {
+    for (std::size_t k = 0; k < numbers.buffers(); ++k) {
       if (!(gain[k] >= 0 && factor[k] >= 0)) range.is_nonnegative = false;
       range.largest_factor = std::max(range.largest_factor, factor[k]);
     }
@@ -223,7 +223,7 @@ NumberRange range_of(const VaryingBuffers& recursion) {
 std::vector<double> epoch_norms_squared(const VaryingBuffers& recursion,
                                         const std::vector<double>& column_scales,
                                         std::int64_t separation) {
-  const std::size_t q = static_cast<std::size_t>(recursion.num_buffers);
+  const std::size_t q = static_cast<std::size_t>(recursion.buffers);
   const std::size_t n = recursion.inverse_scales.size();
   const std::size_t b = std::min(n, static_cast<std::size_t>(separation));
   std::vector<double> norms(n), with_earlier(n * q);
@@ -269,7 +269,7 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& recursion,
 
 std::vector<double> largest_products(const VaryingBuffers& recursion,
                                      const std::vector<double>& column_scales) {
-  const std::size_t q = static_cast<std::size_t>(recursion.num_buffers);
+  const std::size_t q = static_cast<std::size_t>(recursion.buffers);
   std::vector<double> largest(recursion.inverse_scales.size() * q), running(q, 0.0);
   const auto visit = [&](std::size_t t, double, const std::vector<double>& products) {
     for (std::size_t k = 0; k < q; ++k) {
@@ -284,7 +284,7 @@ std::vector<double> largest_products(const VaryingBuffers& recursion,
 std::vector<double> later_products(const VaryingBuffers& recursion,
                                    const std::vector<double>& column_scales,
                                    const std::vector<double>& largest, std::int64_t lag) {
-  const std::size_t q = static_cast<std::size_t>(recursion.num_buffers);
+  const std::size_t q = static_cast<std::size_t>(recursion.buffers);
   const std::size_t n = recursion.inverse_scales.size();
   const std::size_t distance = std::min(n, static_cast<std::size_t>(lag));
   // Every entry of `largest` and the products of factors are off by at most this many roundings.
@@ -321,7 +321,7 @@ std::vector<double> later_products(const VaryingBuffers& recursion,
 double rounding_of_column_norms(const VaryingBuffers& recursion,
                                 const std::vector<double>& norms_squared) {
   const auto n = static_cast<double>(recursion.inverse_scales.size());
-  const auto q = static_cast<double>(recursion.num_buffers);
+  const auto q = static_cast<double>(recursion.buffers);
   const double rounding = (3 * n + q * q + 8) * 0x1p-53;
   if (range_of(recursion).is_nonnegative) return rounding;
   const std::vector<double> sums = norms_squared_of(Magnitudes(recursion));
@@ -334,7 +334,7 @@ double rounding_of_column_norms(const VaryingBuffers& recursion,
 
 Variances variances(const VaryingBuffers& recursion, const std::vector<double>& column_scales,
                     double decay) {
-  const std::size_t q = static_cast<std::size_t>(recursion.num_buffers);
+  const std::size_t q = static_cast<std::size_t>(recursion.buffers);
   const std::size_t n = recursion.inverse_scales.size();
   // Covariances of the buffers s with each other, with w, and with the row so far.
   Variances result{std::vector<double>(n), 0};
@@ -370,8 +370,7 @@ Variances variances(const VaryingBuffers& recursion, const std::vector<double>& 
 Variances variance_bounds(const VaryingBuffers& recursion) {
   constexpr double kSlack = 1 + 0x1p-20;  // for the rounding of these bounds
   constexpr double kTiny = 0x1p-1000;     // for products below the range of double precision
-  const auto q = static_cast<std::size_t>(recursion.num_buffers),
-             n = recursion.inverse_scales.size();
+  const auto q = static_cast<std::size_t>(recursion.buffers), n = recursion.inverse_scales.size();
   const std::size_t size = q + 1;  // the states, then the row
   // Bound on the rounding of a number between one covariance and the next, which is at most q + 8
   // times.

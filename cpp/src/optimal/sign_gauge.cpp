@@ -16,9 +16,9 @@ constexpr int kMaxSweeps = 400;
 constexpr double kSmallChange = 1e-7;
 
 /// Signs of the steps. The first one is positive; bit i - 1 of `code` is that of step i.
-Vector signs_of(std::uint32_t code, Eigen::Index num_steps) {
-  Vector signs = Vector::Ones(num_steps);
-  for (Eigen::Index i = 1; i < num_steps; ++i)
+Vector signs_of(std::uint32_t code, Eigen::Index steps) {
+  Vector signs = Vector::Ones(steps);
+  for (Eigen::Index i = 1; i < steps; ++i)
     if ((code >> (i - 1) & 1U) != 0) signs(i) = -1;
   return signs;
 }

@@ -5,11 +5,11 @@
 
 namespace dpftrl::detail {
 
-PackedNumbers::PackedNumbers(std::size_t num_steps, std::size_t num_buffers)
-    : num_steps_(num_steps),
-      num_buffers_(num_buffers),
-      gains_((num_steps + kBlock - 1) / kBlock * num_buffers),
-      factors_((num_steps + kBlock - 1) / kBlock * num_buffers) {}
+PackedNumbers::PackedNumbers(std::size_t steps, std::size_t buffers)
+    : steps_(steps),
+      buffers_(buffers),
+      gains_((steps + kBlock - 1) / kBlock * buffers),
+      factors_((steps + kBlock - 1) / kBlock * buffers) {}
 
 void PackedNumbers::set_gains(std::size_t b, const std::vector<double>& numbers) {
   set(gains_, b, numbers);
@@ -26,15 +26,14 @@ void PackedNumbers::get_factors(std::size_t b, std::vector<double>& numbers) con
 
 void PackedNumbers::set(PackedSeries& series, std::size_t b,
                         const std::vector<double>& numbers) const {
-  for (std::size_t k = 0; k < num_buffers_; ++k)
-    series.pack(b * num_buffers_ + k, &numbers[k], numbers.size() / num_buffers_, num_buffers_);
+  for (std::size_t k = 0; k < buffers_; ++k)
+    series.pack(b * buffers_ + k, &numbers[k], numbers.size() / buffers_, buffers_);
 }
 
 void PackedNumbers::get(const PackedSeries& series, std::size_t b,
                         std::vector<double>& numbers) const {
-  numbers.resize(std::min(kBlock, num_steps_ - b * kBlock) * num_buffers_);
-  for (std::size_t k = 0; k < num_buffers_; ++k)
-    series.unpack(b * num_buffers_ + k, &numbers[k], num_buffers_);
+  numbers.resize(std::min(kBlock, steps_ - b * kBlock) * buffers_);
+  for (std::size_t k = 0; k < buffers_; ++k) series.unpack(b * buffers_ + k, &numbers[k], buffers_);
 }
 
 void VaryingReader::load_gains(std::size_t b) {

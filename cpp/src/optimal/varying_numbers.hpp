@@ -19,9 +19,9 @@ class PackedNumbers {
   /// Number of steps that are packed together.
   static constexpr std::size_t kBlock = PackedSeries::kLength;
 
-  PackedNumbers(std::size_t num_steps, std::size_t num_buffers);
+  PackedNumbers(std::size_t steps, std::size_t buffers);
 
-  /// Set and get `num_buffers` numbers per step for the steps of block b, at most kBlock.
+  /// Set and get `buffers` numbers per step for the steps of block b, at most kBlock.
   void set_gains(std::size_t b, const std::vector<double>& numbers);
   void set_factors(std::size_t b, const std::vector<double>& numbers);
   void get_gains(std::size_t b, std::vector<double>& numbers) const;
@@ -32,30 +32,30 @@ class PackedNumbers {
   void set(PackedSeries& series, std::size_t b, const std::vector<double>& numbers) const;
   void get(const PackedSeries& series, std::size_t b, std::vector<double>& numbers) const;
 
-  std::size_t num_steps_, num_buffers_;
-  PackedSeries gains_, factors_;  ///< buffer k of block b is piece b num_buffers + k
+  std::size_t steps_, buffers_;
+  PackedSeries gains_, factors_;  ///< buffer k of block b is piece b q + k, q = buffers
 };
 
 /// Reads the numbers of any step; fast if it is near the previous one.
 class VaryingReader {
  public:
   explicit VaryingReader(const VaryingBuffers& recursion)
-      : recursion_(recursion), num_buffers_(static_cast<std::size_t>(recursion.num_buffers)) {}
+      : recursion_(recursion), buffers_(static_cast<std::size_t>(recursion.buffers)) {}
 
-  std::size_t num_steps() const { return recursion_.inverse_scales.size(); }
-  std::size_t num_buffers() const { return num_buffers_; }
+  std::size_t steps() const { return recursion_.inverse_scales.size(); }
+  std::size_t buffers() const { return buffers_; }
   double inverse_scale(std::size_t step) const { return recursion_.inverse_scales[step]; }
 
   /// Pointer to the numbers of one step, valid until the next call.
   const double* gains(std::size_t step) {
-    if (!recursion_.packed) return &recursion_.gains[step * num_buffers_];
+    if (!recursion_.packed) return &recursion_.gains[step * buffers_];
     if (step / PackedNumbers::kBlock != gains_block_) load_gains(step / PackedNumbers::kBlock);
-    return &gains_[step % PackedNumbers::kBlock * num_buffers_];
+    return &gains_[step % PackedNumbers::kBlock * buffers_];
   }
   const double* factors(std::size_t step) {
-    if (!recursion_.packed) return &recursion_.factors[step * num_buffers_];
+    if (!recursion_.packed) return &recursion_.factors[step * buffers_];
     if (step / PackedNumbers::kBlock != factors_block_) load_factors(step / PackedNumbers::kBlock);
-    return &factors_[step % PackedNumbers::kBlock * num_buffers_];
+    return &factors_[step % PackedNumbers::kBlock * buffers_];
   }
 
  private:
@@ -64,7 +64,7 @@ class VaryingReader {
   void load_factors(std::size_t b);
 
   const VaryingBuffers& recursion_;
-  std::size_t num_buffers_;
+  std::size_t buffers_;
   std::size_t gains_block_ = kNone, factors_block_ = kNone;
   std::vector<double> gains_, factors_;  ///< numbers of these blocks
 };

@@ -8,8 +8,7 @@
 namespace dpftrl {
 
 ContributionBound::ContributionBound(const Participation& participation)
-    : max_participations_(participation.max_participations()),
-      separation_(participation.separation()) {
+    : times_(participation.times()), apart_(participation.apart()) {
   if (participation.kind() == Participation::Kind::fixed_epoch)
     fail_argument("contribution_bound", "participation", "single or min-separation",
                   std::string(participation.name()));
@@ -26,7 +25,7 @@ bool ContributionBound::admits(Counted& before, std::int64_t step) {
   latest_ = step;
   const bool is_new = before.times == 0;
   if (!is_new && before.last == step) return true;
-  if (is_new || (before.times < max_participations_ && step - before.last >= separation_)) {
+  if (is_new || (before.times < times_ && step - before.last >= apart_)) {
     ++before.times;
     before.last = step;
     return true;

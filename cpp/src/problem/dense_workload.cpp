@@ -13,7 +13,7 @@ Workload Workload::lower_triangular(Matrix matrix) {
     fail_argument("lower_triangular", "matrix", "square and not empty",
                   std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols()));
   if (matrix.rows() > kMaxDenseSteps)
-    fail(ErrorCode::unsupported, "lower_triangular", "num_steps",
+    fail(ErrorCode::unsupported, "lower_triangular", "steps",
          "must be at most " + to_text(kMaxDenseSteps), std::to_string(matrix.rows()));
   for (Eigen::Index row = 0; row < matrix.rows(); ++row)
     for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
@@ -39,12 +39,12 @@ Workload Workload::lower_triangular(Matrix matrix) {
 }
 
 Matrix Workload::matrix() const {
-  if (num_steps_ > kMaxDenseSteps)
-    fail(ErrorCode::unsupported, "workload", "num_steps",
-         "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(num_steps_));
+  if (steps_ > kMaxDenseSteps)
+    fail(ErrorCode::unsupported, "workload", "steps",
+         "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(steps_));
   if (kind_ == Kind::matrix) return matrix_;
   if (is_toeplitz()) return lower_triangular_toeplitz(coefficients());
-  const auto size = static_cast<std::size_t>(num_steps_);
+  const auto size = static_cast<std::size_t>(steps_);
   Matrix matrix(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
   for (std::size_t column = 0; column < size; ++column) {
     std::vector<double> unit(size);
@@ -57,7 +57,7 @@ Matrix Workload::matrix() const {
 }
 
 std::vector<double> Workload::apply_matrix(std::vector<double> sequence) const {
-  Eigen::Map<Vector> entries(sequence.data(), static_cast<Eigen::Index>(num_steps_));
+  Eigen::Map<Vector> entries(sequence.data(), static_cast<Eigen::Index>(steps_));
   const Vector product = matrix_.triangularView<Eigen::Lower>() * Vector(entries);
   entries = product;
   return sequence;

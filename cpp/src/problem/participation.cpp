@@ -55,22 +55,19 @@ double neighbour_distance(Neighbours neighbours) {
 }
 
 Participation Participation::fixed_epoch(const FixedEpoch& schema) {
-  const std::int64_t k =
-      require_between("fixed_epoch", "num_epochs", schema.num_epochs, 1, kMaxNumSteps);
+  const std::int64_t k = require_between("fixed_epoch", "epochs", schema.epochs, 1, kMaxNumSteps);
   const std::int64_t b =
       require_between("fixed_epoch", "epoch_length", schema.epoch_length, 1, kMaxNumSteps);
   if (k > kMaxNumSteps / b)
-    fail_argument("fixed_epoch", "epoch_length", "at most 2^40 / {num_epochs}",
+    fail_argument("fixed_epoch", "epoch_length", "at most 2^40 / {epochs}",
                   to_text(k) + " * " + to_text(b));
   return {Kind::fixed_epoch, k, b};
 }
 
 Participation Participation::min_separation(const MinSeparation& schema) {
-  return {
-      Kind::min_separation,
-      require_between("min_separation", "max_participations", schema.max_participations, 1,
-                      kMaxNumSteps),
-      require_between("min_separation", "min_separation", schema.min_separation, 1, kMaxNumSteps)};
+  return {Kind::min_separation,
+          require_between("min_separation", "times", schema.times, 1, kMaxNumSteps),
+          require_between("min_separation", "apart", schema.apart, 1, kMaxNumSteps)};
 }
 
 std::string_view Participation::name() const {
@@ -90,49 +87,45 @@ std::string Participation::description() const {
     case Kind::single:
       return "at most one step";
     case Kind::fixed_epoch:
-      return "once in each of " + to_text(max_participations_) + " epochs of " +
-             to_text(separation_) + " steps, always at the same place";
+      return "once in each of " + to_text(times_) + " epochs of " + to_text(apart_) +
+             " steps, always at the same place";
     case Kind::min_separation:
-      return "at most " + to_text(max_participations_) + " steps, at least " +
-             to_text(separation_) + " apart";
+      return "at most " + to_text(times_) + " steps, at least " + to_text(apart_) + " apart";
   }
   return "unknown";
 }
 
-std::int64_t Participation::max_participations_within(std::int64_t num_steps) const {
-  require_between("participation", "num_steps", num_steps, 1, kMaxNumSteps);
-  return std::min(max_participations_, (num_steps - 1) / separation_ + 1);
+std::int64_t Participation::times_within(std::int64_t steps) const {
+  require_between("participation", "steps", steps, 1, kMaxNumSteps);
+  return std::min(times_, (steps - 1) / apart_ + 1);
 }
 
-void Participation::require_horizon(std::int64_t num_steps) const {
-  if (kind_ == Kind::fixed_epoch && max_participations_ * separation_ != num_steps)
-    fail_argument("participation", "num_steps",
-                  "{num_epochs} * {epoch_length} = " + to_text(max_participations_ * separation_),
-                  to_text(num_steps));
+void Participation::require_horizon(std::int64_t steps) const {
+  if (kind_ == Kind::fixed_epoch && times_ * apart_ != steps)
+    fail_argument("participation", "steps",
+                  "{epochs} * {epoch_length} = " + to_text(times_ * apart_), to_text(steps));
 }
 
-bool Participation::allows(std::span<const std::int64_t> chosen, std::int64_t num_steps) const {
-  require_horizon(num_steps);
-  const auto inside = [&](std::int64_t step) { return step >= 0 && step < num_steps; };
-  if (!std::ranges::all_of(chosen, inside) || std::ssize(chosen) > max_participations_)
-    return false;
+bool Participation::allows(std::span<const std::int64_t> chosen, std::int64_t steps) const {
+  require_horizon(steps);
+  const auto inside = [&](std::int64_t step) { return step >= 0 && step < steps; };
+  if (!std::ranges::all_of(chosen, inside) || std::ssize(chosen) > times_) return false;
   for (std::size_t i = 1; i < chosen.size(); ++i) {
     const std::int64_t distance = chosen[i] - chosen[i - 1];
     if (distance <= 0) return false;
-    if (kind_ == Kind::fixed_epoch ? distance % separation_ != 0 : distance < separation_)
-      return false;
+    if (kind_ == Kind::fixed_epoch ? distance % apart_ != 0 : distance < apart_) return false;
   }
   return true;
 }
 
-std::int64_t min_separation_from_steps_between(std::int64_t steps_between) {
-  return require_between("min_separation_from_steps_between", "steps_between", steps_between, 0,
+std::int64_t apart_from_steps_between(std::int64_t steps_between) {
+  return require_between("apart_from_steps_between", "steps_between", steps_between, 0,
                          kMaxNumSteps - 1) +
          1;
 }
 
-std::int64_t num_bands_from_off_diagonals(std::int64_t num_off_diagonals) {
-  return require_between("num_bands_from_off_diagonals", "num_off_diagonals", num_off_diagonals, 0,
+std::int64_t bands_from_off_diagonals(std::int64_t num_off_diagonals) {
+  return require_between("bands_from_off_diagonals", "num_off_diagonals", num_off_diagonals, 0,
                          kMaxNumSteps - 1) +
          1;
 }

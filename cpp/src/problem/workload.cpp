@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t kMaxCoefficients = std::int64_t{1} << 26;
 
-std::int64_t require_steps(std::string_view function, std::int64_t num_steps) {
-  return require_between(function, "num_steps", num_steps, 1, kMaxNumSteps);
+std::int64_t require_steps(std::string_view function, std::int64_t steps) {
+  return require_between(function, "steps", steps, 1, kMaxNumSteps);
 }
 
 double require_momentum(std::string_view function, double momentum) {
@@ -24,12 +24,12 @@ double require_momentum(std::string_view function, double momentum) {
 
 }  // namespace
 
-Workload Workload::prefix_sums(std::int64_t num_steps) {
-  return {Kind::prefix, require_steps("prefix_sums", num_steps)};
+Workload Workload::prefix_sums(std::int64_t steps) {
+  return {Kind::prefix, require_steps("prefix_sums", steps)};
 }
 
 Workload Workload::momentum(const Momentum& options) {
-  Workload workload(Kind::momentum, require_steps("momentum_workload", options.num_steps));
+  Workload workload(Kind::momentum, require_steps("momentum_workload", options.steps));
   workload.momentum_ = require_momentum("momentum_workload", options.momentum);
   if (!(options.decay > 0 && options.decay <= 1))
     fail_argument("momentum_workload", "decay", "above 0 and at most 1", to_text(options.decay));
@@ -39,31 +39,31 @@ Workload Workload::momentum(const Momentum& options) {
 }
 
 Workload Workload::sliding_window(const Window& options) {
-  const std::int64_t num_steps = require_steps("sliding_window", options.num_steps);
-  require_between("sliding_window", "width", options.width, 1, kMaxNumSteps);
-  return window_of(num_steps, options.width);
+  const std::int64_t steps = require_steps("sliding_window", options.steps);
+  require_between("sliding_window", "window", options.window, 1, kMaxNumSteps);
+  return window_of(steps, options.window);
 }
 
-Workload Workload::window_of(std::int64_t num_steps, std::int64_t width) {
+Workload Workload::window_of(std::int64_t steps, std::int64_t width) {
   // Nothing leaves a window this wide. Its width is dropped to keep it out of the fingerprints of
   // states.
-  if (width >= num_steps) return {Kind::prefix, num_steps};
-  Workload workload(Kind::window, num_steps);
+  if (width >= steps) return {Kind::prefix, steps};
+  Workload workload(Kind::window, steps);
   workload.width_ = width;
   return workload;
 }
 
 Workload Workload::learning_rates(Rates options) {
-  const std::int64_t num_steps = std::ssize(options.rates);
-  if (num_steps < 1) fail_argument("learning_rates", "rates", "one number a step", "none");
-  require_steps("learning_rates", num_steps);
+  const std::int64_t steps = std::ssize(options.rates);
+  if (steps < 1) fail_argument("learning_rates", "rates", "one number a step", "none");
+  require_steps("learning_rates", steps);
   require_all_finite("learning_rates", "rates", options.rates);
   const auto zero = std::ranges::find(options.rates, 0.0);
   if (zero != options.rates.end())
     fail_argument("learning_rates", "rates[" + std::to_string(zero - options.rates.begin()) + "]",
                   "different from 0 (the total would repeat, and the workload have no inverse)",
                   "0");
-  Workload workload(Kind::rates, num_steps);
+  Workload workload(Kind::rates, steps);
   workload.momentum_ = require_momentum("learning_rates", options.momentum);
   workload.rates_ = std::move(options.rates);
   return workload;
@@ -88,28 +88,28 @@ std::string Workload::name() const {
 std::vector<double> Workload::coefficients() const {
   if (!is_toeplitz())
     fail(ErrorCode::unsupported, "workload", "workload", "must have Toeplitz coefficients", name());
-  if (num_steps_ > kMaxCoefficients)
-    fail(ErrorCode::unsupported, "workload", "num_steps",
-         "must be at most " + to_text(kMaxCoefficients) + " for coefficients", to_text(num_steps_));
-  std::vector<double> impulse(static_cast<std::size_t>(num_steps_));
+  if (steps_ > kMaxCoefficients)
+    fail(ErrorCode::unsupported, "workload", "steps",
+         "must be at most " + to_text(kMaxCoefficients) + " for coefficients", to_text(steps_));
+  std::vector<double> impulse(static_cast<std::size_t>(steps_));
   impulse[0] = 1;
   return apply(std::move(impulse));
 }
 
-Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
-  require_between("workload", "first", first, 0, num_steps_ - 1);
-  require_between("workload", "num_steps", num_steps, 1, num_steps_ - first);
-  if (kind_ == Kind::window) return window_of(num_steps, width_);
-  Workload block(kind_, num_steps);
+Workload Workload::block(std::int64_t first, std::int64_t steps) const {
+  require_between("workload", "first", first, 0, steps_ - 1);
+  require_between("workload", "steps", steps, 1, steps_ - first);
+  if (kind_ == Kind::window) return window_of(steps, width_);
+  Workload block(kind_, steps);
   block.momentum_ = momentum_;
   block.decay_ = decay_;
   if (kind_ == Kind::rates) {
-    const std::span kept = std::span(rates_).subspan(static_cast<std::size_t>(first),
-                                                     static_cast<std::size_t>(num_steps));
+    const std::span kept =
+        std::span(rates_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(steps));
     block.rates_.assign(kept.begin(), kept.end());
   }
   if (kind_ == Kind::matrix) {
-    const auto from = static_cast<Eigen::Index>(first), size = static_cast<Eigen::Index>(num_steps);
+    const auto from = static_cast<Eigen::Index>(first), size = static_cast<Eigen::Index>(steps);
     block.matrix_ = matrix_.block(from, from, size, size).eval();
     block.has_toeplitz_matrix_ = has_toeplitz_matrix_;
   }
@@ -117,7 +117,7 @@ Workload Workload::block(std::int64_t first, std::int64_t num_steps) const {
 }
 
 std::vector<double> Workload::apply(std::vector<double> sequence) const {
-  require_length("workload", "sequence", std::ssize(sequence), num_steps_);
+  require_length("workload", "sequence", std::ssize(sequence), steps_);
   if (kind_ == Kind::matrix) return apply_matrix(std::move(sequence));
   const std::vector<double> delayed = kind_ == Kind::window ? sequence : std::vector<double>();
   DoubleDouble average, total;

@@ -131,7 +131,7 @@ constexpr double kBoundAccuracy = 1e-10;
 /// The optimum of prefix sums in linear time, and the recursion that attains it.
 FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& options) {
   const auto n = static_cast<std::int64_t>(f.cols());
-  const OptimumProblem problem{.num_steps = n, .objective = options.objective};
+  const OptimumProblem problem{.steps = n, .objective = options.objective};
   const Optimum optimum = find_optimum(problem, options.solver);
   const OptimalStrategy strategy(Workload::prefix_sums(n), plan_for_weights(problem, 0, &optimum));
   const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());

@@ -24,7 +24,7 @@ double root_of(std::int64_t dimension) {
 
 double grid_of_gradients(const GradientNoiseOptions& options, const Mechanism& promised) {
   const double standard = default_grid(promised, options.dimension);
-  const double finest = kNormShare * promised.clip_norm() / root_of(options.dimension);
+  const double finest = kNormShare * promised.clip() / root_of(options.dimension);
   const double grid =
       options.grid.value_or(std::min(standard, detail::power_of_two_at_most(finest)));
   detail::require_grid("gradient_noise", promised, grid);
@@ -38,11 +38,10 @@ GradientNoise::GradientNoise(const GradientNoiseOptions& options)
 
 GradientNoise::GradientNoise(const GradientNoiseOptions& options,
                              std::shared_ptr<const Mechanism> promised)
-    : clip_norm_(promised->clip_norm()),
+    : clip_(promised->clip()),
       grid_(grid_of_gradients(options, *promised)),
       // Truncation moves a difference of two numbers by less than a grid.
-      mechanism_(promised->with_clip_norm((clip_norm_ + root_of(options.dimension) * grid_) *
-                                          kNormRoundUp)),
+      mechanism_(promised->with_clip((clip_ + root_of(options.dimension) * grid_) * kNormRoundUp)),
       noise_(mechanism_->strategy(), {.key = options.key, .dimension = options.dimension}),
       row_(static_cast<std::size_t>(options.dimension)) {
   detail::require_grid("gradient_noise", *mechanism_, grid_);
@@ -50,9 +49,9 @@ GradientNoise::GradientNoise(const GradientNoiseOptions& options,
 
 void GradientNoise::add_noise_to(std::span<double> sum, std::int64_t step) {
   require_length("gradient_noise", "sum", std::ssize(sum), noise_.dimension());
-  if (step >= noise_.num_steps())
+  if (step >= noise_.steps())
     fail(ErrorCode::past_horizon, "gradient_noise", "step",
-         "must be below the horizon " + to_text(noise_.num_steps()), to_text(step));
+         "must be below the horizon " + to_text(noise_.steps()), to_text(step));
   if (step < noise_.step())
     fail(ErrorCode::already_released, "gradient_noise", "step",
          "must be at least " + to_text(noise_.step()) +

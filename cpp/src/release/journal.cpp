@@ -135,7 +135,7 @@ void Journal::restore(
                               {.kind = detail::CheckpointKind::stream,
                                .fingerprint = fingerprint_,
                                .commitment = commitment()},
-                              sums_.num_steps(), bytes);
+                              sums_.steps(), bytes);
   detail::StoredNumbers stored(bytes.subspan(detail::kCheckpointHeaderSize));
   const std::span<const std::byte> sums = stored.bytes(static_cast<std::uint64_t>(stored.count()));
   // The sums must be at the step of the releases, which the header of their checkpoint states.
@@ -166,10 +166,10 @@ LogPart Journal::frame(const LogTag& before, std::int64_t max_steps,
   require_between(kJournal, "max_steps", max_steps, 1, kAllSteps);
   const auto width = static_cast<std::size_t>(sums_.dimension());
   const std::int64_t num_pending = sums_.step() - num_acknowledged_;
-  const std::int64_t num_steps = std::min(num_pending, max_steps);
+  const std::int64_t steps = std::min(num_pending, max_steps);
   Bytes decisions, changes;
   bool has_changes = false;
-  decisions.reserve(static_cast<std::size_t>(num_steps) * step_size());
+  decisions.reserve(static_cast<std::size_t>(steps) * step_size());
   const auto append_change = [&](std::span<const std::byte> change) {
     detail::append_number(changes, std::ssize(change));
     detail::append_bytes(changes, change);
@@ -178,7 +178,7 @@ LogPart Journal::frame(const LogTag& before, std::int64_t max_steps,
   auto t = static_cast<std::size_t>(num_acknowledged_);
   for (const Pending& pending : std::span(pending_)
                                     .last(static_cast<std::size_t>(num_pending))
-                                    .first(static_cast<std::size_t>(num_steps))) {
+                                    .first(static_cast<std::size_t>(steps))) {
     append_change(pending.change);
     detail::append_number(decisions, pending.step.count);
     detail::append_bytes(decisions, codes_[t]);
@@ -186,19 +186,19 @@ LogPart Journal::frame(const LogTag& before, std::int64_t max_steps,
     detail::append_integers(decisions, pending.step.integers);
   }
   // The open step comes after all others.
-  append_change(num_steps == num_pending ? open : std::span<const std::byte>());
+  append_change(steps == num_pending ? open : std::span<const std::byte>());
   auto [bytes, tag] = detail::seal_frame(
       secret_.bytes(), before,
       {.first_step = num_acknowledged_,
-       .num_steps = num_steps,
+       .steps = steps,
        .decisions = decisions,
        .memo = has_changes ? std::optional(std::span<const std::byte>(changes)) : std::nullopt});
-  return {.bytes = std::move(bytes), .tag = tag, .num_steps = num_steps};
+  return {.bytes = std::move(bytes), .tag = tag, .steps = steps};
 }
 
-void Journal::acknowledge(std::int64_t num_steps) {
-  require_between(kJournal, "num_steps", num_steps, 0, sums_.step());
-  num_acknowledged_ = std::max(num_acknowledged_, num_steps);
+void Journal::acknowledge(std::int64_t steps) {
+  require_between(kJournal, "steps", steps, 0, sums_.step());
+  num_acknowledged_ = std::max(num_acknowledged_, steps);
   // Erases half of all or more, so that frame after frame costs O(1) per step.
   const std::int64_t num_old = std::ssize(pending_) - (sums_.step() - num_acknowledged_);
   if (2 * num_old >= std::ssize(pending_))
@@ -211,7 +211,7 @@ LogEnd Journal::read(std::span<const std::byte> log, const LogOptions& options,
                            {.secret = secret_.bytes(),
                             .step_size = step_size(),
                             .first_step = sums_.step(),
-                            .num_steps = sums_.num_steps(),
+                            .steps = sums_.steps(),
                             .position = static_cast<std::size_t>(options.position)});
   while (const std::optional<detail::LogFrame> frame = reader.next()) {
     detail::StoredNumbers changes(frame->memo.value_or(std::span<const std::byte>()));
@@ -220,7 +220,7 @@ LogEnd Journal::read(std::span<const std::byte> log, const LogOptions& options,
       if (!frame->memo) return std::span<const std::byte>();
       return changes.bytes(static_cast<std::uint64_t>(changes.count()));
     };
-    for (std::int64_t i = 0; i < frame->num_steps; ++i) {
+    for (std::int64_t i = 0; i < frame->steps; ++i) {
       Event event{.change = next_change(), .code = {}, .step = {}, .noisy = {}};
       event.step.count = decisions.count();
       event.code = decisions.code();

@@ -32,17 +32,15 @@ constexpr double kPartsOfNoise = 0x1p12;
 
 double default_laplace_grid(const Mechanism& mechanism, std::int64_t dimension) {
   const RowNorms rows = mechanism.strategy().row_norms();
-  const auto num_steps = static_cast<double>(mechanism.num_steps());
-  const double stddev = mechanism.noise_stddev(), clip_norm = mechanism.clip_norm();
+  const auto steps = static_cast<double>(mechanism.steps());
+  const double stddev = mechanism.noise_stddev(), clip = mechanism.clip();
   // Truncation takes up to one grid from every record; over n records, this should stay below a
   // quarter of the noise.
-  const double horizon =
-      stddev * std::sqrt(rows.mean_squared) * std::max(1 / (4 * num_steps), 0x1p-20);
-  const double resolution = clip_norm / (64 * static_cast<double>(dimension));
+  const double horizon = stddev * std::sqrt(rows.mean_squared) * std::max(1 / (4 * steps), 0x1p-20);
+  const double resolution = clip / (64 * static_cast<double>(dimension));
   const double wanted = std::min({1.0, stddev / kPartsOfNoise, resolution, horizon});
-  const double finest =
-      std::max({clip_norm / kMaxNormInGrids, clip_norm * num_steps / kMaxSumInGrids,
-                stddev * std::sqrt(rows.max_squared) / kMaxNoiseInGrids});
+  const double finest = std::max({clip / kMaxNormInGrids, clip * steps / kMaxSumInGrids,
+                                  stddev * std::sqrt(rows.max_squared) / kMaxNoiseInGrids});
   return std::max(detail::power_of_two_at_most(wanted), 2 * detail::power_of_two_at_most(finest));
 }
 
@@ -63,7 +61,7 @@ std::int64_t scale_for(double distance, double epsilon) {
 
 LaplaceNoise noise_of(const Mechanism& mechanism, double grid) {
   const Certificate& claim = mechanism.certificate();
-  const double max_norm = std::floor(claim.clip_norm / grid);
+  const double max_norm = std::floor(claim.clip / grid);
   const double distance = claim.sensitivity * max_norm * neighbour_distance(claim.neighbours);
   if (!(distance <= kMaxDistance))
     fail_argument(kPrefixSum, "grid", "so coarse that a user moves the nodes by at most 2^53 grids",
@@ -160,7 +158,7 @@ class NodeNoise {
 };
 
 /// Integers of a record, whose magnitudes add up to at most max_norm, unconditionally.
-std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_norm, double grid,
+std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip, double grid,
                                       std::int64_t max_norm) {
   std::vector<double> entries;
   entries.reserve(static_cast<std::size_t>(record.size()));
@@ -171,12 +169,12 @@ std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_n
   double ratio = 0;  // norm / largest; the norm itself may overflow
   if (largest > 0)
     for (const double x : entries) ratio += std::abs(x / largest);
-  const bool is_long = !(largest * ratio <= clip_norm);
+  const bool is_long = !(largest * ratio <= clip);
   std::vector<std::int64_t> integers;
   integers.reserve(entries.size());
   std::int64_t excess = -max_norm;
   for (const double x : entries) {
-    const double clipped = is_long ? x / largest / ratio * clip_norm : x;
+    const double clipped = is_long ? x / largest / ratio * clip : x;
     integers.push_back(static_cast<std::int64_t>(clipped / grid));
     excess += std::abs(integers.back());
   }
@@ -219,11 +217,11 @@ class LaplaceEngine final : public detail::ReleaseEngine {
  public:
   LaplaceEngine(const Mechanism& mechanism, const PrefixSumOptions& options, double grid)
       : mechanism_(mechanism),
-        clip_norm_(mechanism.clip_norm()),
+        clip_(mechanism.clip()),
         grid_(grid),
         law_(noise_of(mechanism, grid)),
         max_contributions_(std::max(
-            mechanism.num_steps(),
+            mechanism.steps(),
             static_cast<std::int64_t>(kMaxSumInGrids / static_cast<double>(law_.max_norm)))),
         noise_(pure_noise(mechanism.strategy(), law_.scale, options)),
         sums_(static_cast<std::size_t>(options.dimension)) {}
@@ -246,7 +244,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   std::optional<LaplaceNoise> laplace() const override { return law_; }
 
   detail::GridRecord quantised(const ProductRecord& record) const override {
-    return detail::GridRecord(integers_of(record, clip_norm_, grid_, law_.max_norm));
+    return detail::GridRecord(integers_of(record, clip_, grid_, law_.max_norm));
   }
   void add(const detail::GridRecord& record) override { record.add_to(sums_); }
 
@@ -287,7 +285,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
 
  private:
   const Mechanism& mechanism_;
-  double clip_norm_;
+  double clip_;
   double grid_;
   LaplaceNoise law_;
   std::int64_t max_contributions_;

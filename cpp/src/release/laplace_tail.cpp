@@ -28,7 +28,7 @@ std::int64_t round_up_nodes(std::int64_t num_nodes) {
 
 /// Counts steps by their number of nodes, rounded up.
 std::map<std::int64_t, double> steps_by_nodes(const Strategy& tree) {
-  const std::int64_t n = tree.num_steps();
+  const std::int64_t n = tree.steps();
   const auto nodes = [](double squared) {
     return round_up_nodes(static_cast<std::int64_t>(squared));
   };
@@ -43,11 +43,11 @@ std::map<std::int64_t, double> steps_by_nodes(const Strategy& tree) {
 std::int64_t detail::simultaneous_laplace_width(const Strategy& tree, const LaplaceNoise& law,
                                                 double probability) {
   std::vector<std::pair<LaplaceSum, double>> groups;
-  for (const auto& [num_nodes, num_steps] : steps_by_nodes(tree))
-    groups.emplace_back(LaplaceSum(num_nodes, law.scale), num_steps);
+  for (const auto& [num_nodes, steps] : steps_by_nodes(tree))
+    groups.emplace_back(LaplaceSum(num_nodes, law.scale), steps);
   return least_that([&](std::int64_t x) {
     double sum = 0;
-    for (const auto& [noise, num_steps] : groups) sum += num_steps * 2 * noise.tail(x + 1);
+    for (const auto& [noise, steps] : groups) sum += steps * 2 * noise.tail(x + 1);
     return sum * kSumUp <= probability;
   });
 }

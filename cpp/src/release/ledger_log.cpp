@@ -132,11 +132,11 @@ SealedFrame seal_frame(std::span<const std::byte> secret, const ShortDigest& bef
                        const LogFrame& frame) {
   constexpr std::uint64_t kMost = UINT32_MAX;
   const std::uint64_t memo = frame.memo ? frame.memo->size() + std::uint64_t{1} : 0;
-  if (memo > kMost || static_cast<std::uint64_t>(frame.num_steps) > kMost)
+  if (memo > kMost || static_cast<std::uint64_t>(frame.steps) > kMost)
     fail(ErrorCode::resource_exhausted, "release_ledger", "memo", "must have less than 4 GiB");
   std::vector<std::byte> bytes;
   append_word(bytes, static_cast<std::uint64_t>(frame.first_step));
-  append_word(bytes, static_cast<std::uint64_t>(frame.num_steps) | memo << 32);
+  append_word(bytes, static_cast<std::uint64_t>(frame.steps) | memo << 32);
   append_word(bytes, check_of(secret, bytes));
   bytes.insert(bytes.end(), frame.decisions.begin(), frame.decisions.end());
   if (frame.memo) bytes.insert(bytes.end(), frame.memo->begin(), frame.memo->end());
@@ -159,13 +159,13 @@ std::optional<LogFrame> LogReader::next() {
   }
   const std::uint64_t lengths = word_at(*header, 8);
   LogFrame frame{.first_step = static_cast<std::int64_t>(word_at(*header, 0)),
-                 .num_steps = static_cast<std::int64_t>(lengths & UINT32_MAX),
+                 .steps = static_cast<std::int64_t>(lengths & UINT32_MAX),
                  .decisions = {},
                  .memo = {}};
-  if (frame.first_step != next_step_ || frame.num_steps > options_.num_steps - next_step_)
+  if (frame.first_step != next_step_ || frame.steps > options_.steps - next_step_)
     fail_damaged(next_step_);
   const std::uint64_t memo = lengths >> 32;
-  const std::uint64_t steps_size = static_cast<std::uint64_t>(frame.num_steps) * options_.step_size;
+  const std::uint64_t steps_size = static_cast<std::uint64_t>(frame.steps) * options_.step_size;
   const std::uint64_t memo_size = memo == 0 ? 0 : memo - 1;
   const std::uint64_t stored = kStoredHeader + stored_size(steps_size + memo_size + tag_.size());
   if (stored > rest.size()) return std::nullopt;
@@ -176,7 +176,7 @@ std::optional<LogFrame> LogReader::next() {
   }
   frame.decisions = std::span(body_).first(static_cast<std::size_t>(steps_size));
   if (memo != 0) frame.memo = std::span(body_).last(static_cast<std::size_t>(memo_size));
-  next_step_ += frame.num_steps;
+  next_step_ += frame.steps;
   size_ += size;
   return frame;
 }

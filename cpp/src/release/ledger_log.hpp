@@ -30,7 +30,7 @@ namespace dpftrl::detail {
 /// Decisions of consecutive steps, and the memo that the caller stored with them.
 struct LogFrame {
   std::int64_t first_step;
-  std::int64_t num_steps;
+  std::int64_t steps;
   std::span<const std::byte> decisions;
   std::optional<std::span<const std::byte>> memo;
 };
@@ -64,8 +64,8 @@ class LogReader {
     std::span<const std::byte> secret;
     std::size_t step_size;
     std::int64_t first_step;
-    std::int64_t num_steps;  ///< horizon
-    std::size_t position;    ///< offset of the log in its store; sectors begin at multiples of 512
+    std::int64_t steps;    ///< horizon
+    std::size_t position;  ///< offset of the log in its store; sectors begin at multiples of 512
   };
   /// @param log  must outlive the reader.
   LogReader(std::span<const std::byte> log, const ShortDigest& before, const Options& options)

@@ -111,9 +111,8 @@ void People::take_state(std::span<const std::byte> bytes, std::int64_t step,
     const auto [at, is_new] = people.try_emplace(stored.code());
     Person& person = at->second;
     person.counted = {.times = stored.number(), .last = stored.number()};
-    if (!is_new || person.counted.times < 1 ||
-        person.counted.times > participation_.max_participations() || person.counted.last < 0 ||
-        person.counted.last > step)
+    if (!is_new || person.counted.times < 1 || person.counted.times > participation_.times() ||
+        person.counted.last < 0 || person.counted.last > step)
       detail::fail_state("must have steps that people counted at");
     // A person who counted at the open step has a part of it.
     if (person.counted.last < step) continue;
@@ -127,7 +126,7 @@ void People::take_state(std::span<const std::byte> bytes, std::int64_t step,
 }
 
 std::array<std::int64_t, 3> People::rule() const {
-  return {participation_.max_participations(), participation_.separation(), std::int64_t{adds_}};
+  return {participation_.times(), participation_.apart(), std::int64_t{adds_}};
 }
 
 }  // namespace dpftrl

@@ -86,9 +86,9 @@ PeopleLedger::PeopleLedger(std::shared_ptr<const Mechanism> mechanism,
 bool PeopleLedger::contribute(std::string_view person, std::span<const double> values) {
   require_length(kPeopleLedger, "values", std::ssize(values), dimension());
   require_all_finite(kPeopleLedger, "values", values);
-  if (num_decided() == num_steps())
+  if (num_decided() == steps())
     fail(ErrorCode::past_horizon, std::string(kPeopleLedger), "step",
-         "must be below the horizon " + to_text(num_steps()), to_text(num_decided()));
+         "must be below the horizon " + to_text(steps()), to_text(num_decided()));
   // A frame has contributions first and then steps, so none may follow a step that is not stored.
   if (num_acknowledged() != num_decided())
     fail_argument(kPeopleLedger, "step", "acknowledged before others contribute",
@@ -166,8 +166,8 @@ PeopleLedger::LogPart PeopleLedger::log_frame(const LogTag& before, const FrameO
   return part;
 }
 
-void PeopleLedger::acknowledge(std::int64_t num_steps) {
-  Ledger::acknowledge(num_steps);
+void PeopleLedger::acknowledge(std::int64_t steps) {
+  Ledger::acknowledge(steps);
   if (noted_ ? num_acknowledged() <= noted_step_ : num_recorded_ != num_contributions_) return;
   noted_.reset();
   num_stored_ = num_contributions_;
@@ -199,8 +199,8 @@ void PeopleLedger::begin_repeat(const Pending& step) {
 std::array<std::byte, 16> PeopleLedger::people_fingerprint() const {
   detail::Sha256 hash;
   hash.append(std::span<const std::byte>(fingerprint()));
-  hash.append(mechanism().participation().max_participations());
-  hash.append(mechanism().participation().separation());
+  hash.append(mechanism().participation().times());
+  hash.append(mechanism().participation().apart());
   if (first_only_ || !about_.empty()) {
     hash.append(std::int64_t{first_only_});
     hash.append(std::as_bytes(std::span(about_)));
@@ -236,7 +236,7 @@ void PeopleLedger::restore(std::span<const std::byte> bytes) {
                               {.kind = detail::CheckpointKind::people_ledger,
                                .fingerprint = people_fingerprint(),
                                .commitment = key_commitment()},
-                              num_steps(), bytes);
+                              steps(), bytes);
   Stored stored(bytes.subspan(detail::kCheckpointHeaderSize));
   const std::span<const std::byte> sums = stored.bytes(stored.word());
   const std::int64_t num_contributions = stored.number();

@@ -14,9 +14,9 @@ PeopleSum::PeopleSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSum
 void PeopleSum::require_contribution(std::span<const double> values) const {
   require_length("people_sum", "values", static_cast<std::int64_t>(values.size()), dimension());
   require_all_finite("people_sum", "values", values);
-  if (step() == num_steps())
+  if (step() == steps())
     fail(ErrorCode::past_horizon, "people_sum", "step",
-         "must be below the horizon " + to_text(num_steps()), to_text(step()));
+         "must be below the horizon " + to_text(steps()), to_text(step()));
 }
 
 bool PeopleSum::contribute(std::int64_t person, std::span<const double> values) {

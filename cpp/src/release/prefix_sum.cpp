@@ -159,7 +159,7 @@ void PrefixSum::require_room(std::int64_t num_records) const {
 
 void PrefixSum::release_batch(std::span<const double> records, std::span<double> noisy,
                               std::int64_t num_records) {
-  require_between("prefix_sum", "num_records", num_records, 0, num_steps());
+  require_between("prefix_sum", "num_records", num_records, 0, steps());
   const std::int64_t length = num_records * dimension();
   require_length("prefix_sum", "records", static_cast<std::int64_t>(records.size()), length);
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), length);
@@ -186,7 +186,7 @@ void PrefixSum::release_batch(std::span<const double> records, std::span<double>
 std::array<std::byte, 16> PrefixSum::fingerprint() const {
   detail::Sha256 hash;
   engine_->append_fingerprint(hash);
-  hash.append(mechanism_->clip_norm());
+  hash.append(mechanism_->clip());
   hash.append(mechanism_->noise_stddev());
   hash.append(grid_);
   return detail::shortened(hash.finish());
@@ -212,8 +212,8 @@ void PrefixSum::restore_without_ledger(std::span<const std::byte> bytes) {
 void PrefixSum::restore(std::span<const std::byte> bytes) {
   const detail::CheckpointHeader header = detail::open_checkpoint(
       "prefix_sum",
-      {.kind = engine_->kind(), .fingerprint = fingerprint(), .commitment = commitment_},
-      num_steps(), bytes);
+      {.kind = engine_->kind(), .fingerprint = fingerprint(), .commitment = commitment_}, steps(),
+      bytes);
   const std::span<const std::byte> state = bytes.subspan(detail::kCheckpointHeaderSize);
   if (state.size() < 8)
     fail(ErrorCode::bad_state, "prefix_sum", "checkpoint", "must contain sums", "none");
@@ -227,7 +227,7 @@ void PrefixSum::restore(std::span<const std::byte> bytes) {
 }
 
 double PrefixSum::release_half_width(const StepProbability& wanted) const {
-  require_between("prefix_sum", "step", wanted.step, 0, num_steps() - 1);
+  require_between("prefix_sum", "step", wanted.step, 0, steps() - 1);
   require_between("prefix_sum", "coordinate", wanted.coordinate, 0, dimension() - 1);
   if (!(wanted.probability >= kLeastProbability && wanted.probability < 1))
     fail_argument("prefix_sum", "probability", "between 1e-290 and 1", to_text(wanted.probability));
@@ -263,9 +263,9 @@ std::int64_t PrefixSum::num_recomputed() const {
 }
 
 void PrefixSum::require_left(std::int64_t num_records) const {
-  if (num_records > num_steps() - step_)
+  if (num_records > steps() - step_)
     fail(ErrorCode::past_horizon, "prefix_sum", "step",
-         "must be below the horizon " + to_text(num_steps()), to_text(step_ + num_records - 1));
+         "must be below the horizon " + to_text(steps()), to_text(step_ + num_records - 1));
 }
 
 }  // namespace dpftrl

@@ -100,9 +100,9 @@ std::vector<std::byte> Ledger::state() {
   return bytes;
 }
 
-void Ledger::acknowledge(std::int64_t num_steps) {
-  require_between(kReleaseLedger, "num_steps", num_steps, 0, num_decided());
-  num_acknowledged_ = std::max(num_acknowledged_, num_steps);
+void Ledger::acknowledge(std::int64_t steps) {
+  require_between(kReleaseLedger, "steps", steps, 0, num_decided());
+  num_acknowledged_ = std::max(num_acknowledged_, steps);
   // Erases half of all or more, so that frame after frame costs O(1) per step.
   const std::int64_t num_old = std::ssize(pending_) - (num_decided() - num_acknowledged_);
   if (2 * num_old >= std::ssize(pending_))
@@ -121,7 +121,7 @@ void Ledger::restore(std::span<const std::byte> bytes) {
                               {.kind = detail::CheckpointKind::ledger,
                                .fingerprint = sums_.fingerprint(),
                                .commitment = sums_.commitment_},
-                              num_steps(), bytes);
+                              steps(), bytes);
   const std::span<const std::byte> rest = bytes.subspan(detail::kCheckpointHeaderSize);
   const auto count = static_cast<std::size_t>(header.step);
   const auto width = static_cast<std::size_t>(dimension());
@@ -160,12 +160,12 @@ Ledger::LogPart Ledger::log_frame(const LogTag& before, const FrameOptions& opti
   require_between(kReleaseLedger, "max_steps", options.max_steps, 1, kAllSteps);
   const auto width = static_cast<std::size_t>(dimension());
   const auto num_pending = static_cast<std::size_t>(num_decided() - num_acknowledged_);
-  const auto num_steps =
+  const auto steps =
       static_cast<std::size_t>(std::min(static_cast<std::int64_t>(num_pending), options.max_steps));
   std::vector<std::byte> decisions;
-  decisions.reserve(num_steps * step_size());
+  decisions.reserve(steps * step_size());
   auto t = static_cast<std::size_t>(num_acknowledged_);
-  for (const Pending& step : std::span(pending_).last(num_pending).first(num_steps)) {
+  for (const Pending& step : std::span(pending_).last(num_pending).first(steps)) {
     detail::append_word(decisions, static_cast<std::uint64_t>(step.num_contributions));
     decisions.insert(decisions.end(), codes_[t].begin(), codes_[t].end());
     for (const double release : std::span(releases_).subspan(t++ * width, width))
@@ -175,10 +175,10 @@ Ledger::LogPart Ledger::log_frame(const LogTag& before, const FrameOptions& opti
   }
   auto [bytes, tag] = detail::seal_frame(secret_, before,
                                          {.first_step = num_acknowledged_,
-                                          .num_steps = static_cast<std::int64_t>(num_steps),
+                                          .steps = static_cast<std::int64_t>(steps),
                                           .decisions = decisions,
                                           .memo = options.memo});
-  return {.bytes = std::move(bytes), .tag = tag, .num_steps = static_cast<std::int64_t>(num_steps)};
+  return {.bytes = std::move(bytes), .tag = tag, .steps = static_cast<std::int64_t>(steps)};
 }
 
 /// Size in bytes of a step in a frame.
@@ -216,12 +216,12 @@ Ledger::LogEnd Ledger::replay(std::span<const std::byte> log, const LogOptions& 
                            {.secret = secret_,
                             .step_size = step_size(),
                             .first_step = num_decided(),
-                            .num_steps = num_steps(),
+                            .steps = steps(),
                             .position = static_cast<std::size_t>(options.position)});
   LogEnd end{};
   while (const std::optional<detail::LogFrame> frame = reader.next()) {
     if (frame->memo) take_memo(*frame->memo, end);
-    for (std::int64_t i = 0; i < frame->num_steps; ++i)
+    for (std::int64_t i = 0; i < frame->steps; ++i)
       repeat(frame->decisions.subspan(static_cast<std::size_t>(i) * step_size(), step_size()));
     acknowledge(num_decided());
   }

@@ -156,24 +156,23 @@ std::vector<double> monotone_counts(std::span<const double> counts) {
   /// Steps that share one value, their mean.
   struct Pool {
     double mean;
-    std::int64_t num_steps;
+    std::int64_t steps;
   };
   std::vector<Pool> pools;
   for (const double count : counts) {
-    Pool last{.mean = count, .num_steps = 1};
+    Pool last{.mean = count, .steps = 1};
     while (!pools.empty() && pools.back().mean >= last.mean) {
       const Pool& earlier = pools.back();
-      const std::int64_t num_steps = earlier.num_steps + last.num_steps;
-      const double share = static_cast<double>(last.num_steps) / static_cast<double>(num_steps);
-      last = {.mean = earlier.mean + share * (last.mean - earlier.mean), .num_steps = num_steps};
+      const std::int64_t steps = earlier.steps + last.steps;
+      const double share = static_cast<double>(last.steps) / static_cast<double>(steps);
+      last = {.mean = earlier.mean + share * (last.mean - earlier.mean), .steps = steps};
       pools.pop_back();
     }
     pools.push_back(last);
   }
   std::vector<double> monotone;
   for (const Pool& pool : pools)
-    monotone.insert(monotone.end(), static_cast<std::size_t>(pool.num_steps),
-                    std::max(pool.mean, 0.0));
+    monotone.insert(monotone.end(), static_cast<std::size_t>(pool.steps), std::max(pool.mean, 0.0));
   return monotone;
 }
 

@@ -25,7 +25,7 @@ std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
   // twice a norm.
   options.neighbours = Neighbours::zero_out;
   options.moving_records = columns.moves;
-  options.clip_norm = columns.distance;
+  options.clip = columns.distance;
   std::shared_ptr<const Mechanism> mechanism = Mechanism::make(options);
   const double largest_row = std::sqrt(mechanism->strategy().row_norms().max_squared);
   // The columns chose the grid, so PrefixSum would name an option that callers cannot change.
@@ -40,7 +40,7 @@ Certificate statistic_certificate(const Mechanism& mechanism, const ColumnScale&
   Certificate certificate = mechanism.certificate();
   certificate.neighbours = neighbours;
   certificate.fixed_times = fixed_times;
-  certificate.clip_norm = columns.distance / neighbour_distance(neighbours);
+  certificate.clip = columns.distance / neighbour_distance(neighbours);
   return certificate;
 }
 

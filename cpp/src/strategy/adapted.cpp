@@ -18,7 +18,7 @@ Encoder encoder_of(const FamilyRow& family, const StrategyOptions& options,
   const bool is_normalized = options.parameters.normalize_columns || family.normalizes_columns;
   if (!options.parameters.epoch_length)
     return {.base = family.make({.designed_for = designed_for,
-                                 .workload = Workload::prefix_sums(options.num_steps),
+                                 .workload = Workload::prefix_sums(options.steps),
                                  .participation = options.participation},
                                 options.parameters),
             .is_normalized = is_normalized};
@@ -40,11 +40,11 @@ StrategyPointer adapted_strategy(const FamilyRow& family, const StrategyOptions&
                                  const Workload& workload) {
   const Workload aim = options.encoder_workload.value_or(workload);
   if (!aim.is_prefix() && workload.is_prefix() && family.info.name == OptimalStrategy::kName)
-    return prefix_sums_of_optimum(aim, options.parameters.num_buffers,
-                                  objective_of(options.parameters), options.participation);
+    return prefix_sums_of_optimum(aim, options.parameters.buffers, objective_of(options.parameters),
+                                  options.participation);
   const bool is_adapted = family.info.workloads == WorkloadSupport::adapted &&
                           (aim.is_toeplitz() || has_better_root(aim));
-  const Workload designed_for = is_adapted ? aim : Workload::prefix_sums(options.num_steps);
+  const Workload designed_for = is_adapted ? aim : Workload::prefix_sums(options.steps);
   const bool is_wrapped = options.parameters.normalize_columns || options.parameters.epoch_length ||
                           family.normalizes_columns;
   const bool is_made = workload.is_prefix() || family.makes == Makes::any ||

@@ -63,8 +63,8 @@ void require_known_parameters(const StrategyInfo& info, const StrategyOptions& o
       fail(ErrorCode::invalid_argument, "make_strategy", parameter.name,
            "cannot be given together with a plan");
   }
-  if (given.num_buffers && !given.decays.empty())
-    fail(ErrorCode::invalid_argument, "make_strategy", "num_buffers",
+  if (given.buffers && !given.decays.empty())
+    fail(ErrorCode::invalid_argument, "make_strategy", "buffers",
          "cannot be given together with {decays}, which are as many");
   if (given.normalize_columns && info.name == OptimalStrategy::kName && options.workload &&
       !options.workload->is_prefix())
@@ -76,10 +76,10 @@ void require_known_parameters(const StrategyInfo& info, const StrategyOptions& o
 }
 
 void require_horizon(const std::optional<Workload>& workload, const char* name,
-                     std::int64_t num_steps) {
-  if (workload && workload->num_steps() != num_steps)
-    fail_argument("make_strategy", name, "of {num_steps} = " + to_text(num_steps) + " steps",
-                  to_text(workload->num_steps()));
+                     std::int64_t steps) {
+  if (workload && workload->steps() != steps)
+    fail_argument("make_strategy", name, "of {steps} = " + to_text(steps) + " steps",
+                  to_text(workload->steps()));
 }
 
 /// Checks that the family makes encoders for the encoder workload from which prefix sums can be
@@ -111,16 +111,16 @@ const FamilyRow* find_planned(std::string_view mechanism) {
 void require_strategy_options(const StrategyOptions& options) {
   require_known_parameters(find_family(options.name).info, options);
   require_encoder_workload(find_family(options.name), options);
-  require_horizon(options.workload, "workload", options.num_steps);
-  require_horizon(options.encoder_workload, "encoder_workload", options.num_steps);
-  options.participation.require_horizon(options.num_steps);
+  require_horizon(options.workload, "workload", options.steps);
+  require_horizon(options.encoder_workload, "encoder_workload", options.steps);
+  options.participation.require_horizon(options.steps);
 }
 
 StrategyPointer make_strategy(const StrategyOptions& options) {
   require_strategy_options(options);
   const FamilyRow& family = find_family(options.name);
   const Workload workload =
-      options.workload ? *options.workload : Workload::prefix_sums(options.num_steps);
+      options.workload ? *options.workload : Workload::prefix_sums(options.steps);
   if (options.parameters.plan)
     return planned_strategy(family.info.name, *options.parameters.plan, workload);
   const bool is_plain = workload.is_prefix() &&

@@ -67,9 +67,9 @@ double slack_of(const Matrix& workload, const Matrix& encoder, const Matrix& dec
 }
 
 void require_encoder(const Workload& workload, std::string_view name, const Matrix& encoder) {
-  require_between(name, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
-  require_length(name, "encoder", encoder.rows(), workload.num_steps());
-  require_length(name, "encoder", encoder.cols(), workload.num_steps());
+  require_between(name, "steps", workload.steps(), 1, DenseStrategy::kMaxSteps);
+  require_length(name, "encoder", encoder.rows(), workload.steps());
+  require_length(name, "encoder", encoder.cols(), workload.steps());
   require_all_finite(name, "encoder", detail::span_of(encoder));
   if (!encoder.isLowerTriangular(0))
     fail_argument(name, "encoder", "lower triangular", "an entry above the diagonal");
@@ -93,14 +93,14 @@ Vector phase_sums(const Matrix& encoder, Eigen::Index separation) {
 /// Scales the columns of every phase s, s + b, ... to sensitivity 1.
 void normalise_phases(Matrix& encoder, const Participation& participation) {
   const Eigen::Index n = encoder.cols();
-  const auto k = static_cast<Eigen::Index>(participation.max_participations_within(n));
+  const auto k = static_cast<Eigen::Index>(participation.times_within(n));
   const Vector roots = phase_sums(encoder, n / k).cwiseSqrt();
   for (Eigen::Index i = 0; i < n; ++i) encoder.col(i) /= roots(i % roots.size());
 }
 
 EpochOptimumProblem epoch_problem(const Workload& workload, const Participation& participation) {
-  return {.num_epochs = participation.max_participations(),
-          .epoch_length = participation.separation(),
+  return {.epochs = participation.times(),
+          .epoch_length = participation.apart(),
           .objective = Objective::mean,
           .decay = workload.decay()};
 }
@@ -132,7 +132,7 @@ DenseOptimumStart start_of(const Workload& workload, const DenseOptimalOptions& 
       (has_rates && options.objective == Objective::mean &&
        std::ranges::all_of(workload.rates(), [](double rate) { return rate > 0; }));
   if (!is_solved) return {};
-  Optimum optimum = find_optimum({.num_steps = workload.num_steps(),
+  Optimum optimum = find_optimum({.steps = workload.steps(),
                                   .objective = options.objective,
                                   .decay = workload.decay(),
                                   .momentum = workload.momentum(),
@@ -170,8 +170,8 @@ RowNorms DenseStrategy::row_norms() const {
 }
 
 std::vector<PlanNumbers> DenseStrategy::parameters() const {
-  if (parts_.num_bands == 0) return {};
-  return {{"num_bands", {static_cast<double>(parts_.num_bands)}}};
+  if (parts_.bands == 0) return {};
+  return {{"bands", {static_cast<double>(parts_.bands)}}};
 }
 
 DecoderForm DenseStrategy::decoder_form() const {
@@ -183,13 +183,12 @@ DecoderForm DenseStrategy::decoder_form() const {
 std::vector<double> DenseStrategy::epoch_norms_squared(std::int64_t separation) const {
   if (!parts_.lower_bound) return {};
   const auto& [objective, participation, value, duals] = *parts_.lower_bound;
-  if (participation.separation() != separation ||
-      !has_long_epochs(workload(), objective, participation))
+  if (participation.apart() != separation || !has_long_epochs(workload(), objective, participation))
     return {};
   const Vector sums = phase_sums(parts_.encoder, static_cast<Eigen::Index>(separation));
   // An inner product of n terms is off by at most n 2^-53 times the product of the norms, and a
   // (sum of k norms)^2 is at most k times the sum of their squares.
-  const double n = static_cast<double>(num_steps());
+  const double n = static_cast<double>(steps());
   const double k = n / static_cast<double>(separation);
   std::vector<double> bounds;
   for (const double sum : sums) bounds.push_back(sum * (1 + (n + k) * (k + 1) * 0x1p-52));
@@ -202,14 +201,13 @@ Strategy::OwnBound DenseStrategy::certified_lower_bound(Objective objective,
   const Bound& bound = *parts_.lower_bound;
   // The largest error is at least the mean error, and every participation includes a single one.
   const bool is_for_it = bound.objective == objective || bound.objective == Objective::mean;
-  const bool is_weaker = bound.participation == participation ||
-                         bound.participation.max_participations_within(num_steps()) == 1;
+  const bool is_weaker =
+      bound.participation == participation || bound.participation.times_within(steps()) == 1;
   if (!is_for_it || !is_weaker) return {};
   const DenseLowerBounds proved =
       bound.value.value > 0 ? bound.value : bounds_of(workload(), bound);
   return {.value = proved.value,
-          .min_dimension =
-              least_dimension_of_duals(bound.participation.max_participations_within(num_steps())),
+          .min_dimension = least_dimension_of_duals(bound.participation.times_within(steps())),
           .every_dimension = proved.every_dimension,
           .is_of_dense_search = !has_long_epochs(workload(), bound.objective, bound.participation)};
 }
@@ -223,8 +221,7 @@ Matrix lower_triangular_encoder(const Matrix& encoder) {
 }
 
 DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options) {
-  require_between(OptimalStrategy::kName, "num_steps", workload.num_steps(), 1,
-                  DenseStrategy::kMaxSteps);
+  require_between(OptimalStrategy::kName, "steps", workload.steps(), 1, DenseStrategy::kMaxSteps);
   const bool has_epochs = options.participation.kind() == Participation::Kind::fixed_epoch;
   DenseSearch search{
       .problem = {.queries = workload.matrix(),
@@ -232,8 +229,7 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
                   .participation = has_epochs ? options.participation : Participation::single()},
       .solver = {.gap = options.gap.value_or(kDefaultGap),
                  .max_iterations = options.max_iterations.value_or(kDefaultIterations)}};
-  const bool is_repeated =
-      search.problem.participation.max_participations_within(workload.num_steps()) > 1;
+  const bool is_repeated = search.problem.participation.times_within(workload.steps()) > 1;
   if (!is_repeated) search.problem.start = start_of(workload, options);
   if (is_repeated && !options.max_iterations)
     search.solver.max_iterations = kDefaultEpochIterations;
@@ -252,12 +248,10 @@ Matrix optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& o
 
 bool has_long_epochs(const Workload& workload, Objective objective,
                      const Participation& participation) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   return objective == Objective::mean && participation.kind() == Participation::Kind::fixed_epoch &&
-         participation.max_participations() > 1 && n > kMaxFixedEpochOptimumSteps &&
-         n <= kMaxEpochSteps &&
-         has_epoch_optimum(workload, participation.max_participations(),
-                           participation.separation());
+         participation.times() > 1 && n > kMaxFixedEpochOptimumSteps && n <= kMaxEpochSteps &&
+         has_epoch_optimum(workload, participation.times(), participation.apart());
 }
 
 EpochSearch epoch_search(const Workload& workload, const DenseOptimalOptions& options) {
@@ -270,11 +264,11 @@ Matrix optimal_encoder(const EpochOptimumProblem& problem, const EpochOptimum& o
   std::optional<Matrix> encoder =
       detail::triangular_of_gram(epoch_optimum_gram(problem, optimum.primal_duals));
   if (!encoder)
-    fail(ErrorCode::unsupported, OptimalStrategy::kName, "num_steps",
+    fail(ErrorCode::unsupported, OptimalStrategy::kName, "steps",
          "must be fewer for a Gram matrix that is positive definite to rounding",
-         to_text(problem.num_epochs * problem.epoch_length));
-  normalise_phases(*encoder, Participation::fixed_epoch({.num_epochs = problem.num_epochs,
-                                                         .epoch_length = problem.epoch_length}));
+         to_text(problem.epochs * problem.epoch_length));
+  normalise_phases(*encoder, Participation::fixed_epoch(
+                                 {.epochs = problem.epochs, .epoch_length = problem.epoch_length}));
   return *std::move(encoder);
 }
 
@@ -301,7 +295,7 @@ std::shared_ptr<const Strategy> strategy_of_columns(
     std::string_view name, const Workload& workload, const Matrix& columns,
     std::optional<DenseStrategy::Bound> lower_bound) {
   const std::int64_t n =
-      require_between(name, "num_steps", workload.num_steps(), 1, DenseStrategy::kMaxSteps);
+      require_between(name, "steps", workload.steps(), 1, DenseStrategy::kMaxSteps);
   require_length(name, "columns", columns.rows(), n);
   const auto size = static_cast<Eigen::Index>(n);
   const Eigen::Index bands = std::min(columns.cols(), size);
@@ -313,7 +307,7 @@ std::shared_ptr<const Strategy> strategy_of_columns(
   return std::make_shared<const DenseStrategy>(
       workload, DenseStrategy::Parts{.name = name,
                                      .encoder = std::move(encoder),
-                                     .num_bands = bands,
+                                     .bands = bands,
                                      .lower_bound = std::move(lower_bound)});
 }
 

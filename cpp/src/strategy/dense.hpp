@@ -41,7 +41,7 @@ class DenseStrategy final : public Strategy {
   struct Parts {
     std::string_view name;  ///< static storage
     Matrix encoder;         ///< C, lower triangular, positive diagonal
-    std::int64_t num_bands = 0;
+    std::int64_t bands = 0;
     std::optional<Bound> lower_bound = {};
   };
   /// @throws Error{wrong_length} an encoder of another size; Error{invalid_argument} one that is
@@ -51,7 +51,7 @@ class DenseStrategy final : public Strategy {
   DenseStrategy(Workload workload, Parts parts);
 
   std::string_view name() const override { return parts_.name; }
-  std::int64_t num_measurements() const override { return num_steps(); }
+  std::int64_t num_measurements() const override { return steps(); }
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override { return column_norms_squared_.maxCoeff(); }
   double row_norm_squared(std::int64_t step) const override;
@@ -60,7 +60,7 @@ class DenseStrategy final : public Strategy {
   Matrix decoder() const override { return decoder_->matrix(); }
   /// Running sums filtered by B as the workload, a form that fits any lower-triangular B.
   DecoderForm decoder_form() const override;
-  std::int64_t num_bands() const override { return parts_.num_bands; }
+  std::int64_t bands() const override { return parts_.bands; }
   std::vector<PlanNumbers> parameters() const override;
   std::optional<StreamCost> stream_cost() const override { return {{"O(n)", "n vectors"}}; }
   bool has_nonnegative_gram() const override { return is_nonnegative_; }

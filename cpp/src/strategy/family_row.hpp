@@ -33,7 +33,7 @@ struct FamilyRow {
   StrategyPointer (*from_plan)(const StrategyPlan& plan, const Workload& workload) = nullptr;
 };
 
-/// Row of a tree family for prefix sums that needs only num_steps and O(log n) vectors of memory.
+/// Row of a tree family for prefix sums that needs only steps and O(log n) vectors of memory.
 template <class Family>
 FamilyRow row_of_tree(std::string_view summary, bool is_causal) {
   return {.info = {.name = Family::kName,
@@ -46,7 +46,7 @@ FamilyRow row_of_tree(std::string_view summary, bool is_causal) {
                    .is_causal = is_causal},
           .makes = Makes::prefix_sums,
           .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
-            return std::make_shared<const Family>(request.workload.num_steps());
+            return std::make_shared<const Family>(request.workload.steps());
           }};
 }
 

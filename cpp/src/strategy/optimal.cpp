@@ -21,8 +21,8 @@ constexpr double kFullAccuracy = 1e-12;
 /// Returns weights close to the optimal ones, without a solver: the duals for prefix sums, to
 /// within 10^-4 of the mean error and 2.8 * 10^-2 of the largest error, up to 2^18 steps
 /// (docs/math/optimal.md).
-std::vector<double> closed_form_weights(std::int64_t num_steps, Objective objective) {
-  std::vector<double> weights(static_cast<std::size_t>(num_steps));
+std::vector<double> closed_form_weights(std::int64_t steps, Objective objective) {
+  std::vector<double> weights(static_cast<std::size_t>(steps));
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double passed = static_cast<double>(i),
                  left = static_cast<double>(weights.size() - 1 - i);
@@ -40,11 +40,9 @@ void require_positive_numbers(const char* name, const std::vector<double>& numbe
 }
 
 void require_plan(const Workload& workload, const OptimalPlan& plan) {
-  require_length("optimal", "column_weights", std::ssize(plan.column_weights),
-                 workload.num_steps());
-  require_length("optimal", "row_weights", std::ssize(plan.row_weights), workload.num_steps());
-  require_between("optimal", "num_buffers", std::ssize(plan.shifts), 1,
-                  OptimalStrategy::kMaxBuffers);
+  require_length("optimal", "column_weights", std::ssize(plan.column_weights), workload.steps());
+  require_length("optimal", "row_weights", std::ssize(plan.row_weights), workload.steps());
+  require_between("optimal", "buffers", std::ssize(plan.shifts), 1, OptimalStrategy::kMaxBuffers);
   require_length("optimal", "weights", std::ssize(plan.weights), std::ssize(plan.shifts));
   require_positive_numbers("column_weights", plan.column_weights);
   require_positive_numbers("row_weights", plan.row_weights);
@@ -64,7 +62,7 @@ VaryingBufferedStrategy::Parts parts_of(const Workload& workload, const OptimalP
       detail::realise(
           {.shifts = plan.shifts, .weights = plan.weights, .direct = plan.direct},
           {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay}));
-  parts.parameters = {{"num_buffers", {static_cast<double>(plan.shifts.size())}},
+  parts.parameters = {{"buffers", {static_cast<double>(plan.shifts.size())}},
                       {"shifts", plan.shifts},
                       {"weights", plan.weights},
                       {"direct", {plan.direct}}};
@@ -74,7 +72,7 @@ VaryingBufferedStrategy::Parts parts_of(const Workload& workload, const OptimalP
 }  // namespace
 
 OptimumProblem optimum_problem(const Workload& workload, Objective objective) {
-  OptimumProblem problem{.num_steps = workload.num_steps(), .objective = objective};
+  OptimumProblem problem{.steps = workload.steps(), .objective = objective};
   const bool has_momentum = workload.momentum() != 0;
   switch (workload.kind()) {
     case Workload::Kind::prefix:
@@ -106,9 +104,9 @@ bool has_optimum(const Workload& workload, Objective objective) {
   return workload.kind() == Workload::Kind::momentum;
 }
 
-OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buffers,
+OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t buffers,
                              const Optimum* optimum) {
-  require_between("optimal", "num_buffers", num_buffers, 0, OptimalStrategy::kMaxBuffers);
+  require_between("optimal", "buffers", buffers, 0, OptimalStrategy::kMaxBuffers);
   OptimalPlan plan;
   plan.objective = problem.objective;
   plan.decay = problem.decay;
@@ -116,7 +114,7 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
     plan.column_weights = optimum->column_weights;
     plan.row_weights = optimum->row_weights;
   } else {
-    plan.column_weights = closed_form_weights(problem.num_steps, problem.objective);
+    plan.column_weights = closed_form_weights(problem.steps, problem.objective);
     plan.row_weights.assign(plan.column_weights.size(), 1);
     if (problem.objective == Objective::max)
       plan.row_weights.assign(plan.column_weights.rbegin(), plan.column_weights.rend());
@@ -126,11 +124,11 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buf
     plan.column_weights[j] *= problem.rates[j] * problem.rates[j];
   const SpectralInterval interval = detail::spectrum(
       {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay});
-  if (num_buffers == 0)
-    num_buffers = std::min<std::int64_t>(
+  if (buffers == 0)
+    buffers = std::min<std::int64_t>(
         OptimalStrategy::kMaxBuffers,
         std::ssize(detail::inverse_root_within(interval, kFullAccuracy).shifts));
-  InverseRoot root = detail::inverse_root_with_direct_term(interval, num_buffers);
+  InverseRoot root = detail::inverse_root_with_direct_term(interval, buffers);
   plan.shifts = std::move(root.shifts);
   plan.weights = std::move(root.weights);
   plan.direct = root.direct;
@@ -143,21 +141,21 @@ OptimalStrategy::OptimalStrategy(Workload workload, OptimalPlan plan)
 FamilyRow closed_form_optimal_family() {
   return {.info = {.name = OptimalStrategy::kName,
                    .summary = "close to the optimum, in closed form, streamed with few buffers",
-                   .step_cost = "O(num_buffers)",
-                   .memory_cost = "num_buffers vectors",
-                   .parameters = "num_buffers, objective",
+                   .step_cost = "O(buffers)",
+                   .memory_cost = "buffers vectors",
+                   .parameters = "buffers, objective",
                    .workloads = WorkloadSupport::adapted,
                    .max_steps = OptimalStrategy::kMaxSteps,
                    .is_causal = true},
           .makes = Makes::any,
           .make = [](const ToeplitzRequest& request,
                      const StrategyParameters& parameters) -> StrategyPointer {
-            require_between(OptimalStrategy::kName, "num_steps", request.workload.num_steps(), 1,
+            require_between(OptimalStrategy::kName, "steps", request.workload.steps(), 1,
                             OptimalStrategy::kMaxSteps);
             return std::make_shared<const OptimalStrategy>(
                 request.workload,
                 plan_for_weights(optimum_problem(request.workload, objective_of(parameters)),
-                                 parameters.num_buffers.value_or(kDefaultPlanBuffers), nullptr));
+                                 parameters.buffers.value_or(kDefaultPlanBuffers), nullptr));
           },
           .plan_lists = {"column_weights", "row_weights", "shifts", "weights", "direct", "decay",
                          "columns", kColumnDuals, kRowDuals},

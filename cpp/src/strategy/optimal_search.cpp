@@ -9,16 +9,16 @@
 namespace dpftrl {
 
 OptimalPlanResult plan_optimal(const Workload& workload, const OptimalPlanOptions& options) {
-  require_between("optimal", "num_buffers", options.num_buffers, 0, OptimalStrategy::kMaxBuffers);
+  require_between("optimal", "buffers", options.buffers, 0, OptimalStrategy::kMaxBuffers);
   const OptimumProblem problem = optimum_problem(workload, options.objective);
   if (!options.use_solver)
-    return {.plan = plan_for_weights(problem, options.num_buffers, nullptr),
+    return {.plan = plan_for_weights(problem, options.buffers, nullptr),
             .status = SolverStatus::stopped,
             .iterations = 0,
             .gap = 0,
             .lower_bound = 0};
   const Optimum optimum = find_optimum(problem, options.solver);
-  return {.plan = plan_for_weights(problem, options.num_buffers, &optimum),
+  return {.plan = plan_for_weights(problem, options.buffers, &optimum),
           .status = optimum.status,
           .iterations = optimum.iterations,
           .gap = optimum.upper_bound / optimum.lower_bound - 1,
@@ -29,7 +29,7 @@ std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, Optim
   if (has_optimum(workload, plan.objective))
     return std::make_shared<const OptimalStrategy>(workload, std::move(plan));
   return decoded_strategy(std::make_shared<const OptimalStrategy>(
-                              Workload::prefix_sums(workload.num_steps()), std::move(plan)),
+                              Workload::prefix_sums(workload.steps()), std::move(plan)),
                           workload);
 }
 

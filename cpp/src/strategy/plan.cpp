@@ -22,15 +22,15 @@ double StrategyPlan::number(std::string_view name) const {
   return values.front();
 }
 
-Matrix StrategyPlan::columns(std::int64_t num_steps, std::int64_t most_bands) const {
+Matrix StrategyPlan::columns(std::int64_t steps, std::int64_t most_bands) const {
   const std::vector<double>& columns = list("columns");
   const std::int64_t size = std::ssize(columns);
-  if (size == 0 || size % num_steps != 0)
-    fail_argument(kFunction, "columns",
-                  "as many numbers for each of " + to_text(num_steps) + " steps", to_text(size));
+  if (size == 0 || size % steps != 0)
+    fail_argument(kFunction, "columns", "as many numbers for each of " + to_text(steps) + " steps",
+                  to_text(size));
   const std::int64_t bands =
-      require_count(kFunction, "columns", "bands", size / num_steps, 1, most_bands);
-  return Eigen::Map<const Matrix>(columns.data(), static_cast<Eigen::Index>(num_steps),
+      require_count(kFunction, "columns", "bands", size / steps, 1, most_bands);
+  return Eigen::Map<const Matrix>(columns.data(), static_cast<Eigen::Index>(steps),
                                   static_cast<Eigen::Index>(bands));
 }
 
@@ -40,14 +40,14 @@ const std::vector<double>& StrategyPlan::list(std::string_view name) const {
   return found->values;
 }
 
-StrategyPlan StrategyPlan::leading(std::int64_t num_steps, std::int64_t of_steps) const {
+StrategyPlan StrategyPlan::leading(std::int64_t steps, std::int64_t of_steps) const {
   StrategyPlan plan = *this;
   std::erase_if(plan.numbers, [](const PlanNumbers& list) {
     return list.name == kColumnDuals || list.name == kRowDuals;
   });
   for (PlanNumbers& list : plan.numbers) {
     const std::int64_t size = std::ssize(list.values);
-    const std::int64_t kept = size > of_steps ? size / of_steps * num_steps : num_steps;
+    const std::int64_t kept = size > of_steps ? size / of_steps * steps : steps;
     list.values.resize(static_cast<std::size_t>(std::min(size, kept)));
   }
   return plan;

@@ -33,7 +33,7 @@ Readers dense_optimum(const StrategyOptions& options, const Stack& stack) {
       {.objective = Objective::mean,
        .participation = densely_optimised_for(whole, Objective::mean, options.participation)});
   const auto prefix = std::make_shared<const DenseStrategy>(
-      Workload::prefix_sums(stack.num_steps()),
+      Workload::prefix_sums(stack.steps()),
       DenseStrategy::Parts{.name = OptimalStrategy::kName, .encoder = own->encoder()});
   Readers readers = decoded_all({.base = prefix, .is_normalized = false}, stack);
   readers.lower_bound = own->certified_lower_bound(Objective::mean, options.participation);
@@ -48,9 +48,9 @@ bool has_encoders_for_toeplitz(const FamilyRow& family, const StrategyParameters
 
 }  // namespace
 
-Stack Stack::leading(std::int64_t num_steps) const {
+Stack Stack::leading(std::int64_t steps) const {
   Stack first{.workloads = {}, .weights = weights};
-  for (const Workload& workload : workloads) first.workloads.push_back(workload.leading(num_steps));
+  for (const Workload& workload : workloads) first.workloads.push_back(workload.leading(steps));
   return first;
 }
 
@@ -68,15 +68,15 @@ Workload workload_of_stack(const Stack& stack) {
 Workload toeplitz_workload_of_stack(const Stack& stack) {
   const Workload whole = workload_of_stack(stack);
   std::vector<double> column;
-  for (std::int64_t t = 0; t < whole.num_steps(); ++t) column.push_back(whole.entry(t, 0));
+  for (std::int64_t t = 0; t < whole.steps(); ++t) column.push_back(whole.entry(t, 0));
   return Workload::lower_triangular(lower_triangular_toeplitz(column));
 }
 
 bool is_dense_optimum_of_stack(const StrategyOptions& options) {
   const StrategyParameters& given = options.parameters;
   return options.name == OptimalStrategy::kName && !given.plan && !given.epoch_length &&
-         !given.normalize_columns && given.num_buffers.value_or(0) == 0 &&
-         options.num_steps <= DenseStrategy::kMaxSteps;
+         !given.normalize_columns && given.buffers.value_or(0) == 0 &&
+         options.steps <= DenseStrategy::kMaxSteps;
 }
 
 Readers readers_of(StrategyOptions options, const Stack& stack, const Workload& designed_for) {
@@ -90,11 +90,11 @@ Readers readers_of(StrategyOptions options, const Stack& stack, const Workload& 
 }
 
 std::vector<Workload> designs_for(const StrategyOptions& options, const Stack& stack) {
-  std::vector<Workload> designs{Workload::prefix_sums(stack.num_steps())};
+  std::vector<Workload> designs{Workload::prefix_sums(stack.steps())};
   if (!has_encoders_for_toeplitz(find_family(options.name), options.parameters)) return designs;
   for (const Workload& workload : stack.workloads)
     if (workload.is_toeplitz() && !workload.is_prefix()) designs.push_back(workload);
-  if (stack.num_steps() <= kMaxDenseSteps && stack.workloads.size() > 1) {
+  if (stack.steps() <= kMaxDenseSteps && stack.workloads.size() > 1) {
     Workload common = toeplitz_workload_of_stack(stack);
     if (has_better_root(common)) designs.push_back(std::move(common));
   }

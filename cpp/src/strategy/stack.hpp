@@ -15,8 +15,8 @@ struct Stack {
   std::vector<Workload> workloads;
   std::vector<double> weights;  ///< one per workload, positive, with sum 1
 
-  std::int64_t num_steps() const { return workloads.front().num_steps(); }
-  Stack leading(std::int64_t num_steps) const;
+  std::int64_t steps() const { return workloads.front().steps(); }
+  Stack leading(std::int64_t steps) const;
 };
 
 /// Returns the lower-triangular matrix A with A^T A = sum_i weights_i A_i^T A_i. Every encoder has

@@ -6,13 +6,13 @@
 namespace dpftrl {
 
 void Strategy::require_step(std::int64_t step) const {
-  require_between(name(), "step", step, 0, num_steps() - 1);
+  require_between(name(), "step", step, 0, steps() - 1);
 }
 
 Eigen::Index Strategy::dense_size() const {
-  if (num_steps() <= kMaxDenseSteps) return static_cast<Eigen::Index>(num_steps());
-  fail(ErrorCode::unsupported, name(), "num_steps",
-       "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(num_steps()));
+  if (steps() <= kMaxDenseSteps) return static_cast<Eigen::Index>(steps());
+  fail(ErrorCode::unsupported, name(), "steps",
+       "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(steps()));
 }
 
 }  // namespace dpftrl

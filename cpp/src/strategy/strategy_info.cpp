@@ -10,8 +10,8 @@ namespace {
 using Parameters = StrategyParameters;
 
 constexpr std::array kParameters = {
-    ParameterInfo{"num_bands", &Parameters::num_bands},
-    ParameterInfo{"num_buffers", &Parameters::num_buffers},
+    ParameterInfo{"bands", &Parameters::bands},
+    ParameterInfo{"buffers", &Parameters::buffers},
     ParameterInfo{"decays", &Parameters::decays},
     ParameterInfo{"weights", &Parameters::weights},
     ParameterInfo{"arity", &Parameters::arity},

@@ -29,8 +29,8 @@ VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
   if (!serves(this->workload()))
     fail(ErrorCode::unsupported, name(), "workload",
          "must be prefix sums, decay or rates without momentum", this->workload().name());
-  require_length(name(), "inverse_scales", std::ssize(parts_.numbers->inverse_scales), num_steps());
-  require_length(name(), "column_scales", std::ssize(parts_.column_scales), num_steps());
+  require_length(name(), "inverse_scales", std::ssize(parts_.numbers->inverse_scales), steps());
+  require_length(name(), "column_scales", std::ssize(parts_.column_scales), steps());
   column_norms_squared_ = detail::column_norms_squared(*parts_.numbers);
   encoder_slack_ = detail::rounding_of_column_norms(*parts_.numbers, column_norms_squared_);
   std::vector<double> row_scales = parts_.column_scales;
@@ -82,12 +82,12 @@ RowNorms VaryingBufferedStrategy::row_norms() const {
   const auto [low, high] = std::ranges::minmax(row_variances_);
   double total = 0;
   for (const double variance : row_variances_) total += variance;
-  return {low, high, total / static_cast<double>(num_steps())};
+  return {low, high, total / static_cast<double>(steps())};
 }
 
 Matrix VaryingBufferedStrategy::encoder() const {
   detail::VaryingReader reader(numbers());
-  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(reader.num_buffers());
+  const Eigen::Index n = dense_size(), q = static_cast<Eigen::Index>(reader.buffers());
   const auto gains = [&](Eigen::Index step) {
     return Eigen::Map<const Vector>(reader.gains(static_cast<std::size_t>(step)), q);
   };

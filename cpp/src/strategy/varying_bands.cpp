@@ -19,10 +19,10 @@ std::int64_t size_of(Eigen::Index size) {
   return size;
 }
 
-void require_columns(std::string_view name, std::int64_t num_steps, const Matrix& columns) {
-  require_between(name, "num_steps", num_steps, 1, kMaxBandedSteps);
-  require_length(name, "columns", columns.rows(), num_steps);
-  require_between(name, "num_bands", columns.cols(), 1, kMaxBandedEntries / num_steps);
+void require_columns(std::string_view name, std::int64_t steps, const Matrix& columns) {
+  require_between(name, "steps", steps, 1, kMaxBandedSteps);
+  require_length(name, "columns", columns.rows(), steps);
+  require_between(name, "bands", columns.cols(), 1, kMaxBandedEntries / steps);
   for (Eigen::Index j = 0; j < columns.rows(); ++j) {
     const std::string column = "columns[" + to_text(size_of(j)) + "]";
     require_positive(name, column + "[0]", columns(j, 0));
@@ -51,15 +51,15 @@ std::vector<double> entries_of(const Matrix& columns) {
 
 }  // namespace
 
-VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t num_steps,
+VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t steps,
                                              const Matrix& columns)
-    : Strategy(Workload::prefix_sums(num_steps)),
+    : Strategy(Workload::prefix_sums(steps)),
       name_(name),
       max_column_norm_squared_(0),
       is_nonnegative_(true) {
   constexpr double kSlack = 1 + 0x1p-40;  // covers the rounding of the root
   constexpr double kMostDoubt = 1 + 0x1p-10;
-  require_columns(name, num_steps, columns);
+  require_columns(name, steps, columns);
   const Matrix inside = within_matrix(columns);
   for (Eigen::Index j = 0; j < inside.rows(); ++j)
     column_norms_squared_.push_back(inside.row(j).squaredNorm());
@@ -73,7 +73,7 @@ VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t
       fail(ErrorCode::unsupported, name, "columns",
            "must be far enough from singular for double precision");
   numbers_ = std::make_shared<const VaryingBands>(
-      VaryingBands{.num_bands = inside.cols(),
+      VaryingBands{.bands = inside.cols(),
                    .entries = entries_of(inside),
                    .max_row_stddev = kSlack * std::sqrt(std::ranges::max(bounds))});
 }
@@ -89,7 +89,7 @@ double VaryingBandedStrategy::row_norm_squared(std::int64_t step) const {
 }
 
 std::vector<double> VaryingBandedStrategy::later_products(std::int64_t lag) const {
-  const std::int64_t n = num_steps(), p = num_bands();
+  const std::int64_t n = steps(), p = bands();
   if (n * p > kMaxProductOperations / p) return {};
   std::call_once(are_products_made_, [this] { largest_products_ = largest_products(); });
   std::vector<double> bounds(static_cast<std::size_t>(n));
@@ -101,7 +101,7 @@ std::vector<double> VaryingBandedStrategy::later_products(std::int64_t lag) cons
 }
 
 std::vector<double> VaryingBandedStrategy::largest_products() const {
-  const std::int64_t n = num_steps(), p = num_bands();
+  const std::int64_t n = steps(), p = bands();
   const auto entry = [&](std::int64_t row, std::int64_t column) {
     return numbers_->entries[static_cast<std::size_t>(row * p + row - column)];
   };
@@ -127,11 +127,11 @@ RowNorms VaryingBandedStrategy::row_norms() const {
   const auto [low, high] = std::ranges::minmax(row_norms_squared_);
   double total = 0;
   for (const double square : row_norms_squared_) total += square;
-  return {low, high, total / static_cast<double>(num_steps())};
+  return {low, high, total / static_cast<double>(steps())};
 }
 
 Matrix VaryingBandedStrategy::encoder() const {
-  const Eigen::Index n = dense_size(), p = static_cast<Eigen::Index>(num_bands());
+  const Eigen::Index n = dense_size(), p = static_cast<Eigen::Index>(bands());
   const Eigen::Map<const Matrix> rows(numbers_->entries.data(), n, p);
   Matrix encoder = Matrix::Zero(n, n);
   for (Eigen::Index t = 0; t < n; ++t)
@@ -152,30 +152,30 @@ DecoderForm VaryingBandedStrategy::decoder_form() const {
   return VaryingBandedDecoder{numbers_};
 }
 
-BandedProblem banded_problem(std::int64_t num_steps, std::optional<std::int64_t> num_bands,
+BandedProblem banded_problem(std::int64_t steps, std::optional<std::int64_t> bands,
                              Objective objective, const Participation& participation) {
-  require_between(kBanded, "num_steps", num_steps, 1, kMaxBandedSteps);
-  const bool is_repeated = participation.max_participations_within(num_steps) > 1;
-  const std::int64_t most = is_repeated ? participation.separation() : num_steps;
+  require_between(kBanded, "steps", steps, 1, kMaxBandedSteps);
+  const bool is_repeated = participation.times_within(steps) > 1;
+  const std::int64_t most = is_repeated ? participation.apart() : steps;
   const std::int64_t diagonals = require_between(
-      kBanded, "num_bands", num_bands.value_or(std::min(kDefaultNumBands, most)), 1, kMaxNumBands);
-  return {.num_steps = num_steps,
-          .num_bands = std::min(diagonals, num_steps),
+      kBanded, "bands", bands.value_or(std::min(kDefaultBands, most)), 1, kMaxBands);
+  return {.steps = steps,
+          .bands = std::min(diagonals, steps),
           .objective = objective,
           .participation = diagonals <= most ? participation : Participation::single()};
 }
 
 std::shared_ptr<const Strategy> banded_strategy(const Workload& workload, const Matrix& columns) {
   if (!workload.is_prefix()) return strategy_of_columns(kBanded, workload, columns);
-  return std::make_shared<const VaryingBandedStrategy>(kBanded, workload.num_steps(), columns);
+  return std::make_shared<const VaryingBandedStrategy>(kBanded, workload.steps(), columns);
 }
 
 FamilyRow banded_family() {
   return {.info = {.name = kBanded,
                    .summary = "C of few bands with columns of norm 1, optimised",
-                   .step_cost = "O(num_bands)",
-                   .memory_cost = "num_bands vectors",
-                   .parameters = "num_bands, objective",
+                   .step_cost = "O(bands)",
+                   .memory_cost = "bands vectors",
+                   .parameters = "bands, objective",
                    .workloads = WorkloadSupport::decoded,
                    .max_steps = kMaxBandedSteps,
                    .is_causal = true},
@@ -183,14 +183,14 @@ FamilyRow banded_family() {
           .make =
               [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
                 const BandedProblem problem =
-                    banded_problem(request.workload.num_steps(), parameters.num_bands,
+                    banded_problem(request.workload.steps(), parameters.bands,
                                    objective_of(parameters), request.participation);
                 return banded_strategy(request.workload, find_banded_optimum(problem).columns);
               },
           .plan_lists = {"columns"},
           .from_plan =
               [](const StrategyPlan& plan, const Workload& workload) {
-                return banded_strategy(workload, plan.columns(workload.num_steps(), kMaxNumBands));
+                return banded_strategy(workload, plan.columns(workload.steps(), kMaxBands));
               }};
 }
 

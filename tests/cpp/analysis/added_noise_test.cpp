@@ -134,7 +134,7 @@ TEST(AddedNoise, bad_input_is_refused_by_name) {
     EXPECT_ERROR(least_added_variance({.epsilon = 1, .delta = bad}), "invalid_argument",
                  "delta must be at least 0 and below 1");
   EXPECT_ERROR(added_noise_bounds(0, {.epsilon = 1, .delta = 0}), "invalid_argument",
-               "num_steps must be");
+               "steps must be");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Errors errors_of_encoder(const Workload& workload, const Matrix& encoder) {
   const Matrix decoder = testing::divide_by_lower(workload.matrix(), encoder);
   const double sensitivity = encoder.colwise().norm().maxCoeff();
   return {sensitivity * decoder.rowwise().norm().maxCoeff(),
-          sensitivity * decoder.norm() / std::sqrt(static_cast<double>(workload.num_steps()))};
+          sensitivity * decoder.norm() / std::sqrt(static_cast<double>(workload.steps()))};
 }
 
 std::vector<Workload> bounded_workloads(std::int64_t n) {
@@ -39,8 +39,8 @@ std::vector<Workload> bounded_workloads(std::int64_t n) {
   Matrix matrix = Matrix::Identity(index_of(n), index_of(n));
   matrix.row(index_of(n - 1)).setConstant(-2);
   return {Workload::prefix_sums(n),
-          Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.99}),
-          Workload::sliding_window({.num_steps = n, .width = 3}),
+          Workload::momentum({.steps = n, .momentum = 0.9, .decay = 0.99}),
+          Workload::sliding_window({.steps = n, .window = 3}),
           Workload::learning_rates({.rates = rates, .momentum = 0.5}),
           Workload::lower_triangular(matrix)};
 }
@@ -56,8 +56,8 @@ std::vector<double> ones(std::int64_t n) {
   return std::vector<double>(static_cast<std::size_t>(n), 1.0);
 }
 
-UnitError catalogue_error(std::string_view name, std::int64_t num_steps) {
-  return unit_error(*make_strategy({.name = std::string(name), .num_steps = num_steps}),
+UnitError catalogue_error(std::string_view name, std::int64_t steps) {
+  return unit_error(*make_strategy({.name = std::string(name), .steps = steps}),
                     Participation::single());
 }
 
@@ -288,7 +288,7 @@ TEST(Certificate, extreme_scales_stay_valid) {
 TEST(ErrorLowerBound, closed_form_or_certificate) {
   EXPECT_TRUE(relatively_close(error_lower_bound(Workload::prefix_sums(4096)),
                                schatten_lower_bound(4096), 1e-14));
-  const Workload momentum = Workload::momentum({.num_steps = 100, .momentum = 0.9, .decay = 0.999});
+  const Workload momentum = Workload::momentum({.steps = 100, .momentum = 0.9, .decay = 0.999});
   EXPECT_TRUE(relatively_close(error_lower_bound(momentum),
                                mean_error_certificate(momentum, ones(100)), 1e-14));
 }
@@ -296,7 +296,7 @@ TEST(ErrorLowerBound, closed_form_or_certificate) {
 TEST(ErrorLowerBound, blocks_bound_the_whole) {
   std::vector<double> rates;
   for (int i = 0; i < 300; ++i) rates.push_back((i % 3 == 1 ? -1 : 1) / (1 + 0.1 * i));
-  const Workload window = Workload::sliding_window({.num_steps = 300, .width = 4});
+  const Workload window = Workload::sliding_window({.steps = 300, .window = 4});
   for (const Workload& workload :
        {window, Workload::learning_rates({.rates = rates, .momentum = 0.5}),
         Workload::lower_triangular(window.matrix())}) {
@@ -307,10 +307,10 @@ TEST(ErrorLowerBound, blocks_bound_the_whole) {
   }
   // Largest horizons, and workloads whose blocks are single steps.
   const double far = error_lower_bound(
-      Workload::momentum({.num_steps = std::int64_t{1} << 40, .momentum = 0.9, .decay = 0.9}));
-  EXPECT_GE(far, error_lower_bound(
-                     Workload::momentum({.num_steps = 128, .momentum = 0.9, .decay = 0.9})) *
-                     (1 - 1e-8));
+      Workload::momentum({.steps = std::int64_t{1} << 40, .momentum = 0.9, .decay = 0.9}));
+  EXPECT_GE(far,
+            error_lower_bound(Workload::momentum({.steps = 128, .momentum = 0.9, .decay = 0.9})) *
+                (1 - 1e-8));
   EXPECT_LE(far, 6);
   rates.assign(5000, -0.25);
   EXPECT_NEAR(error_lower_bound(Workload::learning_rates({.rates = rates})), 0.25, 1e-8);
@@ -332,7 +332,7 @@ TEST(Bounds, beyond_the_sum_it_is_below_it_and_grows_as_it_does) {
 
 TEST(ErrorLowerBound, the_fewest_patterns_that_cover_all_steps_are_counted) {
   const auto apart = [](std::int64_t k, std::int64_t b) {
-    return Participation::min_separation({.max_participations = k, .min_separation = b});
+    return Participation::min_separation({.times = k, .apart = b});
   };
   for (std::int64_t n = 1; n <= 12; ++n) {
     EXPECT_EQ(num_patterns_to_cover(n, Participation::single()), n);
@@ -351,7 +351,7 @@ TEST(ErrorLowerBound, the_fewest_patterns_that_cover_all_steps_are_counted) {
         EXPECT_EQ(num_patterns_to_cover(n, apart(k, b)), count) << n << " " << k << " " << b;
       }
   }
-  const Participation epochs = Participation::fixed_epoch({.num_epochs = 4, .epoch_length = 6});
+  const Participation epochs = Participation::fixed_epoch({.epochs = 4, .epoch_length = 6});
   EXPECT_EQ(num_patterns_to_cover(24, epochs), 6);
   EXPECT_ERROR((void)num_patterns_to_cover(23, epochs), "invalid_argument", "");
 }
@@ -359,8 +359,7 @@ TEST(ErrorLowerBound, the_fewest_patterns_that_cover_all_steps_are_counted) {
 TEST(ErrorLowerBound, repeats_raise_it_as_far_as_the_optimum_for_epochs_allows) {
   // Least mean errors at 64 steps.
   for (const auto& [k, least] : {std::pair{2, 2.973025}, {4, 4.407853}, {8, 7.008548}}) {
-    const Participation epochs =
-        Participation::fixed_epoch({.num_epochs = k, .epoch_length = 64 / k});
+    const Participation epochs = Participation::fixed_epoch({.epochs = k, .epoch_length = 64 / k});
     const double bound = error_lower_bound(Workload::prefix_sums(64), epochs);
     EXPECT_LE(bound, least * (1 + 1e-6));
     EXPECT_GE(bound, least * 0.8);
@@ -378,9 +377,9 @@ TEST(ErrorLowerBound, lies_below_factorizations_of_every_workload) {
 }
 
 TEST(Bounds, bad_input_is_refused_by_name) {
-  EXPECT_ERROR((void)schatten_lower_bound(0), "invalid_argument", "num_steps must be between");
+  EXPECT_ERROR((void)schatten_lower_bound(0), "invalid_argument", "steps must be between");
   EXPECT_ERROR((void)published_lower_bound(0), "invalid_argument",
-               "published_lower_bound: num_steps must be between");
+               "published_lower_bound: steps must be between");
   const Workload three = Workload::prefix_sums(3);
   EXPECT_ERROR((void)mean_error_certificate(three, ones(2)), "wrong_length", "column_weights");
   EXPECT_ERROR((void)mean_error_certificate(three, std::vector<double>{1, 0, 1}),
@@ -392,7 +391,7 @@ TEST(Bounds, bad_input_is_refused_by_name) {
   EXPECT_ERROR((void)max_error_certificate(three, std::vector<double>{1, -1, 1}, ones(3)),
                "invalid_argument", "row_weights[1] must be non-negative");
   EXPECT_ERROR((void)mean_error_certificate(Workload::prefix_sums(1025), ones(1025)), "unsupported",
-               "mean_error_certificate: num_steps must be at most 1024, got 1025");
+               "mean_error_certificate: steps must be at most 1024, got 1025");
 }
 
 }  // namespace

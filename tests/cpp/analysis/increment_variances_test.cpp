@@ -13,17 +13,17 @@ namespace dpftrl {
 namespace {
 
 TEST(IncrementVariances, are_the_squared_row_norms_of_the_inverse_encoder) {
-  for (const std::int64_t num_steps :
+  for (const std::int64_t steps :
        testing::sizes({.full = {1, 2, 3, 8, 23}, .elsewhere = {1, 3, 8}}))
-    for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
+    for (const testing::Variant& variant : testing::prefix_variants(steps)) {
       const auto strategy = testing::strategy_of(variant);
       const std::vector<double> variances = increment_variances(*strategy);
-      ASSERT_EQ(std::ssize(variances), num_steps);
+      ASSERT_EQ(std::ssize(variances), steps);
       const Matrix encoder = strategy->encoder();
       Matrix inverse = strategy->decoder();
       for (Eigen::Index t = inverse.rows() - 1; t > 0; --t) inverse.row(t) -= inverse.row(t - 1);
       if (encoder.rows() == encoder.cols()) inverse = testing::inverse(encoder);
-      for (std::int64_t t = 0; t < num_steps; ++t)
+      for (std::int64_t t = 0; t < steps; ++t)
         ASSERT_NEAR(variances[static_cast<std::size_t>(t)],
                     inverse.row(testing::index_of(t)).squaredNorm(), 1e-7)
             << variant.title << ", step " << t;
@@ -64,9 +64,9 @@ TEST(IncrementVariances, long_horizons_are_for_toeplitz_encoders) {
     ASSERT_NEAR(fast[t] / sum, 1, 1e-12) << "step " << t;
   }
   EXPECT_ERROR(increment_variances(*testing::make_known("tree", 4097)), "unsupported",
-               "num_steps must be at most 4096 for an encoder that is not Toeplitz");
+               "steps must be at most 4096 for an encoder that is not Toeplitz");
   const auto momentum =
-      make_strategy({.name = "tree", .num_steps = 8, .workload = Workload::momentum({8, 0.9, 1})});
+      make_strategy({.name = "tree", .steps = 8, .workload = Workload::momentum({8, 0.9, 1})});
   EXPECT_ERROR(increment_variances(*momentum), "unsupported", "for prefix sums");
 }
 

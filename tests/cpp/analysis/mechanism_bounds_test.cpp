@@ -13,14 +13,13 @@
 namespace dpftrl {
 namespace {
 
-MechanismBounds concentrated_bounds(std::int64_t num_steps, double rho) {
+MechanismBounds concentrated_bounds(std::int64_t steps, double rho) {
   return mechanism_bounds(
-      {.num_steps = num_steps, .notion = PrivacyNotion::concentrated, .parameter = rho});
+      {.steps = steps, .notion = PrivacyNotion::concentrated, .parameter = rho});
 }
 
-MechanismBounds pure(std::int64_t num_steps, double epsilon) {
-  return mechanism_bounds(
-      {.num_steps = num_steps, .notion = PrivacyNotion::pure, .parameter = epsilon});
+MechanismBounds pure(std::int64_t steps, double epsilon) {
+  return mechanism_bounds({.steps = steps, .notion = PrivacyNotion::pure, .parameter = epsilon});
 }
 
 TEST(MechanismBounds, of_unbiased_mechanisms_are_those_of_factorizations_over_the_root_of_chi) {
@@ -44,17 +43,17 @@ TEST(MechanismBounds, of_unbiased_mechanisms_are_those_of_factorizations_over_th
 }
 
 TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
-  for (const std::int64_t num_steps : {1, 2, 7, 64, 1000}) {
-    const auto strategy = testing::make_known("square-root", num_steps);
+  for (const std::int64_t steps : {1, 2, 7, 64, 1000}) {
+    const auto strategy = testing::make_known("square-root", steps);
     const UnitError unit = unit_error(*strategy, Participation::single());
     for (const double rho : {1e-6, 0.01, 0.1, 0.5, 3.0}) {
-      const MechanismBounds found = concentrated_bounds(num_steps, rho);
+      const MechanismBounds found = concentrated_bounds(steps, rho);
       const double sigma = 1 / std::sqrt(2 * rho);
       EXPECT_LE(found.unbiased_max, unit.max_error * sigma);
       EXPECT_LE(found.unbiased_mean, unit.mean_error * sigma);
       EXPECT_LE(found.every, unit.mean_error * sigma);
       // Releasing 0 always has at most the error of the stream of ones.
-      const double n = static_cast<double>(num_steps);
+      const double n = static_cast<double>(steps);
       EXPECT_LE(found.every, std::sqrt((n + 1) * (2 * n + 1) / 6));
       // Shrunk towards 0 by the best factor for records of size 1 in all steps.
       const double signal = (n + 1) * (2 * n + 1) / 6;
@@ -63,8 +62,8 @@ TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
     }
     // Laplace noise of scale 1 / epsilon on each record has variance 2 (t + 1) / epsilon^2.
     for (const double epsilon : {0.01, 1.0, 4.0}) {
-      const double n = static_cast<double>(num_steps);
-      const MechanismBounds found = pure(num_steps, epsilon);
+      const double n = static_cast<double>(steps);
+      const MechanismBounds found = pure(steps, epsilon);
       EXPECT_LE(found.unbiased_mean, std::sqrt(n + 1) / epsilon);
       EXPECT_LE(found.unbiased_max, std::sqrt(2 * n) / epsilon);
       EXPECT_LE(found.every, std::sqrt(n + 1) / epsilon);
@@ -75,15 +74,15 @@ TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
 TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of_plus_and_minus_1) {
   // Best linear estimate from C x + sigma z, averaged over streams of 1 and -1 in blocks.
   double least_ratio = std::numeric_limits<double>::infinity();
-  for (const std::int64_t num_steps : {1, 3, 16, 64})
+  for (const std::int64_t steps : {1, 3, 16, 64})
     for (const char* name : {"square-root", "independent", "output", "tree", "optimal"}) {
-      const auto strategy = testing::make_known(name, num_steps);
+      const auto strategy = testing::make_known(name, steps);
       const Matrix encoder = strategy->encoder();
       const double distance = unit_error(*strategy, Participation::single()).sensitivity.value;
-      const Eigen::Index n = testing::index_of(num_steps);
+      const Eigen::Index n = testing::index_of(steps);
       const Matrix total = Matrix(Matrix::Ones(n, n).triangularView<Eigen::Lower>());
       for (double rho = 1e-5; rho < 20; rho *= 3) {
-        const MechanismBounds found = concentrated_bounds(num_steps, rho);
+        const MechanismBounds found = concentrated_bounds(steps, rho);
         const Eigen::Index length = testing::index_of(found.block_length);
         const Eigen::Index num_blocks = (n - length / 2) / length;
         Matrix blocks = Matrix::Zero(n, num_blocks);
@@ -93,8 +92,8 @@ TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of
         const Matrix precision = Matrix::Identity(num_blocks, num_blocks) + seen.transpose() * seen;
         const double error =
             std::sqrt((asked * testing::inverse(precision) * asked.transpose()).trace() /
-                      static_cast<double>(num_steps));
-        EXPECT_LE(found.every, error) << name << " " << num_steps << " rho " << rho;
+                      static_cast<double>(steps));
+        EXPECT_LE(found.every, error) << name << " " << steps << " rho " << rho;
         least_ratio = std::min(least_ratio, error / found.every);
       }
     }
@@ -102,8 +101,8 @@ TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of
 }
 
 /// ||A D||_*, where D has the indicators of the blocks, from the eigenvalues of its Gram matrix.
-double exact_norm(std::int64_t num_steps, std::int64_t num_blocks, std::int64_t length) {
-  Matrix total(testing::index_of(num_steps), testing::index_of(num_blocks));
+double exact_norm(std::int64_t steps, std::int64_t num_blocks, std::int64_t length) {
+  Matrix total(testing::index_of(steps), testing::index_of(num_blocks));
   for (Eigen::Index t = 0; t < total.rows(); ++t)
     for (Eigen::Index block = 0; block < total.cols(); ++block)
       total(t, block) =
@@ -113,18 +112,18 @@ double exact_norm(std::int64_t num_steps, std::int64_t num_blocks, std::int64_t 
 }
 
 TEST(MechanismBounds, of_every_mechanism_are_below_the_exact_norm_and_close) {
-  for (const std::int64_t num_steps : {1, 2, 5, 48, 200})
+  for (const std::int64_t steps : {1, 2, 5, 48, 200})
     for (double rho = 1e-6; rho < 10; rho *= 2) {
-      const MechanismBounds found = concentrated_bounds(num_steps, rho);
+      const MechanismBounds found = concentrated_bounds(steps, rho);
       const std::int64_t length = found.block_length;
-      const std::int64_t num_blocks = (num_steps - length / 2) / length;
+      const std::int64_t num_blocks = (steps - length / 2) / length;
       const double size = static_cast<double>(length);
-      const double exact = exact_norm(num_steps, num_blocks, length) /
-                           (std::sqrt(static_cast<double>(num_steps * num_blocks)) *
+      const double exact = exact_norm(steps, num_blocks, length) /
+                           (std::sqrt(static_cast<double>(steps * num_blocks)) *
                             (1 + std::sqrt(std::expm1(2 * size * size * rho))));
-      EXPECT_LE(found.every, exact * (1 + 1e-12)) << num_steps << " steps, rho " << rho;
-      if (length * 12 > num_steps) continue;  // for a few long blocks the bound is not tight
-      EXPECT_GT(found.every, 0.88 * exact) << num_steps << " steps, rho " << rho;
+      EXPECT_LE(found.every, exact * (1 + 1e-12)) << steps << " steps, rho " << rho;
+      if (length * 12 > steps) continue;  // for a few long blocks the bound is not tight
+      EXPECT_GT(found.every, 0.88 * exact) << steps << " steps, rho " << rho;
     }
 }
 
@@ -141,13 +140,13 @@ TEST(MechanismBounds, at_1024_steps_are_below_those_of_an_independent_computatio
 }
 
 TEST(MechanismBounds, fall_with_the_budget_and_hold_at_every_horizon) {
-  for (const std::int64_t num_steps :
+  for (const std::int64_t steps :
        {std::int64_t{1}, std::int64_t{3}, std::int64_t{500}, std::int64_t{1} << 40}) {
     double last = std::numeric_limits<double>::infinity();
     for (const double rho : {1e-300, 1e-3, 0.1, 1.0, 1000.0}) {
-      if (num_steps > 1000 && rho != 0.1) continue;  // takes seconds
-      const MechanismBounds found = concentrated_bounds(num_steps, rho);
-      EXPECT_LE(found.every, last) << num_steps << " steps, rho " << rho;
+      if (steps > 1000 && rho != 0.1) continue;  // takes seconds
+      const MechanismBounds found = concentrated_bounds(steps, rho);
+      EXPECT_LE(found.every, last) << steps << " steps, rho " << rho;
       EXPECT_GE(found.every, 0);
       EXPECT_GE(found.unbiased_max, found.unbiased_mean * (1 - 1e-9));
       last = found.every;
@@ -162,7 +161,7 @@ TEST(MechanismBounds, bad_input_is_refused_by_name) {
                  "rho must be positive and finite");
     EXPECT_ERROR(pure(8, bad), "invalid_argument", "epsilon must be positive and finite");
   }
-  EXPECT_ERROR(concentrated_bounds(0, 1), "invalid_argument", "num_steps must be");
+  EXPECT_ERROR(concentrated_bounds(0, 1), "invalid_argument", "steps must be");
 }
 
 }  // namespace

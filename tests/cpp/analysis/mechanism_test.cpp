@@ -14,15 +14,15 @@ namespace {
 using testing::relatively_close;
 
 MechanismOptions valid() {
-  return {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}};
+  return {.strategy = "honaker", .steps = 100, .target = {.epsilon = 1, .delta = 1e-6}};
 }
 
 /// Distance of neighbouring streams in units of the noise, which is mu by definition, by brute
-/// force: one record of norm clip_norm is set to zero, or replaced by its opposite.
+/// force: one record of norm `clip` is set to zero, or replaced by its opposite.
 double brute_force_mu(const Mechanism& mechanism, double noise_stddev) {
   const Matrix encoder = mechanism.strategy().encoder();
   const double change =
-      mechanism.clip_norm() * (mechanism.certificate().neighbours == Neighbours::zero_out ? 1 : 2);
+      mechanism.clip() * (mechanism.certificate().neighbours == Neighbours::zero_out ? 1 : 2);
   double largest = 0;
   for (Eigen::Index step = 0; step < encoder.cols(); ++step)
     largest = std::max(largest, (encoder.col(step) * change).norm() / noise_stddev);
@@ -50,7 +50,7 @@ class Misdecoded final : public Strategy {
 };
 
 TEST(Mechanism, a_wrong_decoder_has_a_residual_in_whatever_row_and_of_whatever_sign) {
-  EXPECT_EQ(decoder_residual(Misdecoded(), {.name = "independent", .num_steps = 2}).value, 0.5);
+  EXPECT_EQ(decoder_residual(Misdecoded(), {.name = "independent", .steps = 2}).value, 0.5);
 }
 
 TEST(Mechanism, neighbours_are_never_further_apart_than_mu) {
@@ -60,9 +60,9 @@ TEST(Mechanism, neighbours_are_never_further_apart_than_mu) {
         MechanismOptions options = valid();
         options.strategy = info.name;
         options.parameters = testing::quick_parameters(info);
-        options.num_steps = n;
+        options.steps = n;
         options.neighbours = neighbours;
-        options.clip_norm = 0.3;
+        options.clip = 0.3;
         const auto mechanism = Mechanism::make(options);
         const double mu = brute_force_mu(*mechanism, mechanism->noise_stddev());
         EXPECT_LE(mu, mechanism->certificate().mu) << info.name << " " << n;
@@ -83,12 +83,11 @@ TEST(Mechanism, noise_is_that_of_the_multiplier_and_the_true_sensitivity_rounded
         for (const std::string strategy : {"output", "tree", "independent"}) {
           MechanismOptions options = valid();
           options.strategy = strategy;
-          options.num_steps = n;
+          options.steps = n;
           options.target.epsilon = epsilon;
-          options.clip_norm = clip;
+          options.clip = clip;
           if (strategy == "independent")
-            options.participation =
-                Participation::min_separation({.max_participations = n, .min_separation = 1});
+            options.participation = Participation::min_separation({.times = n, .apart = 1});
           const Certificate claim = Mechanism::make(options)->certificate();
           const auto squared = strategy == "tree" ? std::bit_width(static_cast<unsigned>(n)) : n;
           const long double exact = std::sqrt(static_cast<long double>(squared)) *
@@ -116,7 +115,7 @@ TEST(Mechanism, replace_one_needs_twice_the_noise_and_clip_norm_scales_it) {
   options.neighbours = Neighbours::replace_one;
   EXPECT_TRUE(relatively_close(Mechanism::make(options)->noise_stddev(), 2 * base, 1e-15));
   options = valid();
-  options.clip_norm = 7;
+  options.clip = 7;
   EXPECT_TRUE(relatively_close(Mechanism::make(options)->noise_stddev(), 7 * base, 1e-15));
 }
 
@@ -126,12 +125,11 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
     options.strategy = info.name;
     options.parameters = testing::quick_parameters(info);
     const std::int64_t longest = testing::is_optimised(info) ? 300 : 1000;
-    options.num_steps =
-        testing::within_reach(info, testing::is_full_size() ? longest : longest / 4);
+    options.steps = testing::within_reach(info, testing::is_full_size() ? longest : longest / 4);
     const auto mechanism = Mechanism::make(options);
     const DecoderResidual residual = mechanism->proof().residual;
     EXPECT_LE(residual.value, 1e-13) << info.name;
-    EXPECT_EQ(residual.num_steps, std::min<std::int64_t>(options.num_steps, 256));
+    EXPECT_EQ(residual.steps, std::min<std::int64_t>(options.steps, 256));
     const Certificate& certificate = mechanism->certificate();
     EXPECT_EQ(certificate.exactness, Exactness::exact);
     EXPECT_EQ(certificate.strategy, info.name);
@@ -162,14 +160,13 @@ TEST(Mechanism, leading_block_of_a_strategy_is_the_strategy_of_the_shorter_horiz
 TEST(Mechanism, slack_of_the_encoder_is_added_for_every_participation) {
   MechanismOptions options = valid();
   options.strategy = "log-perturbed";
-  options.num_steps = 1000;
-  const double slack = make_strategy({.name = "log-perturbed", .num_steps = 1000})->encoder_slack();
+  options.steps = 1000;
+  const double slack = make_strategy({.name = "log-perturbed", .steps = 1000})->encoder_slack();
   EXPECT_GT(slack, 0);
   for (const std::int64_t k : {1, 10}) {
-    options.participation =
-        Participation::min_separation({.max_participations = k, .min_separation = 100});
+    options.participation = Participation::min_separation({.times = k, .apart = 100});
     const Certificate c = Mechanism::make(options)->certificate();
-    const double added = c.noise_stddev / (c.noise_multiplier * c.sensitivity * c.clip_norm *
+    const double added = c.noise_stddev / (c.noise_multiplier * c.sensitivity * c.clip *
                                            neighbour_distance(c.neighbours)) -
                          1;
     EXPECT_GE(added, static_cast<double>(k) * slack);
@@ -188,11 +185,11 @@ TEST(Mechanism, release_stddev_is_noise_times_row_norm) {
 }
 
 TEST(Mechanism, an_optimum_for_another_participation_says_so) {
-  const auto stands_in = [](std::int64_t num_steps, const Participation& participation,
+  const auto stands_in = [](std::int64_t steps, const Participation& participation,
                             StrategyParameters parameters = {}, std::string strategy = "optimal") {
     MechanismOptions options = valid();
     options.strategy = std::move(strategy);
-    options.num_steps = num_steps;
+    options.steps = steps;
     options.participation = participation;
     options.parameters = std::move(parameters);
     const auto mechanism = Mechanism::make(options);
@@ -202,14 +199,13 @@ TEST(Mechanism, an_optimum_for_another_participation_says_so) {
     return std::string(claim.optimised_for);
   };
   const auto epochs = [](std::int64_t k, std::int64_t b) {
-    return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
+    return Participation::fixed_epoch({.epochs = k, .epoch_length = b});
   };
-  const Participation apart =
-      Participation::min_separation({.max_participations = 2, .min_separation = 4});
+  const Participation apart = Participation::min_separation({.times = 2, .apart = 4});
   const std::string once = "single participation";
   EXPECT_EQ(stands_in(16, epochs(2, 8)), "");
   EXPECT_EQ(stands_in(16, Participation::single()), "");
-  EXPECT_EQ(stands_in(16, epochs(2, 8), {.num_buffers = 4}), once);
+  EXPECT_EQ(stands_in(16, epochs(2, 8), {.buffers = 4}), once);
   EXPECT_EQ(stands_in(16, apart), once);
   EXPECT_EQ(stands_in(16, apart, {}, "blt"), "");
   const std::int64_t beyond = kMaxEpochSteps + 2;
@@ -218,9 +214,7 @@ TEST(Mechanism, an_optimum_for_another_participation_says_so) {
   EXPECT_EQ(stands_in(beyond, Participation::single()), "");
   // A saved strategy is used as given.
   const StrategyPlan plan =
-      find_plan(
-          {.strategy = {.name = "optimal", .num_steps = 16, .parameters = {.num_buffers = 4}}})
-          .plan;
+      find_plan({.strategy = {.name = "optimal", .steps = 16, .parameters = {.buffers = 4}}}).plan;
   EXPECT_EQ(stands_in(16, epochs(2, 8), {.plan = std::make_shared<const StrategyPlan>(plan)}), "");
 }
 
@@ -229,8 +223,8 @@ TEST(Mechanism, bad_options_are_refused_by_name) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, nan, infinity}) {
     MechanismOptions options = valid();
-    options.clip_norm = bad;
-    EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "clip_norm must be positive");
+    options.clip = bad;
+    EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "clip must be positive");
     options = valid();
     options.target.epsilon = bad;
     EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "epsilon must be");
@@ -242,8 +236,8 @@ TEST(Mechanism, bad_options_are_refused_by_name) {
   options.target.delta = 1;
   EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "delta must be");
   options = valid();
-  options.num_steps = 0;
-  EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "num_steps must be");
+  options.steps = 0;
+  EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "steps must be");
   options = valid();
   options.strategy = "";
   EXPECT_ERROR(Mechanism::make(options), "invalid_argument", "strategy must be one of");

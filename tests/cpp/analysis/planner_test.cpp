@@ -13,9 +13,9 @@
 namespace dpftrl {
 namespace {
 
-PlannerOptions planner_options(const std::string& name, std::int64_t num_steps,
+PlannerOptions planner_options(const std::string& name, std::int64_t steps,
                                StrategyParameters parameters = {}) {
-  return {.strategy = {.name = name, .num_steps = num_steps, .parameters = std::move(parameters)}};
+  return {.strategy = {.name = name, .steps = steps, .parameters = std::move(parameters)}};
 }
 
 TEST(Planner, says_how_far_from_the_best_it_is) {
@@ -33,7 +33,7 @@ TEST(Planner, says_how_far_from_the_best_it_is) {
     EXPECT_GE(found.objective_error, best * (1 - 1e-12));
     EXPECT_LE(found.objective_error, best * (1 + 1e-4)) << "8 buffers";
     const PlannerResult exact =
-        find_plan(planner_options("optimal", 512, {.num_buffers = 0, .objective = objective}));
+        find_plan(planner_options("optimal", 512, {.buffers = 0, .objective = objective}));
     EXPECT_GE(exact.objective_error, best * (1 - 1e-12));
     EXPECT_LE(exact.objective_error, best * (1 + 1e-6)) << "full accuracy";
   }
@@ -71,7 +71,7 @@ TEST(Planner, weighted_queries_reach_the_dense_optimum_of_scaled_rows) {
       const Workload workload =
           has_rates ? Workload::learning_rates({.rates = rates}) : Workload::prefix_sums(n);
       PlannerOptions options =
-          planner_options("optimal", n, {.num_buffers = 0, .objective = Objective::mean});
+          planner_options("optimal", n, {.buffers = 0, .objective = Objective::mean});
       options.strategy.workload = workload;
       const PlannerResult plain = find_plan(options);
       options.query_weights = weights;
@@ -132,26 +132,25 @@ TEST(Planner, query_weights_that_no_search_is_for_are_refused) {
   closed.use_solver = false;
   EXPECT_ERROR(refused(closed, {1, 2, 3}), "invalid_argument", "only for a search, got none");
   PlannerOptions repeated = mean;
-  repeated.strategy.participation =
-      Participation::min_separation({.max_participations = 2, .min_separation = 1});
+  repeated.strategy.participation = Participation::min_separation({.times = 2, .apart = 1});
   EXPECT_ERROR(refused(repeated, {1, 2, 3}), "invalid_argument", "one participation, got more");
   PlannerOptions window = mean;
-  window.strategy.workload = Workload::sliding_window({.num_steps = 3, .width = 2});
+  window.strategy.workload = Workload::sliding_window({.steps = 3, .window = 2});
   EXPECT_ERROR(refused(window, {1, 2, 3}), "invalid_argument", "got window=2");
 }
 
 TEST(Planner, what_has_no_errors_is_refused_before_the_search) {
   const std::int64_t n = 4096;
   PlannerOptions options = planner_options("optimal", n);
-  options.strategy.workload = Workload::momentum({.num_steps = n, .momentum = 0.9});
+  options.strategy.workload = Workload::momentum({.steps = n, .momentum = 0.9});
   EXPECT_ERROR((void)Planner(options), "unsupported",
-               "num_steps must be at most 2048 for the max objective and momentum=0.9,decay=1");
+               "steps must be at most 2048 for the max objective and momentum=0.9,decay=1");
   EXPECT_ERROR((void)Mechanism::make({.strategy = "optimal",
-                                      .num_steps = n,
+                                      .steps = n,
                                       .target = {.epsilon = 1, .delta = 1e-6},
                                       .workload = options.strategy.workload}),
                "unsupported",
-               "num_steps must be at most 2048 for the max objective and momentum=0.9,decay=1");
+               "steps must be at most 2048 for the max objective and momentum=0.9,decay=1");
 }
 
 TEST(Planner, pieces_are_iterations_and_progress_goes_from_nothing_to_all) {
@@ -178,8 +177,7 @@ TEST(Planner, searches_of_families_come_in_pieces_and_end_where_they_would_at_on
        {"blt", "blt-normalized", "blt-scaled", "banded-toeplitz", "banded"}) {
     const bool has_bands = name.starts_with("banded");
     PlannerOptions options = planner_options(
-        name, 64,
-        has_bands ? StrategyParameters{.num_bands = 5} : StrategyParameters{.num_buffers = 2});
+        name, 64, has_bands ? StrategyParameters{.bands = 5} : StrategyParameters{.buffers = 2});
     Planner planner(options);
     EXPECT_EQ(planner.progress().fraction, 0);
     EXPECT_ERROR((void)planner.result(), "unsupported", "must end before it has a result");
@@ -202,9 +200,9 @@ TEST(Planner, searches_of_families_come_in_pieces_and_end_where_they_would_at_on
     Planner given_up(options);
     EXPECT_TRUE(given_up.advance()) << "and is left there";
   }
-  PlannerOptions bad = planner_options("blt", 64, {.num_buffers = 99});
+  PlannerOptions bad = planner_options("blt", 64, {.buffers = 99});
   Planner planner(bad);
-  EXPECT_ERROR((void)planner.advance(), "invalid_argument", "num_buffers");
+  EXPECT_ERROR((void)planner.advance(), "invalid_argument", "buffers");
 }
 
 TEST(Planner, giving_up_does_not_look_like_convergence) {
@@ -230,7 +228,7 @@ TEST(Planner, iterations_are_limited_over_all_rounds_and_starts) {
   for (const char* name : {"blt", "blt-normalized", "blt-scaled", "banded", "banded-toeplitz"})
     for (const Objective objective : {Objective::max, Objective::mean}) {
       StrategyParameters parameters{.objective = objective};
-      if (std::string(name).starts_with("banded")) parameters.num_bands = 6;
+      if (std::string(name).starts_with("banded")) parameters.bands = 6;
       PlannerOptions options = planner_options(name, 40, parameters);
       double last = std::numeric_limits<double>::infinity();
       for (const std::int64_t most : {1, 3, 9, 30}) {
@@ -251,7 +249,7 @@ TEST(Planner, status_is_that_of_the_mechanism_at_full_accuracy) {
   for (const std::int64_t n : {30, 74})
     for (const Objective objective : {Objective::max, Objective::mean}) {
       PlannerOptions options =
-          planner_options("optimal", n, {.num_buffers = 0, .objective = objective});
+          planner_options("optimal", n, {.buffers = 0, .objective = objective});
       options.gap = 1e-10;
       const PlannerResult found = find_plan(options);
       EXPECT_EQ(found.status, SolverStatus::converged);
@@ -260,28 +258,26 @@ TEST(Planner, status_is_that_of_the_mechanism_at_full_accuracy) {
 }
 
 TEST(Planner, more_bands_than_the_separation_are_infeasible_and_say_so) {
-  PlannerOptions options = planner_options("banded", 24, {.num_bands = 6});
-  options.strategy.participation =
-      Participation::min_separation({.max_participations = 3, .min_separation = 5});
+  PlannerOptions options = planner_options("banded", 24, {.bands = 6});
+  options.strategy.participation = Participation::min_separation({.times = 3, .apart = 5});
   const PlannerResult found = find_plan(options);
   EXPECT_EQ(found.status, SolverStatus::infeasible);
   EXPECT_TRUE(std::isfinite(found.objective_error)) << "there is a mechanism all the same";
-  options.strategy.parameters.num_bands = 5;
+  options.strategy.parameters.bands = 5;
   EXPECT_EQ(find_plan(options).status, SolverStatus::converged);
-  options.strategy.parameters.num_bands = 6;
+  options.strategy.parameters.bands = 6;
   options.strategy.participation = Participation::single();
   EXPECT_EQ(find_plan(options).status, SolverStatus::converged);
 }
 
 TEST(Planner, what_is_made_for_another_problem_does_not_look_like_convergence) {
-  const Participation apart =
-      Participation::min_separation({.max_participations = 3, .min_separation = 4});
-  const Participation epochs = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 8});
-  const Workload window = Workload::sliding_window({.num_steps = 16, .width = 3});
+  const Participation apart = Participation::min_separation({.times = 3, .apart = 4});
+  const Participation epochs = Participation::fixed_epoch({.epochs = 2, .epoch_length = 8});
+  const Workload window = Workload::sliding_window({.steps = 16, .window = 3});
   const auto status = [](const std::string& name, const Workload& workload,
                          const Participation& participation, StrategyParameters parameters = {}) {
     return find_plan({.strategy = {.name = name,
-                                   .num_steps = 16,
+                                   .steps = 16,
                                    .workload = workload,
                                    .parameters = std::move(parameters),
                                    .participation = participation}})
@@ -291,20 +287,20 @@ TEST(Planner, what_is_made_for_another_problem_does_not_look_like_convergence) {
   const Participation once = Participation::single();
   EXPECT_EQ(status("optimal", prefix, apart), SolverStatus::infeasible);
   EXPECT_EQ(status("optimal", window, apart), SolverStatus::infeasible);
-  EXPECT_EQ(status("optimal", prefix, epochs, {.num_buffers = 4}), SolverStatus::infeasible);
-  EXPECT_EQ(status("optimal", window, once, {.num_buffers = 4}), SolverStatus::infeasible);
-  EXPECT_EQ(status("blt", window, once, {.num_buffers = 1}), SolverStatus::infeasible);
-  EXPECT_EQ(status("blt-normalized", prefix, apart, {.num_buffers = 1}), SolverStatus::infeasible);
+  EXPECT_EQ(status("optimal", prefix, epochs, {.buffers = 4}), SolverStatus::infeasible);
+  EXPECT_EQ(status("optimal", window, once, {.buffers = 4}), SolverStatus::infeasible);
+  EXPECT_EQ(status("blt", window, once, {.buffers = 1}), SolverStatus::infeasible);
+  EXPECT_EQ(status("blt-normalized", prefix, apart, {.buffers = 1}), SolverStatus::infeasible);
   EXPECT_EQ(status("optimal", window, once), SolverStatus::converged);
   EXPECT_EQ(status("optimal", prefix, epochs), SolverStatus::converged);
   EXPECT_EQ(status("optimal", window, epochs), SolverStatus::converged);
-  EXPECT_EQ(status("blt", prefix, apart, {.num_buffers = 1}), SolverStatus::converged);
-  EXPECT_EQ(status("blt-normalized", prefix, once, {.num_buffers = 1}), SolverStatus::converged);
+  EXPECT_EQ(status("blt", prefix, apart, {.buffers = 1}), SolverStatus::converged);
+  EXPECT_EQ(status("blt-normalized", prefix, once, {.buffers = 1}), SolverStatus::converged);
 }
 
 TEST(Planner, stops_at_the_gap_that_is_asked_for) {
   const double best = 2.111366654849;  // max, 64 steps
-  PlannerOptions options = planner_options("optimal", 64, {.num_buffers = 0});
+  PlannerOptions options = planner_options("optimal", 64, {.buffers = 0});
   options.gap = 1e-2;
   const PlannerResult coarse = find_plan(options);
   options.gap = 1e-10;
@@ -314,14 +310,13 @@ TEST(Planner, stops_at_the_gap_that_is_asked_for) {
   EXPECT_GE(fine.lower_bound->value, best * (1 - 1e-9));
   EXPECT_GE(coarse.lower_bound->value, best * (1 - 1e-2));
   options = planner_options("optimal", 32, {.objective = Objective::mean});
-  options.strategy.workload = Workload::sliding_window({.num_steps = 32, .width = 4});
+  options.strategy.workload = Workload::sliding_window({.steps = 32, .window = 4});
   options.gap = 1e-9;
   EXPECT_LE(find_plan(options).objective_error, find_plan(options).lower_bound->value * (1 + 1e-8));
 }
 
 TEST(Planner, families_are_optimised_for_the_participation) {
-  const Participation often =
-      Participation::min_separation({.max_participations = 4, .min_separation = 8});
+  const Participation often = Participation::min_separation({.times = 4, .apart = 8});
   for (const std::string name : {"blt", "banded-toeplitz"}) {
     PlannerOptions options = planner_options(name, 64);
     const StrategyPlan once = find_plan(options).plan;
@@ -343,11 +338,9 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
   refuses(planner_options("blt", 8, {.normalize_columns = true}),
           "normalize_columns cannot be given");
   refuses(planner_options("blt", 8, {.epoch_length = 4}), "epoch_length cannot be given");
-  refuses(planner_options("optimal", 8, {.num_bands = 4}),
-          "num_bands is not a parameter of optimal");
-  refuses(planner_options("optimal", 8, {.num_buffers = 65}),
-          "num_buffers must be between 0 and 64");
-  refuses(planner_options("optimal", 0), "num_steps");
+  refuses(planner_options("optimal", 8, {.bands = 4}), "bands is not a parameter of optimal");
+  refuses(planner_options("optimal", 8, {.buffers = 65}), "buffers must be between 0 and 64");
+  refuses(planner_options("optimal", 0), "steps");
   PlannerOptions options = planner_options("blt", 8);
   options.use_solver = false;
   refuses(options, "use_solver must be used for blt");
@@ -373,7 +366,7 @@ TEST(Planner, what_cannot_be_searched_for_is_refused) {
   options.gap = 1e-3;
   refuses(options, "gap cannot be given for blt");
   options = planner_options("optimal", 8);
-  options.strategy.participation = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 3});
+  options.strategy.participation = Participation::fixed_epoch({.epochs = 2, .epoch_length = 3});
   refuses(options, "");
 }
 

@@ -22,10 +22,9 @@ double squared_error(const Mechanism& mechanism) {
   return std::pow(claim.mean_error * claim.noise_multiplier * claim.epsilon, 2);
 }
 
-std::shared_ptr<const Mechanism> tree(std::int64_t num_steps, std::int64_t arity,
-                                      bool subtractive) {
+std::shared_ptr<const Mechanism> tree(std::int64_t steps, std::int64_t arity, bool subtractive) {
   return Mechanism::make_pure(
-      {.num_steps = num_steps, .epsilon = 1, .arity = arity, .subtractive = subtractive});
+      {.steps = steps, .epsilon = 1, .arity = arity, .subtractive = subtractive});
 }
 
 TEST(PureMechanism, errors_and_sensitivities_are_those_counted_node_by_node) {
@@ -37,7 +36,7 @@ TEST(PureMechanism, errors_and_sensitivities_are_those_counted_node_by_node) {
     EXPECT_EQ(mechanism->certificate().exactness, Exactness::exact);
     EXPECT_TRUE(relatively_close(squared_error(*mechanism), known.squared_error, 1e-12));
     // No arity has a smaller error than the chosen one.
-    const auto chosen = Mechanism::make_pure({.num_steps = known.num_steps, .epsilon = 1});
+    const auto chosen = Mechanism::make_pure({.steps = known.num_steps, .epsilon = 1});
     EXPECT_LE(squared_error(*chosen), known.squared_error * (1 + 1e-12));
   }
 }
@@ -46,7 +45,7 @@ TEST(PureMechanism, at_a_million_steps_subtraction_beats_other_trees) {
   constexpr std::int64_t kSteps = std::int64_t{1} << 20;
   EXPECT_NEAR(squared_error(*tree(kSteps, 2, false)), 8820.0, 0.05);
   EXPECT_NEAR(squared_error(*tree(kSteps, 17, false)), 1880.5, 0.05);
-  const auto best = Mechanism::make_pure({.num_steps = kSteps, .epsilon = 1});
+  const auto best = Mechanism::make_pure({.steps = kSteps, .epsilon = 1});
   EXPECT_NEAR(squared_error(*best), 1147.4, 0.05);
   const Certificate& claim = best->certificate();
   ASSERT_EQ(claim.parameters.size(), 2U);
@@ -92,10 +91,10 @@ TEST(PureMechanism, gaussian_noise_is_worse_below_the_delta_that_the_paper_names
   EXPECT_NEAR(last, 0.92, 0.005);
 }
 
-/// Returns the stream with this number among those of num_steps records -1, 0 or 1.
-Vector ternary_stream(std::int64_t number, std::int64_t num_steps) {
-  Vector records(index_of(num_steps));
-  for (std::int64_t t = 0; t < num_steps; ++t, number /= 3)
+/// Returns the stream with this number among those of `steps` records -1, 0 or 1.
+Vector ternary_stream(std::int64_t number, std::int64_t steps) {
+  Vector records(index_of(steps));
+  for (std::int64_t t = 0; t < steps; ++t, number /= 3)
     records(index_of(t)) = static_cast<double>(number % 3 - 1);
   return records;
 }
@@ -105,9 +104,9 @@ bool is_allowed(const Vector& difference, const Participation& participation) {
   std::vector<std::int64_t> steps;
   for (std::int64_t t = 0; t < difference.size(); ++t)
     if (difference(index_of(t)) != 0) steps.push_back(t);
-  if (std::ssize(steps) > participation.max_participations_within(difference.size())) return false;
+  if (std::ssize(steps) > participation.times_within(difference.size())) return false;
   for (std::size_t i = 1; i < steps.size(); ++i)
-    if (steps[i] - steps[i - 1] < participation.separation()) return false;
+    if (steps[i] - steps[i - 1] < participation.apart()) return false;
   return true;
 }
 
@@ -116,15 +115,14 @@ TEST(PureMechanism, sensitivities_are_those_of_all_neighbouring_streams) {
     std::vector<Participation> participations = {Participation::single()};
     for (const std::int64_t separation : {1, 2, 3})
       if (n > separation)
-        participations.push_back(
-            Participation::min_separation({.max_participations = 2, .min_separation = separation}));
+        participations.push_back(Participation::min_separation({.times = 2, .apart = separation}));
     std::int64_t num_streams = 1;
     for (std::int64_t t = 0; t < n; ++t) num_streams *= 3;
     for (const Participation& participation : participations)
       for (const std::int64_t arity : {2, 3, 5, 7})
         for (const bool subtractive : {false, true}) {
           if (subtractive && arity % 2 == 0) continue;
-          const auto mechanism = Mechanism::make_pure({.num_steps = n,
+          const auto mechanism = Mechanism::make_pure({.steps = n,
                                                        .epsilon = 1,
                                                        .participation = participation,
                                                        .arity = arity,
@@ -147,12 +145,11 @@ TEST(PureMechanism, sensitivities_are_those_of_all_neighbouring_streams) {
 
 TEST(PureMechanism, a_participation_moves_one_single_step) {
   for (const std::int64_t n : {2, 8, 5000}) {
-    const Workload steps = Workload::sliding_window({.num_steps = n, .width = 1});
+    const Workload steps = Workload::sliding_window({.steps = n, .window = 1});
     for (const std::int64_t k : {1, 2, 3}) {
-      const auto participation =
-          Participation::min_separation({.max_participations = k, .min_separation = 1});
+      const auto participation = Participation::min_separation({.times = k, .apart = 1});
       const auto mechanism = Mechanism::make_pure(
-          {.num_steps = n, .epsilon = 1, .participation = participation, .workload = steps});
+          {.steps = n, .epsilon = 1, .participation = participation, .workload = steps});
       const Certificate& claim = mechanism->certificate();
       EXPECT_EQ(claim.sensitivity, static_cast<double>(std::min(k, n)));
       EXPECT_EQ(claim.exactness, Exactness::exact);
@@ -163,16 +160,13 @@ TEST(PureMechanism, a_participation_moves_one_single_step) {
 }
 
 TEST(PureMechanism, long_horizons_with_many_participations_have_a_bound) {
-  const auto participation =
-      Participation::min_separation({.max_participations = 4, .min_separation = 10});
+  const auto participation = Participation::min_separation({.times = 4, .apart = 10});
   const auto exact = Mechanism::make_pure(
-      {.num_steps = 1000, .epsilon = 1, .participation = participation, .arity = 5});
+      {.steps = 1000, .epsilon = 1, .participation = participation, .arity = 5});
   EXPECT_EQ(exact->certificate().exactness, Exactness::exact);
   EXPECT_EQ(exact->certificate().sensitivity, 4 * 5);
-  const auto bound = Mechanism::make_pure({.num_steps = std::int64_t{1} << 30,
-                                           .epsilon = 1,
-                                           .participation = participation,
-                                           .arity = 5});
+  const auto bound = Mechanism::make_pure(
+      {.steps = std::int64_t{1} << 30, .epsilon = 1, .participation = participation, .arity = 5});
   EXPECT_EQ(bound->certificate().exactness, Exactness::upper_bound);
   EXPECT_EQ(bound->certificate().sensitivity,
             4 * tree(std::int64_t{1} << 30, 5, false)->certificate().sensitivity);
@@ -180,7 +174,7 @@ TEST(PureMechanism, long_horizons_with_many_participations_have_a_bound) {
 
 TEST(PureMechanism, the_certificate_states_the_norm_and_no_delta) {
   const auto mechanism = Mechanism::make_pure(
-      {.num_steps = 100, .epsilon = 0.5, .clip_norm = 3, .neighbours = Neighbours::replace_one});
+      {.steps = 100, .epsilon = 0.5, .clip = 3, .neighbours = Neighbours::replace_one});
   const Certificate& claim = mechanism->certificate();
   EXPECT_TRUE(mechanism->is_pure());
   EXPECT_EQ(claim.delta, 0);
@@ -192,43 +186,41 @@ TEST(PureMechanism, the_certificate_states_the_norm_and_no_delta) {
   const double scale = claim.sensitivity * 3 * 2 / 0.5;
   EXPECT_GE(claim.noise_stddev, std::numbers::sqrt2 * scale);
   EXPECT_TRUE(relatively_close(claim.noise_stddev, std::numbers::sqrt2 * scale, 1e-9));
-  const auto other = Mechanism::make({.num_steps = 100, .target = {.epsilon = 0.5, .delta = 1e-6}});
+  const auto other = Mechanism::make({.steps = 100, .target = {.epsilon = 0.5, .delta = 1e-6}});
   EXPECT_FALSE(other->is_pure());
   EXPECT_EQ(other->certificate().record_norm, RecordNorm::l2);
 }
 
 TEST(PureMechanism, refuses_bad_options_by_name) {
   const auto make = [](PureOptions options) { return Mechanism::make_pure(options); };
-  EXPECT_ERROR(make({.num_steps = 0, .epsilon = 1}), "invalid_argument", "num_steps");
-  EXPECT_ERROR(make({.num_steps = kMaxNumSteps + 1, .epsilon = 1}), "invalid_argument",
-               "num_steps");
+  EXPECT_ERROR(make({.steps = 0, .epsilon = 1}), "invalid_argument", "steps");
+  EXPECT_ERROR(make({.steps = kMaxNumSteps + 1, .epsilon = 1}), "invalid_argument", "steps");
   for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
-    EXPECT_ERROR(make({.num_steps = 5, .epsilon = bad}), "invalid_argument", "epsilon");
-    EXPECT_ERROR(make({.num_steps = 5, .epsilon = 1, .clip_norm = bad}), "invalid_argument",
-                 "clip_norm");
+    EXPECT_ERROR(make({.steps = 5, .epsilon = bad}), "invalid_argument", "epsilon");
+    EXPECT_ERROR(make({.steps = 5, .epsilon = 1, .clip = bad}), "invalid_argument", "clip");
   }
-  EXPECT_ERROR(make({.num_steps = 5, .epsilon = 1, .arity = 1}), "invalid_argument", "arity");
-  EXPECT_ERROR(make({.num_steps = 5, .epsilon = 1, .arity = 4, .subtractive = true}),
+  EXPECT_ERROR(make({.steps = 5, .epsilon = 1, .arity = 1}), "invalid_argument", "arity");
+  EXPECT_ERROR(make({.steps = 5, .epsilon = 1, .arity = 4, .subtractive = true}),
                "invalid_argument", "arity");
-  EXPECT_ERROR(make({.num_steps = 5,
+  EXPECT_ERROR(make({.steps = 5,
                      .epsilon = 1,
-                     .workload = Workload::sliding_window({.num_steps = 5, .width = 2})}),
+                     .workload = Workload::sliding_window({.steps = 5, .window = 2})}),
                "unsupported", "workload");
-  EXPECT_ERROR(make({.num_steps = 5,
+  EXPECT_ERROR(make({.steps = 5,
                      .epsilon = 1,
-                     .workload = Workload::sliding_window({.num_steps = 5, .width = 1}),
+                     .workload = Workload::sliding_window({.steps = 5, .window = 1}),
                      .arity = 2}),
                "invalid_argument", "arity");
-  EXPECT_ERROR(make({.num_steps = 5, .epsilon = 1, .workload = Workload::prefix_sums(4)}),
+  EXPECT_ERROR(make({.steps = 5, .epsilon = 1, .workload = Workload::prefix_sums(4)}),
                "wrong_length", "workload");
   EXPECT_ERROR(
-      make({.num_steps = 5,
+      make({.steps = 5,
             .epsilon = 1,
-            .participation = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 3})}),
+            .participation = Participation::fixed_epoch({.epochs = 2, .epoch_length = 3})}),
       "invalid_argument", "epoch");
-  EXPECT_ERROR(DpFtrl({.mechanism = make({.num_steps = 5, .epsilon = 1}),
-                       .key = Key::insecure_from_seed(1)}),
-               "unsupported", "mechanism");
+  EXPECT_ERROR(
+      DpFtrl({.mechanism = make({.steps = 5, .epsilon = 1}), .key = Key::insecure_from_seed(1)}),
+      "unsupported", "mechanism");
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ SimultaneousError levels_of(const Strategy& strategy, const SimultaneousOptions&
   return simultaneous_error(strategy, Participation::single(), options);
 }
 
-SimultaneousError levels_of(std::string_view name, std::int64_t num_steps,
+SimultaneousError levels_of(std::string_view name, std::int64_t steps,
                             const SimultaneousOptions& options) {
-  return levels_of(*testing::make_known(name, num_steps), options);
+  return levels_of(*testing::make_known(name, steps), options);
 }
 
 TEST(SimultaneousError, is_at_least_the_level_with_20_digits_and_hardly_more) {
@@ -66,8 +66,8 @@ TEST(SimultaneousError, is_exact_for_rows_that_are_orthogonal) {
 }
 
 TEST(SimultaneousError, grows_with_dimension_and_falls_with_beta_in_every_family) {
-  for (const std::int64_t num_steps : {1, 2, 7, 16})
-    for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
+  for (const std::int64_t steps : {1, 2, 7, 16})
+    for (const testing::Variant& variant : testing::prefix_variants(steps)) {
       const auto strategy = testing::strategy_of(variant);
       const UnitError unit = unit_error(*strategy, Participation::single());
       SimultaneousError last{};
@@ -85,7 +85,7 @@ TEST(SimultaneousError, grows_with_dimension_and_falls_with_beta_in_every_family
         ASSERT_LE(three.norm, std::sqrt(3) * three.union_bound) << variant.title;
         // The bound is at least the quantile of the largest row alone.
         ASSERT_LE(std::erfc(one.value / unit.max_error / std::sqrt(2.0)), beta * (1 + 1e-6));
-        const double n = static_cast<double>(num_steps);
+        const double n = static_cast<double>(steps);
         ASSERT_NEAR(three.frobenius_rms, std::sqrt(3 * n) * unit.mean_error,
                     1e-9 * three.frobenius_rms);
         last = one;
@@ -168,9 +168,9 @@ TEST(SimultaneousError, frobenius_bound_is_below_that_of_laurent_and_massart) {
 TEST(SimultaneousError, has_bounds_at_every_horizon_and_workload) {
   const SimultaneousOptions options{.beta = 0.05, .dimension = 2};
   double last = 0;
-  for (const std::int64_t num_steps : {1000, 5000, 2000000}) {
-    const SimultaneousError found = levels_of("square-root", num_steps, options);
-    EXPECT_EQ(found.uses_correlation, num_steps < 1000000);
+  for (const std::int64_t steps : {1000, 5000, 2000000}) {
+    const SimultaneousError found = levels_of("square-root", steps, options);
+    EXPECT_EQ(found.uses_correlation, steps < 1000000);
     EXPECT_GT(found.value, last);
     EXPECT_LE(found.value, found.union_bound * (1 + 1e-9));
     EXPECT_GE(found.frobenius, found.frobenius_rms);

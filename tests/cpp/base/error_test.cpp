@@ -15,8 +15,8 @@ using testing::kInfinity;
 using testing::kNan;
 
 TEST(Error, message_names_function_parameter_constraint_and_value) {
-  EXPECT_EQ(testing::error_text([] { require_positive("release", "clip_norm", -1.5); }),
-            "invalid_argument | release: clip_norm must be positive and finite, got -1.5");
+  EXPECT_EQ(testing::error_text([] { require_positive("release", "clip", -1.5); }),
+            "invalid_argument | release: clip must be positive and finite, got -1.5");
 }
 
 TEST(Error, tells_function_parameter_constraint_and_value_apart) {
@@ -34,9 +34,9 @@ TEST(Error, tells_function_parameter_constraint_and_value_apart) {
 
 TEST(Error, what_leaves_out_braces_and_fields_that_are_empty) {
   EXPECT_EQ(testing::error_text([] {
-              fail(ErrorCode::unsupported, "f", "rates[3]", "must be at most {num_steps} = 5", "6");
+              fail(ErrorCode::unsupported, "f", "rates[3]", "must be at most {steps} = 5", "6");
             }),
-            "unsupported | f: rates[3] must be at most num_steps = 5, got 6");
+            "unsupported | f: rates[3] must be at most steps = 5, got 6");
   EXPECT_EQ(testing::error_text([] { fail(ErrorCode::bad_state, "f", "", "it has ended"); }),
             "bad_state | f: it has ended");
 }

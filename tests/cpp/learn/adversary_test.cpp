@@ -13,18 +13,17 @@ namespace {
 constexpr std::int64_t kAdversarySteps = 200;
 
 MechanismOptions adversary_mechanism(const char* strategy) {
-  return {
-      .strategy = strategy, .num_steps = kAdversarySteps, .target = {.epsilon = 1, .delta = 1e-6}};
+  return {.strategy = strategy, .steps = kAdversarySteps, .target = {.epsilon = 1, .delta = 1e-6}};
 }
 
 /// Options for a family. The plan of an optimised family is searched for once, not for every run.
 MechanismOptions adversary_mechanism(const StrategyInfo& info) {
   const std::string name(info.name);
   MechanismOptions made = adversary_mechanism(name.c_str());
-  made.num_steps = testing::within_reach(info, kAdversarySteps);
+  made.steps = testing::within_reach(info, kAdversarySteps);
   if (testing::is_optimised(info))
     made.parameters.plan = std::make_shared<const StrategyPlan>(
-        find_plan({.strategy = {.name = name, .num_steps = made.num_steps}}).plan);
+        find_plan({.strategy = {.name = name, .steps = made.steps}}).plan);
   return made;
 }
 
@@ -51,7 +50,7 @@ Runs runs(const MechanismOptions& mechanism, const char* domain, int num_seeds) 
   Runs found;
   for (int seed = 1; seed <= num_seeds; ++seed) {
     Simulation simulation(adversary_options(mechanism, domain, static_cast<std::uint64_t>(seed)));
-    const RegretPoint last = simulation.advance(mechanism.num_steps).regret.back();
+    const RegretPoint last = simulation.advance(mechanism.steps).regret.back();
     found.mean += last.private_regret / num_seeds;
     found.most = std::max(found.most, last.private_regret);
     found.theory = *simulation.theory();
@@ -130,8 +129,8 @@ TEST(Adversary, bad_options_are_refused_by_name) {
             "invalid_argument | adversary: domain must be given, and bounded");
   EXPECT_EQ(message({.domain = nullptr, .loss = loss}),
             "invalid_argument | adversary: domain must be given, and bounded");
-  EXPECT_EQ(message({.domain = ball, .loss = loss, .clip_norm = 0}),
-            "invalid_argument | adversary: clip_norm must be positive and finite, got 0");
+  EXPECT_EQ(message({.domain = ball, .loss = loss, .clip = 0}),
+            "invalid_argument | adversary: clip must be positive and finite, got 0");
   Adversary adversary({.dimension = 2, .domain = ball, .loss = loss});
   std::vector<double> x(2);
   EXPECT_ERROR(adversary.example(Vector::Zero(3), x), "wrong_length",

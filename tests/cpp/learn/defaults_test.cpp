@@ -87,20 +87,20 @@ TEST(LearnerDefaults, rows_in_every_step_follow_the_rule) {
   const double signal = kNumLearnedRows / noise_multiplier(kTarget);
   const double clearness = signal / std::sqrt(3.0);
   const double longest = longest_gradient(make_loss("logistic"), kDefaultsDimension);
-  const double clip_norm = 0.03 * std::sqrt(clearness / 12) * longest;
-  EXPECT_NEAR(found.clip_norm, clip_norm, 1e-15);
-  EXPECT_EQ(found.num_steps, 120);
+  const double clip = 0.03 * std::sqrt(clearness / 12) * longest;
+  EXPECT_NEAR(found.clip, clip, 1e-15);
+  EXPECT_EQ(found.steps, 120);
   EXPECT_EQ(found.batch_size, kNumLearnedRows);
   EXPECT_EQ(found.strategy, "independent");
-  EXPECT_EQ(found.participation.max_participations(), 120);
-  EXPECT_EQ(found.participation.separation(), 1);
+  EXPECT_EQ(found.participation.times(), 120);
+  EXPECT_EQ(found.participation.apart(), 1);
   ASSERT_TRUE(found.descent);
   EXPECT_EQ(found.descent->momentum, 0.8);
   ASSERT_EQ(found.descent->rates.size(), 120U);
   for (int step = 0; step < 120; ++step)
     EXPECT_NEAR(found.descent->rates[static_cast<std::size_t>(step)], (119.5 - step) / 60, 1e-15);
   // Distance that the weights travel over all steps if every gradient has the clip norm.
-  const double length = 120 * clip_norm / found.lambda / (1 - 0.8);
+  const double length = 120 * clip / found.lambda / (1 - 0.8);
   EXPECT_NEAR(length * std::sqrt(3.0), 8 * signal, 1e-9);
 }
 
@@ -118,8 +118,8 @@ TEST(LearnerDefaults, what_noise_leaves_for_a_weight_decides_clip_norm_and_way) 
       given.num_rows = std::llround(clearness * std::sqrt(num_weights) * noise_multiplier(kTarget));
       const double signal = static_cast<double>(given.num_rows) / noise_multiplier(kTarget);
       const LearnerDefaults found = learner_defaults(given);
-      EXPECT_NEAR(found.clip_norm / longest, share, 0.01 * share) << clearness;
-      const double length = 120 * found.clip_norm / found.lambda / (1 - 0.8) * std::sqrt(3.0);
+      EXPECT_NEAR(found.clip / longest, share, 0.01 * share) << clearness;
+      const double length = 120 * found.clip / found.lambda / (1 - 0.8) * std::sqrt(3.0);
       EXPECT_NEAR(length / signal, way, 0.02 * way) << clearness;
     }
   }
@@ -131,18 +131,18 @@ TEST(LearnerDefaults, rows_that_come_once_follow_their_own_rule) {
   for (const std::int64_t batch_size : {1, 7}) {
     given.batch_size = batch_size;
     const LearnerDefaults found = learner_defaults(given);
-    EXPECT_EQ(found.clip_norm, 0.1 * longest_gradient(given.loss, kDefaultsDimension));
-    EXPECT_EQ(found.num_steps, batch_size == 1 ? 300 : 43);
+    EXPECT_EQ(found.clip, 0.1 * longest_gradient(given.loss, kDefaultsDimension));
+    EXPECT_EQ(found.steps, batch_size == 1 ? 300 : 43);
     EXPECT_EQ(found.batch_size, batch_size);
     EXPECT_FALSE(found.descent || found.strategy);
-    EXPECT_EQ(found.participation.max_participations(), 1);
-    const double length = static_cast<double>(found.num_steps) * found.clip_norm / found.lambda;
+    EXPECT_EQ(found.participation.times(), 1);
+    const double length = static_cast<double>(found.steps) * found.clip / found.lambda;
     EXPECT_NEAR(length * std::sqrt(3.0), 3 * kNumLearnedRows / (noise_multiplier(kTarget) * growth),
                 1e-9);
   }
   given.num_rows = 1'000'000;
   const LearnerDefaults limited = learner_defaults(given);
-  const double length = static_cast<double>(limited.num_steps) * limited.clip_norm / limited.lambda;
+  const double length = static_cast<double>(limited.steps) * limited.clip / limited.lambda;
   EXPECT_NEAR(length * std::sqrt(3.0), 320, 1e-9);
 }
 
@@ -152,7 +152,7 @@ TEST(LearnerDefaults, twice_the_noise_halves_the_way_of_the_weights) {
     if (rows_come == RowsCome::in_every_step) given.num_rows = 1000;
     const auto way = [&] {
       const LearnerDefaults found = learner_defaults(given);
-      return found.clip_norm / found.lambda;
+      return found.clip / found.lambda;
     };
     const double far = way();
     given.neighbours = Neighbours::replace_one;
@@ -164,9 +164,9 @@ TEST(LearnerDefaults, a_table_is_learned_from_as_a_learner_with_these_settings_d
   const LabelledTable table(3);
   const LearnerDefaults how = learner_defaults(facts());
   DpFtrl learner({.mechanism = Mechanism::make({.strategy = "independent",
-                                                .num_steps = 120,
+                                                .steps = 120,
                                                 .target = kTarget,
-                                                .clip_norm = how.clip_norm,
+                                                .clip = how.clip,
                                                 .participation = how.participation}),
                   .key = Key::insecure_from_seed(5),
                   .dimension = kDefaultsDimension,
@@ -188,7 +188,7 @@ TEST(LearnerDefaults, the_noise_hides_a_row_that_moves_every_step) {
   const Certificate certificate = LabelledTable(3).learned(false).certificate;
   EXPECT_EQ(certificate.max_participations, 120);
   EXPECT_NEAR(certificate.sensitivity, std::sqrt(120.0), 1e-12);
-  const double least = noise_multiplier(kTarget) * std::sqrt(120.0) * certificate.clip_norm;
+  const double least = noise_multiplier(kTarget) * std::sqrt(120.0) * certificate.clip;
   EXPECT_GE(certificate.noise_stddev, least * (1 - 1e-12));
   EXPECT_LE(certificate.noise_stddev, least * 1.001);
 }
@@ -203,7 +203,7 @@ TEST(LearnerDefaults, labels_are_learned_and_not_where_they_mean_nothing) {
 TEST(LearnerDefaults, nothing_but_public_numbers_decides) {
   const TableModel one = LabelledTable(3).learned(), other = LabelledTable(4).learned();
   EXPECT_EQ(one.certificate.noise_stddev, other.certificate.noise_stddev);
-  EXPECT_EQ(one.certificate.clip_norm, other.certificate.clip_norm);
+  EXPECT_EQ(one.certificate.clip, other.certificate.clip);
   EXPECT_NE(one.weights, other.weights);
 }
 

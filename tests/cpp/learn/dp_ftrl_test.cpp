@@ -23,9 +23,9 @@ constexpr std::int64_t kModelDimension = 3;
 DpFtrlOptions dp_ftrl_options(const char* strategy = "tree", const char* domain = "ball",
                               const char* loss = "logistic") {
   return {.mechanism = Mechanism::make({.strategy = strategy,
-                                        .num_steps = kModelSteps,
+                                        .steps = kModelSteps,
                                         .target = {.epsilon = 1, .delta = 1e-6},
-                                        .clip_norm = 0.8}),
+                                        .clip = 0.8}),
           .key = Key::insecure_from_seed(7),
           .dimension = kModelDimension,
           .loss = make_loss(loss),
@@ -313,9 +313,9 @@ TEST(DpFtrl, an_iterate_beyond_the_doubles_ends_the_learner_and_repeats_no_examp
   StrategyParameters parameters;
   parameters.plan = std::make_shared<const StrategyPlan>(std::move(plan));
   made.mechanism = Mechanism::make({.strategy = "banded-toeplitz",
-                                    .num_steps = 150,
+                                    .steps = 150,
                                     .target = {.epsilon = 1, .delta = 1e-6},
-                                    .clip_norm = 0.8,
+                                    .clip = 0.8,
                                     .parameters = parameters});
   made.domain = make_domain("whole-space", 2);
   made.mode = ReleaseMode::lattice;
@@ -354,9 +354,9 @@ TEST(DpFtrl, a_batch_may_end_early) {
 TEST(DpFtrl, softmax_learns_a_row_of_weights_for_each_class) {
   DpFtrlOptions made = dp_ftrl_options("optimal");
   made.mechanism = Mechanism::make({.strategy = "optimal",
-                                    .num_steps = 2000,
+                                    .steps = 2000,
                                     .target = {.epsilon = 1000, .delta = 1e-6},
-                                    .clip_norm = 1.5});
+                                    .clip = 1.5});
   made.loss = std::make_shared<const SoftmaxLoss>(3);
   made.domain = make_domain("ball", 10);
   made.radius = 10;

@@ -28,9 +28,9 @@ std::shared_ptr<const Mechanism> learner_mechanism(const char* strategy) {
     parameters.weights = {0.25, 0.375};
   }
   return Mechanism::make({.strategy = strategy,
-                          .num_steps = kLearnerSteps,
+                          .steps = kLearnerSteps,
                           .target = {.epsilon = 1, .delta = 1e-6},
-                          .clip_norm = 0.75,
+                          .clip = 0.75,
                           .parameters = parameters});
 }
 

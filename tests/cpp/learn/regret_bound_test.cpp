@@ -22,11 +22,8 @@ std::vector<RegretSetting> settings() {
   std::vector<RegretSetting> all;
   for (const std::int64_t n : {1, 7, 1000})
     for (const double noise : {0.0, 0.3, 40.0})
-      all.push_back({.num_steps = n,
-                     .gradient_bound = 0.7,
-                     .radius = 3,
-                     .dimension = 5,
-                     .release_noise = noise});
+      all.push_back(
+          {.steps = n, .gradient_bound = 0.7, .radius = 3, .dimension = 5, .release_noise = noise});
   return all;
 }
 
@@ -38,7 +35,7 @@ TEST(RegretTheorem, theorem_lambda_minimises_the_bound) {
       EXPECT_GE(regret_bound(setting, best * factor).total(), least * (1 - 1e-14));
     EXPECT_GT(regret_bound(setting, best * 1.01).total(), least);
     EXPECT_GT(regret_bound(setting, best / 1.01).total(), least);
-    const double n = static_cast<double>(setting.num_steps);
+    const double n = static_cast<double>(setting.steps);
     const double closed_form = setting.gradient_bound * setting.radius / std::sqrt(n) *
                                std::sqrt(1 + 2 * std::sqrt(5.0) * setting.release_noise);
     EXPECT_TRUE(testing::relatively_close(least, closed_form, 1e-14));
@@ -49,15 +46,15 @@ TEST(RegretTheorem, release_noise_is_the_root_mean_square_of_the_release_stddev)
   for (const char* strategy : {"independent", "output", "tree", "honaker", "square-root"})
     for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
       const auto mechanism = Mechanism::make({.strategy = strategy,
-                                              .num_steps = 100,
+                                              .steps = 100,
                                               .target = {.epsilon = 0.8, .delta = 1e-5},
-                                              .clip_norm = 2.5,
+                                              .clip = 2.5,
                                               .neighbours = neighbours});
       double mean_square = 0;
       for (std::int64_t t = 0; t < 100; ++t)
         mean_square += std::pow(mechanism->release_stddev(t), 2) / 100;
       const RegretSetting setting = regret_setting(mechanism->certificate(), 3, 2);
-      EXPECT_EQ(setting.num_steps, 100);
+      EXPECT_EQ(setting.steps, 100);
       EXPECT_EQ(setting.gradient_bound, 2.5);
       EXPECT_EQ(setting.dimension, 3);
       EXPECT_EQ(setting.radius, 2);
@@ -88,7 +85,7 @@ TEST(RegretTheorem, without_noise_the_bound_holds_for_every_sequence_and_is_near
     double worst = 0;
     for (const std::int64_t n : {1, 2, 7, 64, 400}) {
       const RegretSetting setting = {
-          .num_steps = n, .gradient_bound = 1, .radius = 1, .dimension = 3, .release_noise = 0};
+          .steps = n, .gradient_bound = 1, .radius = 1, .dimension = 3, .release_noise = 0};
       const double lambda = theorem_lambda(setting);
       for (int kind = 0; kind < 4; ++kind) {
         std::vector<Vector> gradients;
@@ -118,7 +115,7 @@ TEST(RegretTheorem, without_noise_the_bound_holds_for_every_sequence_and_is_near
 
 TEST(RegretTheorem, terms_are_separate_and_add_up) {
   const RegretSetting setting = {
-      .num_steps = 100, .gradient_bound = 2, .radius = 3, .dimension = 4, .release_noise = 5};
+      .steps = 100, .gradient_bound = 2, .radius = 3, .dimension = 4, .release_noise = 5};
   const RegretBound bound = regret_bound(setting, 10);
   EXPECT_DOUBLE_EQ(bound.regularisation, 10 * 9 / 200.0);
   EXPECT_DOUBLE_EQ(bound.stability, 4 / 20.0);
@@ -133,7 +130,7 @@ TEST(RegretTheorem, holds_without_noise_for_every_domain_lambda_and_sequence) {
       for (const bool doubling : {false, true})
         for (const std::int64_t n : {1, 2, 7, 100}) {
           const std::shared_ptr<const Domain> domain = make_domain(name, 0.8);
-          const RegretSetting setting = {.num_steps = n,
+          const RegretSetting setting = {.steps = n,
                                          .gradient_bound = 1,
                                          .radius = domain->diameter(dimension).value(),
                                          .dimension = dimension,
@@ -162,17 +159,16 @@ TEST(RegretTheorem, holds_without_noise_for_every_domain_lambda_and_sequence) {
 
 TEST(RegretTheorem, doubling_bound_is_the_sum_over_the_steps_written_out) {
   for (RegretSetting setting : settings()) {
-    const double n = static_cast<double>(setting.num_steps);
+    const double n = static_cast<double>(setting.steps);
     double stability = 0;
     double inverse_squared = 0;
-    for (std::int64_t t = 0; t < setting.num_steps; ++t) {
+    for (std::int64_t t = 0; t < setting.steps; ++t) {
       const double lambda = lambda_at(0.4, true, t);
       stability += 0.7 * 0.7 / (2 * lambda) / n;
       inverse_squared += 1 / (lambda * lambda) / n;
     }
     const RegretBound bound = doubling_regret_bound(setting, 0.4);
-    EXPECT_DOUBLE_EQ(bound.regularisation,
-                     lambda_at(0.4, true, setting.num_steps - 1) * 9 / (2 * n));
+    EXPECT_DOUBLE_EQ(bound.regularisation, lambda_at(0.4, true, setting.steps - 1) * 9 / (2 * n));
     EXPECT_TRUE(testing::relatively_close(bound.stability, stability, 1e-12));
     EXPECT_NEAR(bound.noise,
                 0.49 * std::sqrt(5.0) * setting.release_noise * std::sqrt(inverse_squared),
@@ -279,7 +275,7 @@ TEST(RegretTheorem, noise_exceeds_its_quantile_no_more_often_than_stated) {
       const auto strategy = testing::make_known(name, 16);
       const double share = deviation_share(*strategy);
       EXPECT_LT(share, 1) << name;
-      RegretSetting setting = {.num_steps = 16,
+      RegretSetting setting = {.steps = 16,
                                .dimension = dimension,
                                .release_noise = std::sqrt(strategy->row_norms().mean_squared),
                                .deviation_share = share};
@@ -297,8 +293,8 @@ TEST(RegretTheorem, noise_exceeds_its_quantile_no_more_often_than_stated) {
 }
 
 TEST(RegretTheorem, setting_of_a_domain_takes_its_diameter_and_regulariser) {
-  const auto mechanism = Mechanism::make(
-      {.strategy = "tree", .num_steps = 10, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto mechanism =
+      Mechanism::make({.strategy = "tree", .steps = 10, .target = {.epsilon = 1, .delta = 1e-6}});
   const auto setting = [&](const char* name) {
     return regret_setting(mechanism->certificate(), 4, *make_domain(name, 0.5), 3);
   };
@@ -312,14 +308,14 @@ TEST(RegretTheorem, setting_of_a_domain_takes_its_diameter_and_regulariser) {
 
 TEST(RegretTheorem, bad_settings_are_refused_by_name) {
   const RegretSetting good = {
-      .num_steps = 1, .gradient_bound = 1, .radius = 1, .dimension = 1, .release_noise = 0};
+      .steps = 1, .gradient_bound = 1, .radius = 1, .dimension = 1, .release_noise = 0};
   const auto message = [](const RegretSetting& setting) {
     return testing::error_text([&] { theorem_lambda(setting); });
   };
   RegretSetting bad = good;
-  bad.num_steps = 0;
+  bad.steps = 0;
   EXPECT_EQ(message(bad),
-            "invalid_argument | theorem_lambda: num_steps must be between 1 and 1099511627776, "
+            "invalid_argument | theorem_lambda: steps must be between 1 and 1099511627776, "
             "got 0");
   bad = good;
   bad.radius = 0;

@@ -266,7 +266,7 @@ TEST(RegretPrefixes, increase_to_the_horizon_and_resolve_its_beginning) {
   EXPECT_LE(many[6], 150);               // a tenth of them in the first 0.15 %
   EXPECT_LE(many[63] - many[62], 5000);  // no gap above 5 %
   EXPECT_EQ(regret_prefixes(std::int64_t{1} << 40, 65536).back(), std::int64_t{1} << 40);
-  EXPECT_ERROR(regret_prefixes(0, 1), "invalid_argument", "num_steps must be between 1");
+  EXPECT_ERROR(regret_prefixes(0, 1), "invalid_argument", "steps must be between 1");
   EXPECT_ERROR(regret_prefixes(5, -1), "invalid_argument", "count must be between 0 and 65536");
 }
 

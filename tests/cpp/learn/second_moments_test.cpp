@@ -120,9 +120,9 @@ TEST(SecondMoments, coordinates_are_those_of_a_release_of_all_products) {
                                                  .dimension = kMomentsDimension,
                                                  .key = key});
     PrefixSum sums(Mechanism::make({.strategy = "independent",
-                                    .num_steps = 1,
+                                    .steps = 1,
                                     .target = kMomentsTarget,
-                                    .clip_norm = 1,
+                                    .clip = 1,
                                     .neighbours = neighbours}),
                    {.key = key, .dimension = 6});
     const double root = std::sqrt(2.0);
@@ -204,9 +204,9 @@ TEST(SecondMoments, a_table_is_learned_after_them_where_they_come_first) {
                                                 .num_rows = 600,
                                                 .target = rest});
   DpFtrl learner({.mechanism = Mechanism::make({.strategy = *how.strategy,
-                                                .num_steps = how.num_steps,
+                                                .steps = how.steps,
                                                 .target = rest,
-                                                .clip_norm = kSecondMomentsClip * how.clip_norm,
+                                                .clip = kSecondMomentsClip * how.clip,
                                                 .participation = how.participation}),
                   .key = Key::insecure_from_seed(5),
                   .dimension = kMomentsDimension,
@@ -216,7 +216,7 @@ TEST(SecondMoments, a_table_is_learned_after_them_where_they_come_first) {
                   .descent = how.descent,
                   .batch_size = how.batch_size});
   double score = 0;
-  for (std::int64_t step = 0; step < how.num_steps; ++step)
+  for (std::int64_t step = 0; step < how.steps; ++step)
     for (std::size_t i = 0; i < 600; ++i)
       learner.step(std::span(rows).subspan(3 * i, 3), table.labels[i], {&score, 1});
   std::vector<double> weights(learner.iterate().begin(), learner.iterate().end());

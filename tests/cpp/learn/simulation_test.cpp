@@ -14,10 +14,9 @@ namespace {
 
 using testing::kNan;
 
-SimulationOptions simulation_options(const char* strategy = "tree", std::int64_t num_steps = 64) {
+SimulationOptions simulation_options(const char* strategy = "tree", std::int64_t steps = 64) {
   SimulationOptions made;
-  made.mechanism = {
-      .strategy = strategy, .num_steps = num_steps, .target = {.epsilon = 1, .delta = 1e-6}};
+  made.mechanism = {.strategy = strategy, .steps = steps, .target = {.epsilon = 1, .delta = 1e-6}};
   made.dimension = 2;
   made.insecure_noise_seed = 1;
   return made;
@@ -35,7 +34,7 @@ Table bit_table(Eigen::Index rows, bool labels) {
 SimulationChunk run(const SimulationOptions& made, std::int64_t chunk_size) {
   Simulation simulation(made);
   SimulationChunk all;
-  const Eigen::Index rows = static_cast<Eigen::Index>(simulation.num_steps());
+  const Eigen::Index rows = static_cast<Eigen::Index>(simulation.steps());
   const Eigen::Index columns = static_cast<Eigen::Index>(simulation.dimension());
   all.true_sums.resize(rows, columns);
   all.noisy_sums.resize(rows, columns);
@@ -44,10 +43,10 @@ SimulationChunk run(const SimulationOptions& made, std::int64_t chunk_size) {
   if (simulation.learns()) all.twin_loss.resize(rows);
   while (!simulation.finished()) {
     const SimulationChunk chunk = simulation.advance(chunk_size);
-    EXPECT_EQ(chunk.first_step, all.num_steps);
-    EXPECT_GE(chunk.num_steps, 1);
+    EXPECT_EQ(chunk.first_step, all.steps);
+    EXPECT_GE(chunk.steps, 1);
     const Eigen::Index first = static_cast<Eigen::Index>(chunk.first_step);
-    const Eigen::Index count = static_cast<Eigen::Index>(chunk.num_steps);
+    const Eigen::Index count = static_cast<Eigen::Index>(chunk.steps);
     all.true_sums.middleRows(first, count) = chunk.true_sums;
     all.noisy_sums.middleRows(first, count) = chunk.noisy_sums;
     all.stddev.segment(first, count) = chunk.stddev;
@@ -58,13 +57,13 @@ SimulationChunk run(const SimulationOptions& made, std::int64_t chunk_size) {
     all.twin_correct.insert(all.twin_correct.end(), chunk.twin_correct.begin(),
                             chunk.twin_correct.end());
     all.regret.insert(all.regret.end(), chunk.regret.begin(), chunk.regret.end());
-    all.num_steps += chunk.num_steps;
+    all.steps += chunk.steps;
   }
   return all;
 }
 
 void expect_same(const SimulationChunk& a, const SimulationChunk& b) {
-  EXPECT_EQ(a.num_steps, b.num_steps);
+  EXPECT_EQ(a.steps, b.steps);
   EXPECT_EQ(a.true_sums, b.true_sums);
   EXPECT_EQ(a.noisy_sums, b.noisy_sums);
   EXPECT_EQ(a.stddev, b.stddev);
@@ -74,7 +73,7 @@ void expect_same(const SimulationChunk& a, const SimulationChunk& b) {
   EXPECT_EQ(a.twin_correct, b.twin_correct);
   ASSERT_EQ(a.regret.size(), b.regret.size());
   for (std::size_t i = 0; i < a.regret.size(); ++i) {
-    EXPECT_EQ(a.regret[i].num_steps, b.regret[i].num_steps);
+    EXPECT_EQ(a.regret[i].steps, b.regret[i].steps);
     EXPECT_EQ(a.regret[i].private_regret, b.regret[i].private_regret);
     EXPECT_EQ(a.regret[i].twin_regret, b.regret[i].twin_regret);
     EXPECT_EQ(a.regret[i].comparator_gap, b.regret[i].comparator_gap);
@@ -92,7 +91,7 @@ std::vector<SimulationOptions> variants() {
     all.push_back(simulation_options());
     all.back().loss = "squared";
     all.back().domain = domain;
-    all.back().mechanism.clip_norm = 2;
+    all.back().mechanism.clip = 2;
   }
   for (const bool labels : {false, true})
     for (const std::int64_t batch_size : {1, 3}) {
@@ -171,7 +170,7 @@ TEST(Simulation, a_step_of_a_batch_is_that_of_the_learner_with_batches) {
                   .loss = make_loss("logistic"),
                   .domain = make_domain("ball", 1),
                   .batch_size = kBatch});
-  TwinLearner twin({.num_steps = 64,
+  TwinLearner twin({.steps = 64,
                     .dimension = 2,
                     .loss = make_loss("logistic"),
                     .domain = make_domain("ball", 1),
@@ -207,7 +206,7 @@ TEST(Simulation, a_step_of_a_batch_is_that_of_the_learner_with_batches) {
     comparator.append(x, y);
   }
   EXPECT_NEAR(chunk.regret.back().private_regret, total / 64 - comparator.solve().value, 2e-6);
-  EXPECT_EQ(chunk.regret.back().num_steps, 64);
+  EXPECT_EQ(chunk.regret.back().steps, 64);
 }
 
 TEST(Simulation, batches_of_a_table_are_whole_and_need_enough_rows) {
@@ -216,7 +215,7 @@ TEST(Simulation, batches_of_a_table_are_whole_and_need_enough_rows) {
   for (const bool labels : {false, true}) {
     made.table = bit_table(40, labels);
     const SimulationChunk chunk = run(made, 5);
-    EXPECT_EQ(chunk.num_steps, 13);
+    EXPECT_EQ(chunk.steps, 13);
     Vector sum = Vector::Zero(2);
     for (Eigen::Index i = 0; i < 39 && !labels; ++i) {
       const Vector record = made.table->features.row(i);
@@ -266,10 +265,10 @@ TEST(Simulation, sums_of_a_table_are_those_of_its_clipped_records) {
   Simulation simulation(made);
   EXPECT_FALSE(simulation.learns());
   EXPECT_FALSE(simulation.theory().has_value());
-  EXPECT_EQ(simulation.num_steps(), 40);  // the table ends before the horizon
+  EXPECT_EQ(simulation.steps(), 40);  // the table ends before the horizon
   const SimulationChunk chunk = simulation.advance(1000);
   EXPECT_TRUE(simulation.finished());
-  EXPECT_EQ(chunk.num_steps, 40);
+  EXPECT_EQ(chunk.steps, 40);
   EXPECT_EQ(chunk.private_loss.size(), 0);
   EXPECT_TRUE(chunk.private_correct.empty());
   EXPECT_TRUE(chunk.regret.empty());
@@ -307,7 +306,7 @@ TEST(Simulation, stddev_is_that_of_the_releases) {
   // Uses a coarse grid, with a learner and without.
   for (const bool learns : {true, false}) {
     SimulationOptions made = simulation_options("honaker");
-    made.grid = made.mechanism.clip_norm;
+    made.grid = made.mechanism.clip;
     if (!learns) made.table = bit_table(64, false);
     const SimulationChunk chunk = run(made, 5);
     EXPECT_EQ(chunk.private_loss.size() > 0, learns);
@@ -340,7 +339,7 @@ TEST(Simulation, regret_is_measured_against_the_certified_best_point) {
     if (t != prefixes[next]) continue;
     const RegretPoint& point = chunk.regret[next++];
     const double best = solver.solve().value;
-    EXPECT_EQ(point.num_steps, t);
+    EXPECT_EQ(point.steps, t);
     EXPECT_LE(point.comparator_gap, 1e-7);
     EXPECT_NEAR(point.private_regret, chunk.private_loss.head(t).mean() - best, 2e-7);
     EXPECT_NEAR(point.twin_regret, chunk.twin_loss.head(t).mean() - best, 2e-7);
@@ -395,7 +394,7 @@ TEST(Simulation, mean_regret_stays_below_the_expected_bound) {
           made.stream = stream;
           made.loss = loss;
           made.domain = domain;
-          if (std::string(loss) == "squared") made.mechanism.clip_norm = 2;
+          if (std::string(loss) == "squared") made.mechanism.clip = 2;
           const MeanRegret mean = mean_regret(made, 8);
           const std::string label = strategy + " " + stream + " " + loss + " " + domain;
           const bool unbounded_slope =
@@ -554,24 +553,24 @@ TEST(Simulation, a_table_shorter_than_the_horizon_ends_the_run_and_the_bound_is_
   Simulation simulation(made);
   EXPECT_TRUE(simulation.learns());
   EXPECT_TRUE(simulation.classifies());
-  EXPECT_EQ(simulation.num_steps(), 40);
+  EXPECT_EQ(simulation.steps(), 40);
   EXPECT_EQ(simulation.theory()->private_lambda,
             theorem_lambda(regret_setting(simulation.mechanism().certificate(), 2, 1)));
   EXPECT_DOUBLE_EQ(simulation.theory()->private_bound->regularisation,
                    simulation.theory()->private_lambda / 80);
   const SimulationChunk chunk = simulation.advance(1000);
-  EXPECT_EQ(chunk.num_steps, 40);
-  EXPECT_EQ(chunk.regret.back().num_steps, 40);
+  EXPECT_EQ(chunk.steps, 40);
+  EXPECT_EQ(chunk.regret.back().steps, 40);
   EXPECT_LE(chunk.regret.back().twin_regret, simulation.theory()->twin_bound->total());
 }
 
 TEST(Simulation, finished_gives_empty_chunks) {
   Simulation simulation(simulation_options());
   (void)simulation.advance(60);
-  EXPECT_EQ(simulation.advance(10).num_steps, 4);
+  EXPECT_EQ(simulation.advance(10).steps, 4);
   const SimulationChunk empty = simulation.advance(10);
   EXPECT_EQ(empty.first_step, 64);
-  EXPECT_EQ(empty.num_steps, 0);
+  EXPECT_EQ(empty.steps, 0);
   EXPECT_EQ(empty.true_sums.rows(), 0);
   EXPECT_EQ(empty.private_loss.size(), 0);
   EXPECT_TRUE(simulation.finished());
@@ -598,7 +597,7 @@ TEST(Simulation, extreme_but_legal_tables_run_to_their_end) {
   made.table->features *= 1e150;
   made.table->labels->setConstant(-1e150);
   const SimulationChunk chunk = run(made, 2);
-  EXPECT_EQ(chunk.num_steps, 5);
+  EXPECT_EQ(chunk.steps, 5);
   EXPECT_TRUE(chunk.true_sums.allFinite());
   EXPECT_TRUE(chunk.noisy_sums.allFinite());
 }
@@ -641,8 +640,8 @@ TEST(Simulation, bad_options_are_refused_by_name) {
             "got 1");
   EXPECT_EQ(message([](O& o) { o.grid = 0.3; }),
             "invalid_argument | prefix_sum: grid must be a power of two, got 0.3");
-  EXPECT_EQ(message([](O& o) { o.mechanism.num_steps = 0; }),
-            "invalid_argument | prefix_sums: num_steps must be between 1 and 1099511627776, got 0");
+  EXPECT_EQ(message([](O& o) { o.mechanism.steps = 0; }),
+            "invalid_argument | prefix_sums: steps must be between 1 and 1099511627776, got 0");
   EXPECT_NE(message([](O& o) { o.mechanism.target.epsilon = kNan; }), "");
 }
 

@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t kTwinSteps = 40;
 
 TwinOptions twin_options() {
-  return {.num_steps = kTwinSteps,
-          .clip_norm = 0.8,
+  return {.steps = kTwinSteps,
+          .clip = 0.8,
           .dimension = 3,
           .loss = make_loss("logistic"),
           .domain = make_domain("ball", 2),
@@ -39,9 +39,9 @@ TEST(TwinLearner, learner_becomes_its_twin_as_the_noise_vanishes) {
     made.lambda = 3;
     TwinLearner twin(made);
     DpFtrl learner({.mechanism = Mechanism::make({.strategy = "tree",
-                                                  .num_steps = kTwinSteps,
+                                                  .steps = kTwinSteps,
                                                   .target = {.epsilon = 1e9, .delta = 1e-6},
-                                                  .clip_norm = made.clip_norm}),
+                                                  .clip = made.clip}),
                     .key = Key::insecure_from_seed(7),
                     .dimension = 3,
                     .loss = made.loss,
@@ -96,8 +96,8 @@ TEST(TwinLearner, bad_options_and_examples_are_refused_by_name) {
   made.lambda = 0;
   EXPECT_ERROR(TwinLearner{made}, "invalid_argument", "lambda must be positive and finite, got 0");
   made = twin_options();
-  made.clip_norm = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_ERROR(TwinLearner{made}, "invalid_argument", "clip_norm must be positive and finite");
+  made.clip = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_ERROR(TwinLearner{made}, "invalid_argument", "clip must be positive and finite");
   TwinLearner twin(twin_options());
   std::vector<double> x(2), score(1);
   EXPECT_ERROR(twin.step(x, 1, score), "wrong_length", "features must have 3 entries, got 2");

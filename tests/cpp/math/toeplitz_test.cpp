@@ -62,9 +62,9 @@ TEST(Workload, prefix_sums_are_lower_triangular_ones) {
   Matrix expected(3, 3);
   expected << 1, 0, 0, 1, 1, 0, 1, 1, 1;
   EXPECT_EQ(matrix, expected);
-  EXPECT_ERROR((void)Workload::prefix_sums(0), "invalid_argument", "num_steps must be between");
+  EXPECT_ERROR((void)Workload::prefix_sums(0), "invalid_argument", "steps must be between");
   EXPECT_ERROR((void)Workload::prefix_sums(kMaxDenseSteps + 1).matrix(), "unsupported",
-               "num_steps must be at most 4096 for matrices, got 4097");
+               "steps must be at most 4096 for matrices, got 4097");
 }
 
 TEST(Toeplitz, coefficients_are_the_golden_ones) {
@@ -169,14 +169,14 @@ TEST(Toeplitz, reciprocal_times_series_is_one) {
 
 TEST(Toeplitz, a_fast_reciprocal_is_that_of_the_recursion) {
   for (const std::int64_t size : {1, 255, 256, 257, 1000, 2048})
-    for (const std::size_t num_bands : {std::size_t{1}, std::size_t{7}, std::size_t{2048}}) {
+    for (const std::size_t bands : {std::size_t{1}, std::size_t{7}, std::size_t{2048}}) {
       std::vector<double> series = square_root_coefficients(std::max<std::int64_t>(size, 8));
-      series.resize(std::min(series.size(), num_bands));
+      series.resize(std::min(series.size(), bands));
       const std::vector<double> exact = reciprocal_series(series, size);
       const std::vector<double> fast = reciprocal_series_by_fft(series, size);
       ASSERT_EQ(std::ssize(fast), size);
       for (std::size_t j = 0; j < exact.size(); ++j)
-        ASSERT_NEAR(fast[j], exact[j], 1e-14) << size << " of " << num_bands << ", " << j;
+        ASSERT_NEAR(fast[j], exact[j], 1e-14) << size << " of " << bands << ", " << j;
     }
 }
 
@@ -227,10 +227,10 @@ TEST(Toeplitz, fast_products_stay_within_their_error_bound) {
 
 TEST(Toeplitz, sums_of_absolute_products_are_those_of_the_gram_matrix) {
   for (const std::size_t size : std::vector<std::size_t>{1, 2, 3, 8, 31, 60}) {
-    for (std::size_t num_bands = 1; num_bands <= size; num_bands += 1 + num_bands / 2) {
+    for (std::size_t bands = 1; bands <= size; bands += 1 + bands / 2) {
       for (const bool is_mixed : {false, true}) {
         std::vector<double> c(size, 0.0);
-        for (std::size_t j = 0; j < num_bands; ++j)
+        for (std::size_t j = 0; j < bands; ++j)
           c[j] = is_mixed ? std::cos(static_cast<double>(j * j)) : 1.0 / static_cast<double>(j + 1);
         const Matrix encoder = lower_triangular_toeplitz(c);
         const Matrix gram = encoder.transpose() * encoder;

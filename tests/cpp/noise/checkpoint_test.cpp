@@ -65,7 +65,7 @@ TEST(Sha256, hmac_gives_the_codes_of_rfc_4231) {
 void expect_continuation(const Strategy& strategy, std::int64_t dimension, std::int64_t step,
                          bool one_by_one, const std::string& title) {
   const std::size_t width = static_cast<std::size_t>(dimension);
-  const std::int64_t n = strategy.num_steps();
+  const std::int64_t n = strategy.steps();
   NoiseStream first(strategy, checkpoint_options(dimension));
   Bytes earlier = first.checkpoint();
   Bytes bytes;
@@ -94,11 +94,11 @@ TEST(Checkpoint, the_stream_goes_on_with_the_same_bits_for_every_strategy) {
   for (const testing::Variant& variant : testing::prefix_variants(23)) {
     const auto strategy = testing::strategy_of(variant);
     for (const bool one_by_one : {false, true})
-      expect_continuation(*strategy, 2, strategy->num_steps() / 2 + 1, one_by_one, variant.title);
+      expect_continuation(*strategy, 2, strategy->steps() / 2 + 1, one_by_one, variant.title);
   }
   for (const testing::NamedForm& named : testing::named_forms()) {
-    const testing::FormStrategy strategy(named.form, named.num_steps);
-    for (const std::int64_t step : {std::int64_t{1}, named.num_steps / 3, named.num_steps - 1})
+    const testing::FormStrategy strategy(named.form, named.steps);
+    for (const std::int64_t step : {std::int64_t{1}, named.steps / 3, named.steps - 1})
       expect_continuation(strategy, 7, step, step % 2 == 0, named.name);
   }
 }
@@ -123,10 +123,10 @@ bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std:
   constexpr std::size_t kWidth = 2;
   const auto first_rows = static_cast<std::size_t>(step) * kWidth;
   NoiseStream first(strategy, checkpoint_options(kWidth));
-  std::vector<double> rows(static_cast<std::size_t>(strategy.num_steps()) * kWidth);
+  std::vector<double> rows(static_cast<std::size_t>(strategy.steps()) * kWidth);
   first.next_rows(std::span(rows).first(first_rows), step);
   const Bytes good = first.checkpoint();
-  first.next_rows(std::span(rows).subspan(first_rows), strategy.num_steps() - step);
+  first.next_rows(std::span(rows).subspan(first_rows), strategy.steps() - step);
   // Seeking to the step gives the same bytes.
   first.seek(step);
   EXPECT_EQ(first.checkpoint(), good) << title;
@@ -147,7 +147,7 @@ bool refuses_other_sizes(const Strategy& strategy, std::int64_t step, const std:
   EXPECT_ERROR(second.restore(with_state(good, longer)), "bad_state", wanted);
   // Refused bytes left the stream unchanged.
   std::vector<double> again(rows.size());
-  second.next_rows(again, strategy.num_steps());
+  second.next_rows(again, strategy.steps());
   EXPECT_EQ(again, rows) << title;
   return true;
 }
@@ -157,13 +157,13 @@ TEST(Checkpoint, forged_with_another_number_of_rows_is_refused) {
   testing::Thinned thinned(7);
   for (const testing::Variant& variant : testing::prefix_variants(23)) {
     const auto strategy = testing::strategy_of(variant);
-    num_with_state += refuses_other_sizes(*strategy, strategy->num_steps() / 2 + 1, variant.title);
+    num_with_state += refuses_other_sizes(*strategy, strategy->steps() / 2 + 1, variant.title);
   }
   for (const testing::NamedForm& named : testing::named_forms())
-    for (std::int64_t step = 1; step < named.num_steps; ++step)
+    for (std::int64_t step = 1; step < named.steps; ++step)
       if (thinned.takes_next())
-        num_with_state += refuses_other_sizes(testing::FormStrategy(named.form, named.num_steps),
-                                              step, named.name);
+        num_with_state +=
+            refuses_other_sizes(testing::FormStrategy(named.form, named.steps), step, named.name);
   EXPECT_GE(num_with_state, 100);
 }
 
@@ -192,7 +192,7 @@ std::shared_ptr<const Strategy> fixed_blt() {
   StrategyParameters parameters;
   parameters.decays = {0.875, 0.5};
   parameters.weights = {0.25, 0.375};
-  return make_strategy({.name = "blt", .num_steps = 40, .workload = {}, .parameters = parameters});
+  return make_strategy({.name = "blt", .steps = 40, .workload = {}, .parameters = parameters});
 }
 
 Bytes from_hex(std::string_view text) {
@@ -270,8 +270,8 @@ TEST(Checkpoint, what_belongs_elsewhere_is_refused) {
   expect(refused_by(*testing::make_known("tree", 40), checkpoint_options()),
          "must be of this mechanism");
   EXPECT_EQ(refused_by(*strategy, checkpoint_options()), "");
-  const auto how = Mechanism::make(
-      {.strategy = "tree", .num_steps = 40, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto how =
+      Mechanism::make({.strategy = "tree", .steps = 40, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(5), .dimension = 3});
   EXPECT_ERROR(sums.restore_without_ledger(good), "bad_state", "must be of kind 2, got kind 1");
   // Valid bytes of another version.
@@ -298,8 +298,8 @@ TEST(Checkpoint, does_not_contain_the_key) {
 TEST(Checkpoint, running_totals_go_on_with_the_same_releases) {
   for (const char* name : {"independent", "tree", "honaker", "blt", "optimal",
                            "normalized-square-root", "banded-square-root"}) {
-    const auto how = Mechanism::make(
-        {.strategy = name, .num_steps = 60, .target = {.epsilon = 1, .delta = 1e-6}});
+    const auto how =
+        Mechanism::make({.strategy = name, .steps = 60, .target = {.epsilon = 1, .delta = 1e-6}});
     const PrefixSumOptions seeded{.key = Key::insecure_from_seed(9), .dimension = 2};
     PrefixSum whole(how, seeded);
     PrefixSum parts(how, seeded);
@@ -325,8 +325,8 @@ TEST(Checkpoint, running_totals_go_on_with_the_same_releases) {
 }
 
 TEST(Checkpoint, keeps_what_was_contributed_to_the_open_step) {
-  const auto how = Mechanism::make(
-      {.strategy = "tree", .num_steps = 8, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto how =
+      Mechanism::make({.strategy = "tree", .steps = 8, .target = {.epsilon = 1, .delta = 1e-6}});
   const PrefixSumOptions seeded{.key = Key::insecure_from_seed(9)};
   PrefixSum whole(how, seeded);
   PrefixSum parts(how, seeded);
@@ -345,8 +345,8 @@ TEST(Checkpoint, keeps_what_was_contributed_to_the_open_step) {
 
 TEST(Checkpoint, counts_contributions_so_that_the_sums_stay_full) {
   // There is room for 2^31 of them, so the count is written into the bytes instead of made.
-  const auto how = Mechanism::make(
-      {.strategy = "tree", .num_steps = 8, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto how =
+      Mechanism::make({.strategy = "tree", .steps = 8, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(9), .grid = 0x1p-31});
   ASSERT_EQ(sums.max_contributions(), std::int64_t{1} << 31);
   sums.contribute(std::vector{0.5});

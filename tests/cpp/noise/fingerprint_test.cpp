@@ -31,19 +31,19 @@ bool changed(bool flag) {
 
 /// All workloads that differ from a given one in a single number.
 std::vector<Workload> changes_of(const Workload& workload) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   const double beta = workload.momentum(), alpha = workload.decay();
   std::vector<Workload> others;
   switch (workload.kind()) {
     case Workload::Kind::prefix:
       return {Workload::prefix_sums(n + 1)};
     case Workload::Kind::momentum:
-      return {Workload::momentum({.num_steps = n + 1, .momentum = beta, .decay = alpha}),
-              Workload::momentum({.num_steps = n, .momentum = changed(beta), .decay = alpha}),
-              Workload::momentum({.num_steps = n, .momentum = beta, .decay = changed(alpha)})};
+      return {Workload::momentum({.steps = n + 1, .momentum = beta, .decay = alpha}),
+              Workload::momentum({.steps = n, .momentum = changed(beta), .decay = alpha}),
+              Workload::momentum({.steps = n, .momentum = beta, .decay = changed(alpha)})};
     case Workload::Kind::window:
-      return {Workload::sliding_window({.num_steps = n + 1, .width = workload.width()}),
-              Workload::sliding_window({.num_steps = n, .width = workload.width() + 1})};
+      return {Workload::sliding_window({.steps = n + 1, .window = workload.window()}),
+              Workload::sliding_window({.steps = n, .window = workload.window() + 1})};
     case Workload::Kind::rates:
       others.push_back(
           Workload::learning_rates({.rates = workload.rates(), .momentum = changed(beta)}));
@@ -104,19 +104,18 @@ class Changes {
     const auto numbers = std::make_shared<VaryingBuffers>(*form.numbers);
     // B is computed from these; the other members bound the rounding of its rows, or pack the
     // contents of the lists.
-    auto& [num_buffers, inverse_scales, gains, factors, row_stddev, state_stddev, packed] =
-        *numbers;
-    change_shared<VaryingBufferedDecoder>(numbers, num_buffers, inverse_scales, gains, factors);
+    auto& [buffers, inverse_scales, gains, factors, row_stddev, state_stddev, packed] = *numbers;
+    change_shared<VaryingBufferedDecoder>(numbers, buffers, inverse_scales, gains, factors);
   }
   void operator()(const VaryingBandedDecoder& form) {
     const auto numbers = std::make_shared<VaryingBands>(*form.numbers);
-    auto& [num_bands, entries, row_stddev] = *numbers;
-    change_shared<VaryingBandedDecoder>(numbers, num_bands, entries);
+    auto& [bands, entries, row_stddev] = *numbers;
+    change_shared<VaryingBandedDecoder>(numbers, bands, entries);
   }
   void operator()(BlockDecoder form) {
     for (std::size_t i = 0; i < form.blocks.size(); ++i) {
-      auto& [num_steps, inner, num_measurements, closing_row] = form.blocks[i];
-      change(form, num_steps, num_measurements, closing_row);
+      auto& [steps, inner, num_measurements, closing_row] = form.blocks[i];
+      change(form, steps, num_measurements, closing_row);
       change_inner(form, inner);
     }
     form.blocks.pop_back();
@@ -217,8 +216,8 @@ TEST(Fingerprint, is_that_of_version_0_3_which_had_more_forms) {
 }
 
 TEST(Fingerprint, that_of_a_stream_covers_horizon_dimension_and_coordinates) {
-  const auto of = [](std::int64_t num_steps, std::int64_t dimension, std::int64_t first) {
-    const testing::FormStrategy strategy(BandedDecoder{{1, 0.5}}, num_steps);
+  const auto of = [](std::int64_t steps, std::int64_t dimension, std::int64_t first) {
+    const testing::FormStrategy strategy(BandedDecoder{{1, 0.5}}, steps);
     NoiseStream stream(
         strategy,
         {.key = Key::insecure_from_seed(1), .dimension = dimension, .first_coordinate = first});

@@ -86,7 +86,7 @@ TEST(JointRows, an_offset_at_the_edge_is_decided_by_the_last_of_its_digits) {
 }
 
 TEST(JointRows, sums_of_whole_numbers_are_rounded_as_rows_are) {
-  const auto strategy = make_strategy({.name = "square-root", .num_steps = 30});
+  const auto strategy = make_strategy({.name = "square-root", .steps = 30});
   const NoiseStreamOptions options{.key = Key::insecure_from_seed(4), .dimension = 3};
   JointRows rows(*strategy, options, 1000, 900);
   NoiseStream noise(*strategy, options);

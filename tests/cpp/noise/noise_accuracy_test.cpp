@@ -50,7 +50,7 @@ struct NoiseRow {
 };
 
 std::vector<NoiseRow> noise_rows_of(const Strategy& strategy, const Extent& extent) {
-  const std::int64_t n = strategy.num_steps();
+  const std::int64_t n = strategy.steps();
   NoiseStream stream(strategy, stream_options(extent.dimension));
   std::vector<NoiseRow> rows;
   std::vector<double> row(static_cast<std::size_t>(extent.dimension));
@@ -98,7 +98,7 @@ noise::Precision precision_of(const Strategy& strategy) {
   return noise::choose_precision({.key = Key::insecure_from_seed(91),
                                   .dimension = 1,
                                   .first_coordinate = kFirstCoordinate,
-                                  .num_rows = strategy.num_steps()},
+                                  .num_rows = strategy.steps()},
                                  strategy.decoder_form())
       .precision;
 }
@@ -106,7 +106,7 @@ noise::Precision precision_of(const Strategy& strategy) {
 TEST(NoiseAccuracy, no_entry_of_any_form_is_off_by_more_than_its_bound) {
   std::int64_t num_entries = 0;
   for (const testing::NamedForm& named : testing::named_forms()) {
-    const Accuracy found = accuracy_of_all(testing::FormStrategy(named.form, named.num_steps));
+    const Accuracy found = accuracy_of_all(testing::FormStrategy(named.form, named.steps));
     EXPECT_LE(found.worst, 1) << named.name;
     // If errors were far below the bound, the check could not detect a wrong one.
     EXPECT_GE(found.worst, 1e-6) << named.name;
@@ -130,7 +130,7 @@ TEST(NoiseAccuracy, no_row_of_a_long_stream_is_off_by_more_than_its_bound) {
   using noise::Precision;
   struct Run {
     const char* name;
-    std::int64_t num_steps;
+    std::int64_t steps;
     Precision precision;
   };
   constexpr std::int64_t kExtended = 70'000, kRefined = (std::int64_t{1} << 17) + 1000;
@@ -148,16 +148,16 @@ TEST(NoiseAccuracy, no_row_of_a_long_stream_is_off_by_more_than_its_bound) {
     all.push_back({"optimal", kRefined, Precision::refined});
   }
   for (const Run& run : all) {
-    const auto strategy = testing::make_known(run.name, run.num_steps);
-    EXPECT_EQ(precision_of(*strategy), run.precision) << run.name << " " << run.num_steps;
+    const auto strategy = testing::make_known(run.name, run.steps);
+    EXPECT_EQ(precision_of(*strategy), run.precision) << run.name << " " << run.steps;
     // Few and many coordinates are computed by different code, with the same bits.
     const auto narrow = noise_rows_of(*strategy, {.dimension = 1, .stride = 1000, .num_last = 20});
     const auto wide = noise_rows_of(*strategy, {.dimension = 8, .stride = 1000, .num_last = 20});
     for (std::size_t i = 0; i < narrow.size(); ++i)
       EXPECT_EQ(narrow[i].entries[0], wide[i].entries[0]) << run.name << " " << narrow[i].step;
     const Accuracy found = accuracy_of(narrow, *strategy);
-    EXPECT_LE(found.worst, 1) << run.name << " " << run.num_steps;
-    EXPECT_GE(found.worst, 1e-6) << run.name << " " << run.num_steps;
+    EXPECT_LE(found.worst, 1) << run.name << " " << run.steps;
+    EXPECT_GE(found.worst, 1e-6) << run.name << " " << run.steps;
   }
 }
 

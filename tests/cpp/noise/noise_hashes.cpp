@@ -22,7 +22,7 @@ namespace {
 
 struct Recorded {
   const char* strategy;
-  std::int64_t num_steps;
+  std::int64_t steps;
   std::int64_t dimension;
   std::uint64_t hash;
 };
@@ -74,12 +74,12 @@ DecoderForm form_named(const std::string& name) {
   if (name == "buffered") return dpftrl::BufferedDecoder{{0.99, 0.7}, {0.1, 0.3}};
   if (name == "block")
     return dpftrl::BlockDecoder{
-        {{.num_steps = 500, .form = share(banded), .num_measurements = 500, .closing_row = 499},
-         {.num_steps = 400,
+        {{.steps = 500, .form = share(banded), .num_measurements = 500, .closing_row = 499},
+         {.steps = 400,
           .form = share(dpftrl::ToeplitzDecoder{falling(400)}),
           .num_measurements = 400,
           .closing_row = 399},
-         {.num_steps = 100, .form = share(banded), .num_measurements = 100, .closing_row = 99}}};
+         {.steps = 100, .form = share(banded), .num_measurements = 100, .closing_row = 99}}};
   if (name == "momentum")
     return dpftrl::FilteredDecoder{share(banded), falling(1000),
                                    dpftrl::Workload::momentum({1000, 0.9, 0.99})};
@@ -116,12 +116,11 @@ dpftrl::StrategyPlan plan_named(const std::string& mechanism) {
 std::shared_ptr<const dpftrl::Strategy> strategy_of(const Recorded& run) {
   const std::string name = run.strategy;
   if (name.starts_with("form:"))
-    return std::make_shared<dpftrl::testing::FormStrategy>(form_named(name.substr(5)),
-                                                           run.num_steps);
+    return std::make_shared<dpftrl::testing::FormStrategy>(form_named(name.substr(5)), run.steps);
   if (name.starts_with("plan:"))
     return dpftrl::planned_strategy(name.substr(5), plan_named(name.substr(5)),
-                                    dpftrl::Workload::prefix_sums(run.num_steps));
-  return dpftrl::make_strategy({.name = name, .num_steps = run.num_steps});
+                                    dpftrl::Workload::prefix_sums(run.steps));
+  return dpftrl::make_strategy({.name = name, .steps = run.steps});
 }
 
 /// FNV-1a over the bytes of every row.
@@ -131,7 +130,7 @@ std::uint64_t noise_hash(const Recorded& run) {
       *strategy, {.key = dpftrl::Key::insecure_from_seed(2026), .dimension = run.dimension});
   std::vector<double> row(static_cast<std::size_t>(run.dimension));
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (std::int64_t t = 0; t < run.num_steps; ++t) {
+  for (std::int64_t t = 0; t < run.steps; ++t) {
     stream.next(row);
     for (const double x : row)
       for (std::uint64_t bits = std::bit_cast<std::uint64_t>(x), byte = 0; byte < 8; ++byte)
@@ -149,9 +148,9 @@ int main(int argc, char** argv) {
     const std::uint64_t hash = noise_hash(run);
     same = same && hash == run.hash;
     if (print || hash != run.hash)
-      std::printf("%s n=%lld d=%lld 0x%016llx%s\n", run.strategy,
-                  static_cast<long long>(run.num_steps), static_cast<long long>(run.dimension),
-                  static_cast<unsigned long long>(hash), hash == run.hash ? "" : " DIFFERS");
+      std::printf("%s n=%lld d=%lld 0x%016llx%s\n", run.strategy, static_cast<long long>(run.steps),
+                  static_cast<long long>(run.dimension), static_cast<unsigned long long>(hash),
+                  hash == run.hash ? "" : " DIFFERS");
   }
   if (same) std::puts("all hashes as recorded");
   return same || print ? 0 : 1;

@@ -50,7 +50,7 @@ TEST(NoiseIncrements, nothing_is_kept_so_a_far_step_costs_one_row) {
   for (const char* family : {"independent", "lambda-cgd"}) {
     const auto strategy = make_strategy(
         {.name = family,
-         .num_steps = far,
+         .steps = far,
          .parameters = {.lambda = std::string(family) == "lambda-cgd" ? std::optional(0.5)
                                                                       : std::nullopt}});
     NoiseStream stream(*strategy, increment_options(3, true));
@@ -90,7 +90,7 @@ TEST(NoiseIncrements, encoders_without_a_short_inverse_are_refused) {
     EXPECT_ERROR(NoiseStream(*testing::make_known(family, 16), increment_options(1, true)),
                  "unsupported", std::string("to give increments, got ") + family);
   const auto momentum = make_strategy(
-      {.name = "independent", .num_steps = 8, .workload = Workload::momentum({8, 0.9, 1})});
+      {.name = "independent", .steps = 8, .workload = Workload::momentum({8, 0.9, 1})});
   EXPECT_ERROR(NoiseStream(*momentum, increment_options(1, true)), "unsupported",
                "for prefix sums");
   EXPECT_ERROR(FloatNoiseStream(*momentum, increment_options(1, true)), "unsupported",
@@ -117,9 +117,9 @@ bool has_few_bands(const Strategy& strategy) {
 std::vector<std::int64_t> rounded_totals(const Strategy& strategy,
                                          const NoiseStreamOptions& options, double scale) {
   NoiseStream stream(strategy, options);
-  const std::int64_t size = strategy.num_steps() * options.dimension;
+  const std::int64_t size = strategy.steps() * options.dimension;
   std::vector<std::int64_t> rows(static_cast<std::size_t>(size));
-  if (!stream.next_rounded(rows, strategy.num_steps(), scale))
+  if (!stream.next_rounded(rows, strategy.steps(), scale))
     for (std::int64_t i = 0; i < size; ++i) {
       std::int64_t& entry = rows[static_cast<std::size_t>(i)];
       if (entry == kUndecided)
@@ -130,16 +130,15 @@ std::vector<std::int64_t> rounded_totals(const Strategy& strategy,
 
 std::vector<std::int64_t> all_increments(const Strategy& strategy,
                                          const NoiseStreamOptions& options, double scale) {
-  std::vector<std::int64_t> rows(
-      static_cast<std::size_t>(strategy.num_steps() * options.dimension));
-  NoiseIncrements(strategy, options).next_rounded(rows, strategy.num_steps(), scale);
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(strategy.steps() * options.dimension));
+  NoiseIncrements(strategy, options).next_rounded(rows, strategy.steps(), scale);
   return rows;
 }
 
 TEST(NoiseIncrements, rows_of_every_mechanism_are_within_a_unit_of_the_matrix_times_the_normals) {
   constexpr double kScale = 1000;
-  for (const std::int64_t num_steps : {1, 2, 3, 7, 8, 23})
-    for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
+  for (const std::int64_t steps : {1, 2, 3, 7, 8, 23})
+    for (const testing::Variant& variant : testing::prefix_variants(steps)) {
       const auto strategy = testing::strategy_of(variant);
       const NoiseStreamOptions how = some_options(3);
       const Matrix encoder = strategy->encoder();
@@ -165,8 +164,8 @@ TEST(NoiseIncrements, rows_of_every_mechanism_are_within_a_unit_of_the_matrix_ti
 TEST(NoiseIncrements, their_sums_are_the_rounded_totals_bit_for_bit) {
   // At 2^48 units, double precision cannot decide all entries.
   for (const double scale : {100.0, 0x1p48})
-    for (const std::int64_t num_steps : {8, testing::is_sanitized() ? 19 : 45})
-      for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
+    for (const std::int64_t steps : {8, testing::is_sanitized() ? 19 : 45})
+      for (const testing::Variant& variant : testing::prefix_variants(steps)) {
         const auto strategy = testing::strategy_of(variant);
         if (has_few_bands(*strategy)) continue;
         const NoiseStreamOptions how = some_options(5);
@@ -268,10 +267,10 @@ TEST(NoiseIncrements, bad_calls_are_refused_and_change_nothing) {
   stream.next_rounded(row, 1, 64);
   EXPECT_EQ(row, std::vector(all.begin() + 2, all.begin() + 4));
   for (const char* family : {"independent", "tree"})
-    EXPECT_ERROR(NoiseIncrements(*make_strategy({.name = family,
-                                                 .num_steps = 8,
-                                                 .workload = Workload::momentum({8, 0.9, 1})}),
-                                 some_options(1)),
+    EXPECT_ERROR(NoiseIncrements(
+                     *make_strategy(
+                         {.name = family, .steps = 8, .workload = Workload::momentum({8, 0.9, 1})}),
+                     some_options(1)),
                  "unsupported", "for prefix sums");
 }
 

@@ -43,15 +43,15 @@ double worst_of_total(const testing::NamedForm& named, std::int64_t dimension,
   const noise::ProgramOptions how{.key = options.key,
                                   .dimension = dimension,
                                   .first_coordinate = 3,
-                                  .num_rows = named.num_steps,
+                                  .num_rows = named.steps,
                                   .precision = precision};
   const auto width = static_cast<std::size_t>(dimension);
   noise::RowMaker<double> rows(how, named.form);
   std::vector<double> row(width);
-  rows.seek(named.num_steps - 1);
+  rows.seek(named.steps - 1);
   rows.next(row);
   std::vector<std::byte> state;
-  EXPECT_EQ(rows.write_state(named.num_steps, state), named.num_steps);
+  EXPECT_EQ(rows.write_state(named.steps, state), named.steps);
   const auto total = std::span<const std::byte>(state).last(16 * width);
   double worst = 0;
   for (std::size_t i = 0; i < width; ++i) {
@@ -65,8 +65,7 @@ double worst_of_total(const testing::NamedForm& named, std::int64_t dimension,
       value.negative = x < 0;
       return value;
     };
-    const Enclosure ideal =
-        detail::make_exact_rows(named.form, normals, 0)->row(named.num_steps - 1);
+    const Enclosure ideal = detail::make_exact_rows(named.form, normals, 0)->row(named.steps - 1);
     const Enclosure rest = fixed.subtract(fixed.subtract(ideal, exactly(high)), exactly(low));
     worst = std::max(worst, fixed.to_double(rest.digits) / rows.last_bound().error);
   }
@@ -115,7 +114,7 @@ TEST(NoiseRefined, is_chosen_for_long_horizons_of_what_adds_up) {
         testing::shared(std::move(base)),
         {},
         momentum == 0 ? Workload::prefix_sums(kLong)
-                      : Workload::momentum({.num_steps = kLong, .momentum = momentum})}};
+                      : Workload::momentum({.steps = kLong, .momentum = momentum})}};
   };
   EXPECT_EQ(precision(filtered(tree, 0), kLong), noise::Precision::extended);
   EXPECT_EQ(precision(filtered(tree, 0.9), kLong), noise::Precision::refined);

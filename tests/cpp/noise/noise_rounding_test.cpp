@@ -21,16 +21,16 @@ NoiseStreamOptions rounding_options(std::int64_t dimension, bool exact_only = fa
   return {.key = Key::insecure_from_seed(31), .dimension = dimension, .exact_only = exact_only};
 }
 
-std::shared_ptr<const Strategy> rounded_strategy(std::string_view name, std::int64_t num_steps) {
-  return testing::make_known(name, num_steps);
+std::shared_ptr<const Strategy> rounded_strategy(std::string_view name, std::int64_t steps) {
+  return testing::make_known(name, steps);
 }
 
 /// All rows, requested in calls of 1, 2, 3, ... rows.
 template <class Stream, class Value>
 std::vector<Value> in_growing_calls(Stream stream) {
   std::vector<Value> rows;
-  for (std::int64_t count = 1; stream.step() < stream.num_steps(); ++count) {
-    const std::int64_t some = std::min(count, stream.num_steps() - stream.step());
+  for (std::int64_t count = 1; stream.step() < stream.steps(); ++count) {
+    const std::int64_t some = std::min(count, stream.steps() - stream.step());
     std::vector<Value> part(static_cast<std::size_t>(some * stream.dimension()));
     stream.next_rows(part, some);
     rows.insert(rows.end(), part.begin(), part.end());
@@ -41,7 +41,7 @@ std::vector<Value> in_growing_calls(Stream stream) {
 template <class Stream, class Value>
 std::vector<Value> one_by_one(Stream stream) {
   std::vector<Value> rows, row(static_cast<std::size_t>(stream.dimension()));
-  while (stream.step() < stream.num_steps()) {
+  while (stream.step() < stream.steps()) {
     stream.next(row);
     rows.insert(rows.end(), row.begin(), row.end());
   }
@@ -382,9 +382,9 @@ struct BandCase {
 
 template <class T, class Kernel>
 void expect_bands(Kernel kernel, const BandCase& how) {
-  const auto [num_lags, keeps_fresh, num_steps, width] = how;
+  const auto [num_lags, keeps_fresh, steps, width] = how;
   const std::size_t num_rows = num_lags + (keeps_fresh ? 1 : 0);
-  std::vector<T> z(num_steps * width), state((num_rows + 1) * width);
+  std::vector<T> z(steps * width), state((num_rows + 1) * width);
   fill_normals(Key::insecure_from_seed(3), Stream::test, 0, 0, std::span<T>(z));
   fill_normals(Key::insecure_from_seed(3), Stream::test, 1, 0, std::span<T>(state));
   simd::Bands<T> bands{};
@@ -396,16 +396,16 @@ void expect_bands(Kernel kernel, const BandCase& how) {
     bands.factors[lag] = static_cast<T>((lag % 3 == 1 ? 0.3 : -0.4) / static_cast<double>(lag + 1));
   for (std::size_t k = 0; k < num_rows; ++k) bands.history[k] = &state[k * width];
   bands.total = &state[num_rows * width];
-  const std::vector<T> expected = expected_of_bands(bands, z, num_steps, width);
+  const std::vector<T> expected = expected_of_bands(bands, z, steps, width);
   const std::vector<T> before = state;
-  std::vector<T> apart(num_steps * (width + 2), T{7});
-  kernel(bands, {num_steps, z.data(), width, apart.data(), width + 2}, width);
+  std::vector<T> apart(steps * (width + 2), T{7});
+  kernel(bands, {steps, z.data(), width, apart.data(), width + 2}, width);
   state = before;
-  kernel(bands, {num_steps, z.data(), width, z.data(), width}, width);
+  kernel(bands, {steps, z.data(), width, z.data(), width}, width);
   for (std::size_t i = 0; i < width; ++i)
     for (std::size_t k = 0; k <= num_rows; ++k) z.push_back(state[k * width + i]);
-  EXPECT_EQ(z, expected) << num_lags << " lags, " << num_steps << " steps, width " << width;
-  for (std::size_t t = 0; t < num_steps; ++t)
+  EXPECT_EQ(z, expected) << num_lags << " lags, " << steps << " steps, width " << width;
+  for (std::size_t t = 0; t < steps; ++t)
     for (std::size_t i = 0; i < width + 2; ++i)
       ASSERT_EQ(apart[t * (width + 2) + i], i < width ? expected[t * width + i] : T{7});
 }

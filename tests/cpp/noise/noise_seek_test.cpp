@@ -17,17 +17,17 @@ NoiseStreamOptions seek_options(std::int64_t dimension) {
 
 template <class Stream, class Value>
 std::vector<Value> sought_rows(const Strategy& strategy, std::int64_t dimension) {
-  std::vector<Value> rows(static_cast<std::size_t>(strategy.num_steps() * dimension));
-  Stream(strategy, seek_options(dimension)).next_rows(rows, strategy.num_steps());
+  std::vector<Value> rows(static_cast<std::size_t>(strategy.steps() * dimension));
+  Stream(strategy, seek_options(dimension)).next_rows(rows, strategy.steps());
   return rows;
 }
 
 /// Steps in an order that jumps near and far, forward and backward, and repeats steps.
-std::vector<std::int64_t> places(std::int64_t num_steps) {
+std::vector<std::int64_t> places(std::int64_t steps) {
   std::vector<std::int64_t> order;
   const std::int64_t stride = testing::is_full_size() ? 1 : 4;
-  for (std::int64_t i = 0; i < num_steps; i += stride) order.push_back(i * 37 % num_steps);
-  for (std::int64_t i = 0; i < num_steps; i += 7) order.insert(order.end(), {i, i});
+  for (std::int64_t i = 0; i < steps; i += stride) order.push_back(i * 37 % steps);
+  for (std::int64_t i = 0; i < steps; i += 7) order.insert(order.end(), {i, i});
   return order;
 }
 
@@ -40,7 +40,7 @@ std::int64_t first_difference(const Strategy& strategy, std::int64_t dimension,
   Stream stream(strategy, seek_options(dimension));
   std::int64_t length = 1;
   for (const std::int64_t step : steps) {
-    const std::int64_t count = std::min(length, strategy.num_steps() - step);
+    const std::int64_t count = std::min(length, strategy.steps() - step);
     length = length % 19 + 3;
     std::vector<Value> rows(static_cast<std::size_t>(count) * width);
     stream.seek(step);
@@ -57,10 +57,10 @@ std::int64_t first_difference(const Strategy& strategy, std::int64_t dimension,
 }
 
 TEST(NoiseSeek, a_stream_that_seeks_has_the_bits_of_one_that_walks) {
-  for (const std::int64_t num_steps : {1, 23})
-    for (const testing::Variant& variant : testing::prefix_variants(num_steps)) {
+  for (const std::int64_t steps : {1, 23})
+    for (const testing::Variant& variant : testing::prefix_variants(steps)) {
       const auto strategy = testing::strategy_of(variant);
-      const std::int64_t n = strategy->num_steps();
+      const std::int64_t n = strategy->steps();
       EXPECT_EQ((first_difference<NoiseStream, double>(*strategy, 2, places(n))), -1)
           << variant.title;
       EXPECT_EQ((first_difference<FloatNoiseStream, float>(*strategy, 7, places(n))), -1)
@@ -80,8 +80,8 @@ TEST(NoiseSeek, so_does_a_stream_of_several_windows) {
 
 TEST(NoiseSeek, so_does_every_form_for_every_workload) {
   for (const testing::NamedForm& named : testing::named_forms()) {
-    const testing::FormStrategy strategy(named.form, named.num_steps);
-    EXPECT_EQ((first_difference<NoiseStream, double>(strategy, 9, places(named.num_steps))), -1)
+    const testing::FormStrategy strategy(named.form, named.steps);
+    EXPECT_EQ((first_difference<NoiseStream, double>(strategy, 9, places(named.steps))), -1)
         << named.name;
   }
 }

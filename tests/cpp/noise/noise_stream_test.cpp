@@ -16,13 +16,13 @@ NoiseStreamOptions noise_stream_options(std::int64_t dimension, std::int64_t fir
           .first_coordinate = first_coordinate};
 }
 
-std::shared_ptr<const Strategy> stream_strategy(std::string_view name, std::int64_t num_steps) {
-  return testing::make_known(name, num_steps);
+std::shared_ptr<const Strategy> stream_strategy(std::string_view name, std::int64_t steps) {
+  return testing::make_known(name, steps);
 }
 
 Matrix rows_of_stream(const Strategy& strategy, const NoiseStreamOptions& how) {
   NoiseStream stream(strategy, how);
-  Matrix rows(testing::index_of(strategy.num_steps()), testing::index_of(how.dimension));
+  Matrix rows(testing::index_of(strategy.steps()), testing::index_of(how.dimension));
   for (Eigen::Index t = 0; t < rows.rows(); ++t)
     stream.next({rows.row(t).data(), static_cast<std::size_t>(how.dimension)});
   return rows;

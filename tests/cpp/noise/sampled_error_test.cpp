@@ -60,9 +60,8 @@ TEST(SampledError, is_that_of_the_matrices_in_every_family_and_workload) {
     ASSERT_TRUE(found.has_value()) << variant.title;
     ASSERT_NEAR(*found / exact, 1, 1e-8) << variant.title;
   };
-  for (const std::int64_t num_steps : {1, 2, 7})
-    for (const testing::Variant& variant : testing::prefix_variants(num_steps))
-      expect_path(variant);
+  for (const std::int64_t steps : {1, 2, 7})
+    for (const testing::Variant& variant : testing::prefix_variants(steps)) expect_path(variant);
   for (const testing::Variant& variant : testing::workload_variants(8)) expect_path(variant);
 }
 
@@ -102,11 +101,11 @@ TEST(SampledError, is_drawn_again_from_its_seed_in_blocks_of_any_size) {
 
 TEST(SampledError, is_below_the_proved_level_and_that_of_the_note_at_1024_steps) {
   // 1024 steps would take a minute under sanitizers, and give the same result in WebAssembly.
-  const std::int64_t num_steps = testing::is_full_size() ? 1024 : 64;
-  const auto strategy = testing::make_known("square-root", num_steps);
+  const std::int64_t steps = testing::is_full_size() ? 1024 : 64;
+  const auto strategy = testing::make_known("square-root", steps);
   const double level = level_of(*strategy, {.beta = 0.05}).value();
   EXPECT_LT(level, simultaneous_error(*strategy, Participation::single(), {.beta = 0.05}).value);
-  if (num_steps == 1024) {
+  if (steps == 1024) {
     // 6.879 was one draw, and 10^5 streams give 6.79; seeds differ by 0.01.
     const double scale = unit_error(*strategy, Participation::single()).sensitivity.value;
     EXPECT_NEAR(level / scale, 6.879, 0.04);

@@ -65,7 +65,7 @@ Matrix parities(unsigned d, int w) {
 }
 
 Participation whole_epochs(std::int64_t n, std::int64_t k) {
-  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k});
+  return Participation::fixed_epoch({.epochs = k, .epoch_length = n / k});
 }
 
 struct KnownDenseOptimum {
@@ -81,7 +81,7 @@ DenseOptimumProblem mean_of(Matrix f, Participation participation = Participatio
 
 /// Values from independent computations, gamma_F / sqrt(number of queries), or closed forms.
 std::vector<KnownDenseOptimum> known_dense_optima() {
-  const Matrix momentum = Workload::momentum({.num_steps = 64, .momentum = 0.9}).matrix();
+  const Matrix momentum = Workload::momentum({.steps = 64, .momentum = 0.9}).matrix();
   return {
       {"prefix sums, mean", mean_of(prefix(64)), 2.099856472225, 1e-12},
       {"prefix sums, max", {prefix(64)}, 2.111367, 3e-7},
@@ -160,8 +160,8 @@ TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
     const Matrix root = vectors * squares.cwiseSqrt().asDiagonal() * vectors.transpose();
     const Matrix w = u.cwiseSqrt().asDiagonal() * f * root;
     const double nuclear = testing::singular_values(w).sum();
-    const auto k = index_of(
-        problem.participation.max_participations_within(static_cast<std::int64_t>(f.cols())));
+    const auto k =
+        index_of(problem.participation.times_within(static_cast<std::int64_t>(f.cols())));
     const Eigen::Index b = f.cols() / k;
     double total = 0;
     for (Eigen::Index s = 0; s < b; ++s) {
@@ -194,7 +194,7 @@ TEST(DenseOptimum, no_factorization_is_below_the_lower_bound) {
       const DenseOptimum optimum =
           find_dense_optimum(problem, {.gap = 1e-4, .max_iterations = 300});
       for (const char* name : {"square-root", "tree", "normalized-square-root", "independent"}) {
-        const Matrix encoder = make_strategy({.name = name, .num_steps = n})->encoder();
+        const Matrix encoder = make_strategy({.name = name, .steps = n})->encoder();
         EXPECT_GE(error_of_encoder(problem, encoder), optimum.lower_bound) << name;
       }
       for (int i = 0; i < 20; ++i) {
@@ -206,13 +206,13 @@ TEST(DenseOptimum, no_factorization_is_below_the_lower_bound) {
 }
 
 /// Largest norm of a signed sum of a user's columns, which is the sensitivity for scalar records.
-double sensitivity_to_signs(const Matrix& encoder, Eigen::Index num_epochs) {
-  const Eigen::Index b = encoder.cols() / num_epochs;
+double sensitivity_to_signs(const Matrix& encoder, Eigen::Index epochs) {
+  const Eigen::Index b = encoder.cols() / epochs;
   double largest = 0;
   for (Eigen::Index s = 0; s < b; ++s)
-    for (unsigned code = 0; code < 1U << (num_epochs - 1); ++code) {
+    for (unsigned code = 0; code < 1U << (epochs - 1); ++code) {
       Vector sum = encoder.col(s);
-      for (Eigen::Index i = 1; i < num_epochs; ++i)
+      for (Eigen::Index i = 1; i < epochs; ++i)
         sum += ((code >> (i - 1) & 1U) != 0 ? -1 : 1) * encoder.col(s + i * b);
       largest = std::max(largest, sum.norm());
     }
@@ -233,7 +233,7 @@ TEST(DenseOptimum, a_factorization_for_numbers_is_below_the_bound_for_vectors) {
   const Participation three = whole_epochs(n, 3);
   for (const auto& bound :
        {*certified_lower_bound(workload, three, Objective::max),
-        *find_plan({.strategy = {.name = "optimal", .num_steps = n, .participation = three}})
+        *find_plan({.strategy = {.name = "optimal", .steps = n, .participation = three}})
              .lower_bound}) {
     EXPECT_LT(of_numbers, bound.value * (1 - 5e-6)) << "the bound is not one for numbers";
     EXPECT_EQ(bound.min_dimension, 2) << "and must say so";
@@ -249,16 +249,16 @@ TEST(DenseOptimum, a_factorization_for_numbers_is_below_the_bound_for_vectors) {
 TEST(DenseOptimum, the_largest_error_over_epochs_is_found_beyond_the_gap_of_a_barrier) {
   // If the barrier decreases only with the gap, the gaps here are 6.3e-3 and 5e-3.
   struct Case {
-    std::int64_t num_steps, num_epochs;
+    std::int64_t steps, epochs;
     double gap;
   };
   for (const Case& each : {Case{64, 8, 6e-4}, Case{48, 6, 1e-4}, Case{90, 3, 1e-5}}) {
     const DenseOptimum found =
-        find_dense_optimum({.queries = prefix(each.num_steps),
+        find_dense_optimum({.queries = prefix(each.steps),
                             .objective = Objective::max,
-                            .participation = whole_epochs(each.num_steps, each.num_epochs)},
+                            .participation = whole_epochs(each.steps, each.epochs)},
                            {.gap = 1e-6, .max_iterations = 120});
-    EXPECT_LE(found.upper_bound, found.lower_bound * (1 + each.gap)) << each.num_epochs;
+    EXPECT_LE(found.upper_bound, found.lower_bound * (1 + each.gap)) << each.epochs;
   }
 }
 
@@ -309,8 +309,8 @@ TEST(DenseOptimum, the_gauge_of_signs) {
 }
 
 TEST(DenseOptimum, any_duals_give_bounds_its_own_the_bound_it_stated) {
-  const Participation epochs = Participation::fixed_epoch({.num_epochs = 3, .epoch_length = 8});
-  const Matrix a = Workload::momentum({.num_steps = 24, .momentum = 0.7}).matrix();
+  const Participation epochs = Participation::fixed_epoch({.epochs = 3, .epoch_length = 8});
+  const Matrix a = Workload::momentum({.steps = 24, .momentum = 0.7}).matrix();
   for (const Objective objective : {Objective::mean, Objective::max})
     for (const Participation& participation : {Participation::single(), epochs}) {
       const DenseOptimumProblem problem{
@@ -347,8 +347,8 @@ TEST(DenseOptimum, any_duals_give_bounds_its_own_the_bound_it_stated) {
 
 TEST(DenseOptimum, agrees_with_the_solver_in_linear_time) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
-    const Optimum fast = find_optimum({.num_steps = 48, .objective = objective, .decay = 0.9}, {});
-    const Matrix a = Workload::momentum({.num_steps = 48, .momentum = 0, .decay = 0.9}).matrix();
+    const Optimum fast = find_optimum({.steps = 48, .objective = objective, .decay = 0.9}, {});
+    const Matrix a = Workload::momentum({.steps = 48, .momentum = 0, .decay = 0.9}).matrix();
     const DenseOptimum dense = find_dense_optimum({a, objective});
     EXPECT_TRUE(relatively_close(dense.lower_bound, fast.lower_bound, 2e-10));
     EXPECT_TRUE(relatively_close(dense.upper_bound, fast.upper_bound, 2e-10));
@@ -357,7 +357,7 @@ TEST(DenseOptimum, agrees_with_the_solver_in_linear_time) {
 
 TEST(DenseOptimum, inactive_rows_do_not_keep_it_from_its_gap) {
   for (const double momentum : {0.9, 0.99}) {
-    const Matrix a = Workload::momentum({.num_steps = 48, .momentum = momentum}).matrix();
+    const Matrix a = Workload::momentum({.steps = 48, .momentum = momentum}).matrix();
     for (const Participation& participation : {Participation::single(), whole_epochs(48, 4)}) {
       const DenseOptimum optimum =
           find_dense_optimum({a, Objective::max, participation}, {.gap = 1e-4});
@@ -446,13 +446,12 @@ TEST(DenseOptimum, bad_problems_are_refused_by_name) {
                "queries[1] must be a row that is not all 0");
   EXPECT_ERROR(solve({Matrix{{1, 0}, {1, 0}}}), "invalid_argument", "zeros in column 1");
   EXPECT_ERROR(solve({prefix(6), Objective::mean, whole_epochs(8, 2)}), "invalid_argument",
-               "num_steps must be num_epochs * epoch_length = 8, got 6");
+               "steps must be epochs * epoch_length = 8, got 6");
   EXPECT_ERROR(
-      solve({prefix(6), Objective::mean,
-             Participation::min_separation({.max_participations = 2, .min_separation = 2})}),
+      solve({prefix(6), Objective::mean, Participation::min_separation({.times = 2, .apart = 2})}),
       "unsupported", "got min-separation");
   EXPECT_ERROR(solve({Matrix::Identity(1026, 1026), Objective::mean, whole_epochs(1026, 2)}),
-               "unsupported", "num_steps must be at most 1024 with fixed epochs, got 1026");
+               "unsupported", "steps must be at most 1024 with fixed epochs, got 1026");
   EXPECT_ERROR((void)find_dense_optimum({prefix(2)}, {.gap = 0}), "invalid_argument", "gap");
   const auto solve_from = [&](DenseOptimumStart start, const Participation& participation) {
     solve({prefix(2), Objective::max, participation, std::move(start)});

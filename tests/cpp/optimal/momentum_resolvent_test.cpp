@@ -32,8 +32,7 @@ MomentumWeights uneven_weights(std::int64_t n, double decay, double momentum) {
 Matrix dense_gram(const MomentumWeights& problem) {
   const std::int64_t n = std::ssize(problem.weights.rows);
   const Matrix a =
-      Workload::momentum(
-          {.num_steps = n, .momentum = problem.momentum, .decay = problem.weights.decay})
+      Workload::momentum({.steps = n, .momentum = problem.momentum, .decay = problem.weights.decay})
           .matrix();
   const Eigen::Map<const Vector> u(problem.weights.rows.data(), a.rows()),
       v(problem.weights.columns.data(), a.rows());
@@ -82,7 +81,7 @@ TEST(MomentumResolvent, without_momentum_it_agrees_with_the_other_sweeps) {
 
 TEST(MomentumOptimum, known_answers_lie_between_the_bounds) {
   for (const auto& golden : golden::momentum::optimum) {
-    const OptimumProblem problem{.num_steps = golden.num_steps,
+    const OptimumProblem problem{.steps = golden.num_steps,
                                  .objective = Objective::mean,
                                  .decay = golden.decay,
                                  .momentum = golden.momentum};
@@ -98,7 +97,7 @@ TEST(MomentumOptimum, certificates_hold_for_the_dense_matrix_with_rates) {
   std::vector<double> rates;
   for (int t = 0; t < 40; ++t) rates.push_back(0.55 + 0.45 * std::cos(0.07 * t));
   const OptimumProblem problem{
-      .num_steps = 40, .objective = Objective::mean, .momentum = 0.8, .rates = rates};
+      .steps = 40, .objective = Objective::mean, .momentum = 0.8, .rates = rates};
   const Optimum optimum = find_optimum(problem, {});
   Matrix w = Workload::learning_rates({.rates = rates, .momentum = 0.8}).matrix();
   const auto lower_bound = [&](const Vector& v) {
@@ -113,7 +112,7 @@ TEST(MomentumOptimum, certificates_hold_for_the_dense_matrix_with_rates) {
 }
 
 TEST(MomentumOptimum, the_max_objective_stops_where_it_says) {
-  const OptimumProblem problem{.num_steps = 64, .objective = Objective::max, .momentum = 0.5};
+  const OptimumProblem problem{.steps = 64, .objective = Objective::max, .momentum = 0.5};
   EXPECT_EQ(find_optimum(problem, {}).status, SolverStatus::stopped);
   EXPECT_EQ(find_optimum(problem, {.gap = 1e-3}).status, SolverStatus::converged);
   EXPECT_EQ(find_optimum(problem, {.max_iterations = 5}).status, SolverStatus::not_converged);
@@ -122,7 +121,7 @@ TEST(MomentumOptimum, the_max_objective_stops_where_it_says) {
 TEST(MomentumOptimum, the_max_objective_reaches_its_gap) {
   const auto reach = [](std::int64_t n, double momentum, double decay) {
     const Optimum optimum = find_optimum(
-        {.num_steps = n, .objective = Objective::max, .decay = decay, .momentum = momentum},
+        {.steps = n, .objective = Objective::max, .decay = decay, .momentum = momentum},
         {.max_iterations = 250});
     EXPECT_EQ(optimum.status, SolverStatus::stopped) << n << " " << momentum << " " << decay;
     EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + kBarrierGap);
@@ -143,10 +142,10 @@ TEST(MomentumOptimum, max_certificates_hold_for_the_dense_optimum) {
   for (const double momentum : {0.5, 0.9, 0.99})
     for (const double decay : {1.0, 0.95}) {
       const Matrix a =
-          Workload::momentum({.num_steps = 64, .momentum = momentum, .decay = decay}).matrix();
+          Workload::momentum({.steps = 64, .momentum = momentum, .decay = decay}).matrix();
       const DenseOptimum dense = find_dense_optimum({a}, {.gap = 3e-5, .max_iterations = 200});
       const Optimum fast = find_optimum(
-          {.num_steps = 64, .objective = Objective::max, .decay = decay, .momentum = momentum}, {});
+          {.steps = 64, .objective = Objective::max, .decay = decay, .momentum = momentum}, {});
       EXPECT_LE(fast.lower_bound, dense.upper_bound);
       EXPECT_GE(fast.upper_bound, dense.lower_bound);
       // Both are close to it, and the dual solution of one is valid for the other.
@@ -159,12 +158,12 @@ TEST(MomentumOptimum, max_certificates_hold_for_the_dense_optimum) {
 }
 
 TEST(MomentumOptimum, bad_problems_are_refused_by_name) {
-  EXPECT_ERROR((void)find_optimum({.num_steps = 4, .momentum = 1}, {}), "invalid_argument",
+  EXPECT_ERROR((void)find_optimum({.steps = 4, .momentum = 1}, {}), "invalid_argument",
                "momentum must be at least 0 and below 1, got 1");
-  EXPECT_ERROR((void)find_optimum({.num_steps = 4, .momentum = NAN}, {}), "invalid_argument",
+  EXPECT_ERROR((void)find_optimum({.steps = 4, .momentum = NAN}, {}), "invalid_argument",
                "momentum must be at least 0 and below 1, got NaN");
-  EXPECT_ERROR((void)find_optimum({.num_steps = kMaxMomentumSteps + 1, .momentum = 0.5}, {}),
-               "invalid_argument", "num_steps must be between 1 and 65536");
+  EXPECT_ERROR((void)find_optimum({.steps = kMaxMomentumSteps + 1, .momentum = 0.5}, {}),
+               "invalid_argument", "steps must be between 1 and 65536");
 }
 
 }  // namespace

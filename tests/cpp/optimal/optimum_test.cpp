@@ -191,7 +191,7 @@ TEST(Resolvent, steps_of_any_size_neither_overflow_nor_lose_digits) {
 }
 
 struct KnownPrefixOptimum {
-  std::int64_t num_steps;
+  std::int64_t steps;
   double mean;
   double max;
 };
@@ -205,26 +205,26 @@ constexpr KnownPrefixOptimum kKnownOptima[] = {
 TEST(Optimum, known_answers_lie_between_the_bounds) {
   for (const KnownPrefixOptimum& known : kKnownOptima)
     for (const Objective objective : {Objective::mean, Objective::max}) {
-      const double gap = known.num_steps <= 10000 ? 1e-10 : 1e-9;
+      const double gap = known.steps <= 10000 ? 1e-10 : 1e-9;
       const Optimum optimum =
-          find_optimum({.num_steps = known.num_steps, .objective = objective}, {.gap = gap});
+          find_optimum({.steps = known.steps, .objective = objective}, {.gap = gap});
       const double value = objective == Objective::mean ? known.mean : known.max;
       EXPECT_EQ(optimum.status, SolverStatus::converged);
       EXPECT_LE(optimum.upper_bound / optimum.lower_bound, 1 + 1.0001 * gap);
-      const double tolerance = known.num_steps <= 64 && objective == Objective::max ? 5e-7 : 2e-12;
-      EXPECT_LE(optimum.lower_bound, value * (1 + tolerance)) << known.num_steps;
-      EXPECT_GE(optimum.upper_bound, value * (1 - tolerance)) << known.num_steps;
+      const double tolerance = known.steps <= 64 && objective == Objective::max ? 5e-7 : 2e-12;
+      EXPECT_LE(optimum.lower_bound, value * (1 + tolerance)) << known.steps;
+      EXPECT_GE(optimum.upper_bound, value * (1 - tolerance)) << known.steps;
     }
 }
 
 TEST(Optimum, the_largest_error_with_decay_is_solved_where_the_horizon_forgets) {
   struct Forgetful {
     double decay;
-    std::int64_t num_steps;
+    std::int64_t steps;
   };
   for (const auto& [decay, n] : {Forgetful{0.5, 200}, {0.9, 1024}, {0.99, 10000}, {0.999, 70000}}) {
     const Optimum found =
-        find_optimum({.num_steps = n, .objective = Objective::max, .decay = decay}, {});
+        find_optimum({.steps = n, .objective = Objective::max, .decay = decay}, {});
     EXPECT_LE(found.upper_bound / found.lower_bound, 1 + kBarrierGap) << decay;
     EXPECT_GE(found.upper_bound, found.lower_bound);
     EXPECT_EQ(found.status, SolverStatus::stopped) << "short of the gap that was asked for";
@@ -237,8 +237,8 @@ struct DenseBounds {
 };
 /// Both bounds for given weights, from a dense singular value decomposition.
 DenseBounds dense_bounds(const OptimumProblem& problem, const Optimum& optimum) {
-  const Eigen::Index n = testing::index_of(problem.num_steps);
-  Matrix a = decay_matrix(problem.num_steps, problem.decay);
+  const Eigen::Index n = testing::index_of(problem.steps);
+  Matrix a = decay_matrix(problem.steps, problem.decay);
   for (Eigen::Index j = 0; j < n; ++j) {
     if (!problem.rates.empty()) a.col(j) *= problem.rates[static_cast<std::size_t>(j)];
     if (!problem.query_weights.empty())
@@ -267,12 +267,12 @@ std::vector<OptimumProblem> optimum_problems(std::int64_t n) {
     falling.push_back(1 - 0.9 * static_cast<double>(t) / static_cast<double>(n));
     weights.push_back(1 + static_cast<double>((7 * t) % 5));
   }
-  return {{.num_steps = n, .objective = Objective::mean},
-          {.num_steps = n, .objective = Objective::max},
-          {.num_steps = n, .objective = Objective::mean, .decay = 0.9},
-          {.num_steps = n, .objective = Objective::max, .decay = 0.99},
-          {.num_steps = n, .objective = Objective::mean, .rates = falling},
-          {.num_steps = n, .objective = Objective::mean, .query_weights = weights}};
+  return {{.steps = n, .objective = Objective::mean},
+          {.steps = n, .objective = Objective::max},
+          {.steps = n, .objective = Objective::mean, .decay = 0.9},
+          {.steps = n, .objective = Objective::max, .decay = 0.99},
+          {.steps = n, .objective = Objective::mean, .rates = falling},
+          {.steps = n, .objective = Objective::mean, .query_weights = weights}};
 }
 
 TEST(Optimum, its_certificates_hold_for_the_dense_matrices) {
@@ -291,7 +291,7 @@ TEST(Optimum, its_certificates_hold_for_the_dense_matrices) {
 TEST(Optimum, a_coarse_evaluation_widens_the_interval_and_never_crosses_the_optimum) {
   for (const double gap : {1e-1, 1e-2, 1e-4, 1e-6})
     for (const Objective objective : {Objective::mean, Objective::max}) {
-      const OptimumProblem problem{.num_steps = 512, .objective = objective};
+      const OptimumProblem problem{.steps = 512, .objective = objective};
       const Optimum optimum = find_optimum(problem, {.gap = gap});
       const double value = objective == Objective::mean ? 2.739384656092 : 2.746433332077;
       EXPECT_LE(optimum.lower_bound, value);
@@ -302,7 +302,7 @@ TEST(Optimum, a_coarse_evaluation_widens_the_interval_and_never_crosses_the_opti
 
 TEST(Optimum, any_dual_variables_give_bounds_perturbed_ones_worse_bounds) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
-    const OptimumProblem problem{.num_steps = 64, .objective = objective};
+    const OptimumProblem problem{.steps = 64, .objective = objective};
     const Optimum optimum = find_optimum(problem, {});
     const OptimumBounds own = optimum_bounds(problem, optimum.column_weights, 1e-12);
     EXPECT_LE(std::abs(own.lower / optimum.lower_bound - 1), 1e-11);
@@ -332,7 +332,7 @@ TEST(Optimum, any_dual_variables_give_bounds_perturbed_ones_worse_bounds) {
 TEST(Optimum, a_gap_below_rounding_is_infeasible_after_all_that_can_be_proved) {
   for (const Objective objective : {Objective::max, Objective::mean})
     for (const std::int64_t n : {1, 2, 8, 100, 1000}) {
-      const OptimumProblem problem{.num_steps = n, .objective = objective};
+      const OptimumProblem problem{.steps = n, .objective = objective};
       const Optimum usual = find_optimum(problem, {.gap = 1e-11});
       const Optimum optimum = find_optimum(problem, {.gap = 1e-17});
       EXPECT_EQ(optimum.status, SolverStatus::infeasible) << n;
@@ -344,7 +344,7 @@ TEST(Optimum, a_gap_below_rounding_is_infeasible_after_all_that_can_be_proved) {
 }
 
 TEST(Optimum, giving_up_does_not_look_like_convergence) {
-  const OptimumProblem problem{.num_steps = 256};
+  const OptimumProblem problem{.steps = 256};
   const Optimum early = find_optimum(problem, {.max_iterations = 3});
   EXPECT_EQ(early.status, SolverStatus::not_converged);
   EXPECT_EQ(early.iterations, 3);
@@ -363,25 +363,23 @@ TEST(Optimum, giving_up_does_not_look_like_convergence) {
 }
 
 TEST(Optimum, is_deterministic) {
-  const Optimum one = find_optimum({.num_steps = 333}, {}),
-                two = find_optimum({.num_steps = 333}, {});
+  const Optimum one = find_optimum({.steps = 333}, {}), two = find_optimum({.steps = 333}, {});
   EXPECT_EQ(one.column_weights, two.column_weights);
   EXPECT_EQ(one.lower_bound, two.lower_bound);
 }
 
 TEST(Optimum, bad_problems_are_refused_by_name) {
-  EXPECT_ERROR((void)find_optimum({.num_steps = 0}, {}), "invalid_argument", "num_steps must be");
-  EXPECT_ERROR((void)find_optimum({.num_steps = 4, .decay = 0}, {}), "invalid_argument",
+  EXPECT_ERROR((void)find_optimum({.steps = 0}, {}), "invalid_argument", "steps must be");
+  EXPECT_ERROR((void)find_optimum({.steps = 4, .decay = 0}, {}), "invalid_argument",
                "decay must be above 0 and at most 1, got 0");
-  EXPECT_ERROR((void)find_optimum({.num_steps = 4, .decay = NAN}, {}), "invalid_argument", "NaN");
-  EXPECT_ERROR(
-      (void)find_optimum({.num_steps = 2, .objective = Objective::mean, .rates = {1, -1}}, {}),
-      "invalid_argument", "rates must be positive and finite, got -1");
-  EXPECT_ERROR((void)find_optimum({.num_steps = 2, .objective = Objective::mean, .rates = {1}}, {}),
+  EXPECT_ERROR((void)find_optimum({.steps = 4, .decay = NAN}, {}), "invalid_argument", "NaN");
+  EXPECT_ERROR((void)find_optimum({.steps = 2, .objective = Objective::mean, .rates = {1, -1}}, {}),
+               "invalid_argument", "rates must be positive and finite, got -1");
+  EXPECT_ERROR((void)find_optimum({.steps = 2, .objective = Objective::mean, .rates = {1}}, {}),
                "wrong_length", "rates must have 2 entries, got 1");
-  EXPECT_ERROR((void)find_optimum({.num_steps = 2, .rates = {1, 1}}, {}), "unsupported",
+  EXPECT_ERROR((void)find_optimum({.steps = 2, .rates = {1, 1}}, {}), "unsupported",
                "rates cannot be given for the max objective");
-  EXPECT_ERROR((void)find_optimum({.num_steps = 2}, {.gap = 0}), "invalid_argument", "gap");
+  EXPECT_ERROR((void)find_optimum({.steps = 2}, {.gap = 0}), "invalid_argument", "gap");
 }
 
 // Noise stream.
@@ -389,8 +387,7 @@ TEST(Optimum, bad_problems_are_refused_by_name) {
 std::vector<Workload> solved_workloads(std::int64_t n) {
   std::vector<double> rates;
   for (std::int64_t t = 0; t < n; ++t) rates.push_back(t % 3 == 1 ? 0.5 : 1.0);
-  return {Workload::prefix_sums(n),
-          Workload::momentum({.num_steps = n, .momentum = 0, .decay = 0.9}),
+  return {Workload::prefix_sums(n), Workload::momentum({.steps = n, .momentum = 0, .decay = 0.9}),
           Workload::learning_rates({.rates = rates})};
 }
 
@@ -404,7 +401,7 @@ void for_every_plan(const std::vector<std::int64_t>& horizons, Check&& check) {
           SCOPED_TRACE(workload.name() + ", n = " + std::to_string(n) +
                        ", q = " + std::to_string(q));
           const OptimalPlanResult result =
-              plan_optimal(workload, {.objective = objective, .num_buffers = q});
+              plan_optimal(workload, {.objective = objective, .buffers = q});
           check(OptimalStrategy(workload, result.plan), result);
         }
 }
@@ -417,13 +414,13 @@ TEST(Optimal, factorizes_with_unit_columns_and_its_stated_row_norms) {
     EXPECT_LE((encoder.colwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
     EXPECT_TRUE(relatively_close(s.max_column_norm_squared(), 1, 1e-15));
     double total = 0;
-    for (std::int64_t t = 0; t < s.num_steps(); ++t) {
+    for (std::int64_t t = 0; t < s.steps(); ++t) {
       const double dense = decoder.row(testing::index_of(t)).squaredNorm();
       EXPECT_TRUE(relatively_close(s.row_norm_squared(t), dense, 1e-12)) << t;
       total += dense;
     }
-    EXPECT_TRUE(relatively_close(s.row_norms().mean_squared,
-                                 total / static_cast<double>(s.num_steps()), 1e-12));
+    EXPECT_TRUE(relatively_close(s.row_norms().mean_squared, total / static_cast<double>(s.steps()),
+                                 1e-12));
     if (s.has_nonnegative_gram()) {
       EXPECT_GE((encoder.transpose() * encoder).minCoeff(), 0);
     }
@@ -445,7 +442,7 @@ TEST(Optimal, is_never_below_the_certificate_and_meets_it_with_enough_buffers) {
 
 TEST(Optimal, untuned_buffers_lose_what_was_measured) {
   struct Loss {
-    std::int64_t num_steps, num_buffers;
+    std::int64_t steps, buffers;
     Objective objective;
     double loss;
   };
@@ -453,21 +450,21 @@ TEST(Optimal, untuned_buffers_lose_what_was_measured) {
        {Loss{1024, 4, Objective::mean, 4.7e-4}, Loss{10000, 4, Objective::mean, 2.9e-3},
         Loss{1024, 8, Objective::mean, 1.8e-7}, Loss{10000, 8, Objective::mean, 4.8e-6},
         Loss{100000, 8, Objective::mean, 4.8e-5}, Loss{1024, 8, Objective::max, 7.1e-5}}) {
-    const Workload workload = Workload::prefix_sums(known.num_steps);
+    const Workload workload = Workload::prefix_sums(known.steps);
     const OptimalPlanResult r =
-        plan_optimal(workload, {.objective = known.objective, .num_buffers = known.num_buffers});
+        plan_optimal(workload, {.objective = known.objective, .buffers = known.buffers});
     const double loss = error_of_optimal(OptimalStrategy(workload, r.plan)) / r.lower_bound - 1;
-    EXPECT_NEAR(loss, known.loss, 0.06 * known.loss) << known.num_steps << " " << known.num_buffers;
+    EXPECT_NEAR(loss, known.loss, 0.06 * known.loss) << known.steps << " " << known.buffers;
   }
 }
 
 TEST(Optimal, weights_in_closed_form_lose_little) {
   for (const std::int64_t n : {64, 1024, 10000}) {
     const Workload workload = Workload::prefix_sums(n);
-    const OptimalPlanResult plain = plan_optimal(
-        workload, {.objective = Objective::mean, .num_buffers = 12, .use_solver = false});
+    const OptimalPlanResult plain =
+        plan_optimal(workload, {.objective = Objective::mean, .buffers = 12, .use_solver = false});
     const OptimalPlanResult solved =
-        plan_optimal(workload, {.objective = Objective::mean, .num_buffers = 12});
+        plan_optimal(workload, {.objective = Objective::mean, .buffers = 12});
     EXPECT_EQ(plain.lower_bound, 0);
     const OptimalStrategy s(workload, plain.plan);
     const double ratio = error_of_optimal(s) / solved.lower_bound;
@@ -563,7 +560,7 @@ VaryingBufferedStrategy predicted_stream(const OptimalPlan& plan, const VaryingB
 /// j = 0 and for j = i - 1. The least sum over all P with quotients in this range is computed from
 /// the last k upwards.
 bool proves_falling_columns(const VaryingBuffers& numbers) {
-  const std::size_t q = static_cast<std::size_t>(numbers.num_buffers);
+  const std::size_t q = static_cast<std::size_t>(numbers.buffers);
   const auto is_nonnegative = [](double number) { return number >= 0; };
   if (!std::ranges::all_of(numbers.gains, is_nonnegative) ||
       !std::ranges::all_of(numbers.factors, is_nonnegative))
@@ -601,8 +598,8 @@ TEST(Optimal, columns_are_not_negative_and_do_not_increase) {
       SCOPED_TRACE(q);
       const auto made = [&](std::int64_t n) {
         const Workload workload = Workload::prefix_sums(n);
-        return OptimalStrategy(
-            workload, plan_optimal(workload, {.objective = objective, .num_buffers = q}).plan);
+        return OptimalStrategy(workload,
+                               plan_optimal(workload, {.objective = objective, .buffers = q}).plan);
       };
       const OptimalStrategy dense = made(512);
       EXPECT_TRUE(has_falling_columns(dense.encoder()));
@@ -625,7 +622,7 @@ TEST(Optimal, columns_are_not_negative_and_do_not_increase) {
 }
 
 TEST(Optimal, a_wrong_term_of_the_riccati_recursion_does_not_pass) {
-  const OptimalPlan plan = plan_optimal(Workload::prefix_sums(60), {.num_buffers = 5}).plan;
+  const OptimalPlan plan = plan_optimal(Workload::prefix_sums(60), {.buffers = 5}).plan;
   for (const Fault fault : {Fault::none, Fault::no_update, Fault::no_noise, Fault::wrong_factor,
                             Fault::gain_not_scaled}) {
     SCOPED_TRACE(static_cast<int>(fault));
@@ -661,8 +658,8 @@ TEST(Optimal, a_single_changed_gain_is_noticed) {
 TEST(Optimal, half_the_nodes_do_not_pass_for_all_of_them) {
   // Column norms are the diagonal of X, so they reveal that half of the nodes are missing.
   const Workload workload = Workload::prefix_sums(200);
-  const OptimalPlan full = plan_optimal(workload, {.num_buffers = 12}).plan;
-  const OptimalPlan half = plan_optimal(workload, {.num_buffers = 6}).plan;
+  const OptimalPlan full = plan_optimal(workload, {.buffers = 12}).plan;
+  const OptimalPlan half = plan_optimal(workload, {.buffers = 6}).plan;
   ASSERT_EQ(half.column_weights, full.column_weights);
   const auto distance = [&](const OptimalPlan& plan) {
     const std::vector<double> norms = predicted_norms_squared(plan, riccati(plan, Fault::none));
@@ -732,7 +729,7 @@ TEST(Optimal, long_double_row_variances_agree_at_a_long_horizon) {
   const OptimalStrategy strategy(
       workload, plan_optimal(workload, {.objective = Objective::mean, .use_solver = false}).plan);
   const VaryingBuffers& numbers = strategy.numbers();
-  const auto q = static_cast<std::size_t>(numbers.num_buffers);
+  const auto q = static_cast<std::size_t>(numbers.buffers);
   // Covariances of the states s before a step with each other and with the previous row.
   std::vector<long double> s_s(q * q, 0), s_row(q, 0), s_w(q);
   long double row_row = 0;
@@ -767,7 +764,7 @@ TEST(Optimal, the_recursion_has_the_gram_matrix_and_the_covariance_of_its_defini
   for (const std::int64_t n : {3, 64, 200})
     for (const std::int64_t q : {2, 8}) {
       const Workload workload = Workload::prefix_sums(n);
-      const OptimalPlan plan = plan_optimal(workload, {.num_buffers = q}).plan;
+      const OptimalPlan plan = plan_optimal(workload, {.buffers = q}).plan;
       const OptimalStrategy strategy(workload, plan);
       const Eigen::Map<const Vector> u(plan.row_weights.data(), testing::index_of(n));
       const Eigen::Map<const Vector> v(plan.column_weights.data(), testing::index_of(n));
@@ -788,7 +785,7 @@ TEST(Optimal, the_recursion_has_the_gram_matrix_and_the_covariance_of_its_defini
 
 TEST(Optimal, rounding_of_column_norms_counts_what_signs_cancel) {
   // c_1 g . phi = 2^30 - (2^30 - 1) = 1 gives the column (1, 1).
-  VaryingBuffers buffers{.num_buffers = 2,
+  VaryingBuffers buffers{.buffers = 2,
                          .inverse_scales = {1, 1},
                          .gains = {0, 0, 0x1p30, 1 - 0x1p30},
                          .factors = {1, 1, 1, 1},
@@ -811,7 +808,7 @@ TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_st
     const std::size_t n = 2 + static_cast<std::size_t>(trial % 30);
     const std::size_t q = 1 + static_cast<std::size_t>(trial % 4);
     const double size = std::pow(4.0, trial % 7) / 2, sign = trial % 3 == 0 ? -0.5 : 0;
-    VaryingBuffers buffers{.num_buffers = static_cast<std::int64_t>(q),
+    VaryingBuffers buffers{.buffers = static_cast<std::int64_t>(q),
                            .inverse_scales = std::vector<double>(n),
                            .gains = std::vector<double>(n * q),
                            .factors = std::vector<double>(n * q),
@@ -886,23 +883,22 @@ TEST(Optimal, bad_plans_and_workloads_are_refused_by_name) {
                "invalid_argument", "row_weights must be positive and finite, got -1");
   EXPECT_ERROR(OptimalStrategy(workload, with([](OptimalPlan& p) { p.direct = 0; })),
                "invalid_argument", "direct must be positive and finite, got 0");
-  EXPECT_ERROR((void)plan_optimal(Workload::sliding_window({.num_steps = 9, .width = 2}), {}),
+  EXPECT_ERROR((void)plan_optimal(Workload::sliding_window({.steps = 9, .window = 2}), {}),
                "unsupported", "got window=2");
   EXPECT_ERROR((void)plan_optimal(Workload::learning_rates({.rates = {1, -1}}),
                                   {.objective = Objective::mean}),
                "unsupported", "rates must be positive");
-  EXPECT_ERROR((void)plan_optimal(workload, {.num_buffers = 65}), "invalid_argument",
-               "num_buffers must be between 0 and 64, got 65");
+  EXPECT_ERROR((void)plan_optimal(workload, {.buffers = 65}), "invalid_argument",
+               "buffers must be between 0 and 64, got 65");
 }
 
 TEST(Optimal, sensitivity_for_epochs_is_exact_at_every_horizon) {
   for (const auto& [n, k] : {std::pair{6, 2}, {6, 6}, {60, 4}, {60, 1}, {1200, 3}, {1200, 600}}) {
-    const Participation epochs =
-        Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k});
+    const Participation epochs = Participation::fixed_epoch({.epochs = k, .epoch_length = n / k});
     for (const std::string name : {"optimal", "blt-scaled"}) {
       if (name == "blt-scaled" && n > 60) continue;  // its search takes long
-      StrategyOptions options{.name = name, .num_steps = n};
-      options.parameters.num_buffers = 3;
+      StrategyOptions options{.name = name, .steps = n};
+      options.parameters.buffers = 3;
       const auto strategy = make_strategy(options);
       const Matrix encoder = strategy->encoder();
       double largest = 0;

@@ -46,7 +46,7 @@ void expect_same_end(const Vector& result, double spread, double error, double t
 
 TEST(Restart, buffers_end_where_they_ended) {
   for (const Objective objective : kObjectives) {
-    const BltProblem problem{.num_steps = 1000, .objective = objective, .num_buffers = 2};
+    const BltProblem problem{.steps = 1000, .objective = objective, .buffers = 2};
     const BltOptimum found = find_blt_optimum(problem);
     const detail::BltObjective objective_of_gaps(problem);
     const SmoothFunction log_error = [&](const Vector& x, Vector& gradient) {
@@ -64,9 +64,9 @@ TEST(Restart, buffers_end_where_they_ended) {
 TEST(Restart, buffers_with_unit_columns_end_where_they_ended) {
   for (const Objective objective : kObjectives) {
     const BltNormalizedOptimum found =
-        find_blt_normalized_optimum({.num_steps = 100, .objective = objective, .num_buffers = 1});
+        find_blt_normalized_optimum({.steps = 100, .objective = objective, .buffers = 1});
     detail::NormalizedRowErrors rows(
-        {.num_steps = 100, .num_buffers = 1, .scale_rows = false, .cells_in_distance = 100});
+        {.steps = 100, .buffers = 1, .scale_rows = false, .cells_in_distance = 100});
     expect_same_end(log_gaps_of(found.decays, found.inverse_decays), 0.3,
                     error_of(found.errors, objective), 1e-5, [&](const Vector& start) {
                       const FamilyOptions options;
@@ -78,7 +78,7 @@ TEST(Restart, buffers_with_unit_columns_end_where_they_ended) {
 
 TEST(Restart, toeplitz_bands_end_where_they_ended) {
   for (const Objective objective : kObjectives) {
-    const BandedProblem problem{.num_steps = 100, .num_bands = 6, .objective = objective};
+    const BandedProblem problem{.steps = 100, .bands = 6, .objective = objective};
     const BandedToeplitzOptimum found = find_banded_toeplitz_optimum(problem);
     detail::BandedToeplitzError error(problem);
     Vector by_coefficient(6);
@@ -102,7 +102,7 @@ TEST(Restart, toeplitz_bands_end_where_they_ended) {
 
 TEST(Restart, bands_with_unit_columns_end_where_they_ended) {
   for (const Objective objective : kObjectives) {
-    const BandedProblem problem{.num_steps = 24, .num_bands = 4, .objective = objective};
+    const BandedProblem problem{.steps = 24, .bands = 4, .objective = objective};
     const BandedOptimum found = find_banded_optimum(problem);
     const std::vector<double> coefficients = find_banded_toeplitz_optimum(problem).coefficients;
     detail::BandedRowErrors rows(24, 4);
@@ -120,7 +120,7 @@ TEST(Restart, bands_with_unit_columns_end_where_they_ended) {
 TEST(Restart, the_optimum_ends_at_the_same_bounds) {
   constexpr double kGap = 1e-8;
   for (const Objective objective : kObjectives) {
-    const OptimumProblem problem{.num_steps = 40, .objective = objective};
+    const OptimumProblem problem{.steps = 40, .objective = objective};
     const Optimum found = find_optimum(problem, {.gap = kGap});
     const OptimumBounds again = optimum_bounds(problem, found.column_weights, kGap / 100);
     EXPECT_GE(again.lower, found.lower_bound * (1 - kGap));

@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t kBlock = detail::PackedNumbers::kBlock;
 
 /// The same recursion, with up to this many numbers stored in plain lists.
-VaryingBuffers recursion(std::size_t num_steps, double decay, std::size_t max_whole_numbers) {
-  std::vector<double> columns(num_steps), rows(num_steps);
-  for (std::size_t i = 0; i < num_steps; ++i) {
+VaryingBuffers recursion(std::size_t steps, double decay, std::size_t max_whole_numbers) {
+  std::vector<double> columns(steps), rows(steps);
+  for (std::size_t i = 0; i < steps; ++i) {
     columns[i] = 1 + 3 / (1 + static_cast<double>(i));
     rows[i] = 2 - 1 / (2 + static_cast<double>(i % 97));
   }
@@ -32,9 +32,8 @@ VaryingBuffers recursion(std::size_t num_steps, double decay, std::size_t max_wh
 struct Both {
   VaryingBuffers whole, packed;
 };
-Both both(std::size_t num_steps, double decay = 1) {
-  return {recursion(num_steps, decay, num_steps * 3),
-          recursion(num_steps, decay, num_steps * 3 - 1)};
+Both both(std::size_t steps, double decay = 1) {
+  return {recursion(steps, decay, steps * 3), recursion(steps, decay, steps * 3 - 1)};
 }
 
 const std::vector<std::size_t> kLengths{1,      2,          7,          kBlock - 1,

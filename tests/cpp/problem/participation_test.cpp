@@ -14,8 +14,8 @@ using testing::separated;
 using ParticipationKind = Participation::Kind;
 
 bool allows(const Participation& participation, const std::vector<std::int64_t>& chosen,
-            std::int64_t num_steps) {
-  return participation.allows(chosen, num_steps);
+            std::int64_t steps) {
+  return participation.allows(chosen, steps);
 }
 
 /// Returns the steps of the set bits in increasing order.
@@ -27,11 +27,11 @@ std::vector<std::int64_t> steps_of_set(unsigned set) {
 }
 
 /// Size of the largest allowed set, found by testing every subset.
-std::int64_t largest_allowed(const Participation& participation, std::int64_t num_steps) {
+std::int64_t largest_allowed(const Participation& participation, std::int64_t steps) {
   std::int64_t largest = 0;
-  for (unsigned set = 0; set < 1U << num_steps; ++set) {
+  for (unsigned set = 0; set < 1U << steps; ++set) {
     const std::vector<std::int64_t> chosen = steps_of_set(set);
-    if (participation.allows(chosen, num_steps))
+    if (participation.allows(chosen, steps))
       largest = std::max<std::int64_t>(largest, std::ssize(chosen));
   }
   return largest;
@@ -43,11 +43,11 @@ TEST(Participation, says_what_it_is) {
   EXPECT_EQ(single.kind(), ParticipationKind::single);
   EXPECT_EQ(epochs.kind(), ParticipationKind::fixed_epoch);
   EXPECT_EQ(apart.kind(), ParticipationKind::min_separation);
-  EXPECT_EQ(single.max_participations(), 1);
-  EXPECT_EQ(epochs.max_participations(), 3);
-  EXPECT_EQ(epochs.separation(), 8);
-  EXPECT_EQ(apart.max_participations(), 4);
-  EXPECT_EQ(apart.separation(), 5);
+  EXPECT_EQ(single.times(), 1);
+  EXPECT_EQ(epochs.times(), 3);
+  EXPECT_EQ(epochs.apart(), 8);
+  EXPECT_EQ(apart.times(), 4);
+  EXPECT_EQ(apart.apart(), 5);
   EXPECT_EQ(single.name(), "single");
   EXPECT_EQ(epochs.name(), "fixed-epoch");
   EXPECT_EQ(apart.name(), "min-separation");
@@ -60,28 +60,28 @@ TEST(Participation, says_what_it_is) {
 
 TEST(Participation, counts_within_a_horizon_are_those_of_the_largest_allowed_set) {
   for (std::int64_t n = 1; n <= 9; ++n) {
-    EXPECT_EQ(Participation::single().max_participations_within(n), 1);
+    EXPECT_EQ(Participation::single().times_within(n), 1);
     EXPECT_EQ(largest_allowed(Participation::single(), n), 1);
     for (std::int64_t b = 1; b <= n + 2; ++b) {
       for (std::int64_t k = 1; k <= n + 1; ++k)
-        ASSERT_EQ(separated(k, b).max_participations_within(n), largest_allowed(separated(k, b), n))
+        ASSERT_EQ(separated(k, b).times_within(n), largest_allowed(separated(k, b), n))
             << k << " " << b << " " << n;
       if (n % b == 0) {
-        ASSERT_EQ(fixed(n / b, b).max_participations_within(n), n / b);
+        ASSERT_EQ(fixed(n / b, b).times_within(n), n / b);
         ASSERT_EQ(largest_allowed(fixed(n / b, b), n), n / b);
       }
     }
   }
-  EXPECT_EQ(separated(kMaxNumSteps, 1).max_participations_within(kMaxNumSteps), kMaxNumSteps);
-  EXPECT_EQ(separated(2, kMaxNumSteps).max_participations_within(kMaxNumSteps), 1);
+  EXPECT_EQ(separated(kMaxNumSteps, 1).times_within(kMaxNumSteps), kMaxNumSteps);
+  EXPECT_EQ(separated(2, kMaxNumSteps).times_within(kMaxNumSteps), 1);
 }
 
 TEST(Participation, separation_is_the_difference_of_steps) {
   // Separation 3: steps 0 and 3 are allowed, with two steps strictly between them.
   EXPECT_TRUE(allows(separated(2, 3), {0, 3}, 4));
   EXPECT_FALSE(allows(separated(2, 3), {0, 2}, 4));
-  EXPECT_EQ(min_separation_from_steps_between(2), 3);
-  EXPECT_TRUE(allows(separated(2, min_separation_from_steps_between(0)), {4, 5}, 8));
+  EXPECT_EQ(apart_from_steps_between(2), 3);
+  EXPECT_TRUE(allows(separated(2, apart_from_steps_between(0)), {4, 5}, 8));
 }
 
 TEST(Participation, allows_what_the_schema_says) {
@@ -102,25 +102,23 @@ TEST(Participation, allows_what_the_schema_says) {
 TEST(Participation, fixed_epochs_fit_one_horizon_only) {
   fixed(3, 4).require_horizon(12);
   EXPECT_ERROR(fixed(3, 4).require_horizon(13), "invalid_argument",
-               "participation: num_steps must be num_epochs * epoch_length = 12, got 13");
+               "participation: steps must be epochs * epoch_length = 12, got 13");
   EXPECT_ERROR((void)allows(fixed(3, 4), {0}, 11), "invalid_argument", "= 12, got 11");
   separated(3, 4).require_horizon(13);
   Participation::single().require_horizon(1);
 }
 
 TEST(Participation, bad_input_is_refused_by_name) {
-  EXPECT_ERROR(fixed(0, 4), "invalid_argument", "fixed_epoch: num_epochs must be between 1");
+  EXPECT_ERROR(fixed(0, 4), "invalid_argument", "fixed_epoch: epochs must be between 1");
   EXPECT_ERROR(fixed(4, -1), "invalid_argument", "epoch_length must be between 1 and");
   EXPECT_ERROR(fixed(std::int64_t{1} << 21, std::int64_t{1} << 20), "invalid_argument",
-               "epoch_length must be at most 2^40 / num_epochs, got 2097152 * 1048576");
-  EXPECT_EQ(fixed(std::int64_t{1} << 20, std::int64_t{1} << 20).max_participations(), 1 << 20);
-  EXPECT_ERROR(separated(0, 1), "invalid_argument",
-               "min_separation: max_participations must be between 1 and");
-  EXPECT_ERROR(separated(1, 0), "invalid_argument",
-               "min_separation: min_separation must be between");
+               "epoch_length must be at most 2^40 / epochs, got 2097152 * 1048576");
+  EXPECT_EQ(fixed(std::int64_t{1} << 20, std::int64_t{1} << 20).times(), 1 << 20);
+  EXPECT_ERROR(separated(0, 1), "invalid_argument", "min_separation: times must be between 1 and");
+  EXPECT_ERROR(separated(1, 0), "invalid_argument", "min_separation: apart must be between");
   EXPECT_ERROR(separated(1, kMaxNumSteps + 1), "invalid_argument", "got 1099511627777");
-  EXPECT_ERROR((void)separated(1, 1).max_participations_within(0), "invalid_argument",
-               "participation: num_steps must be between 1");
+  EXPECT_ERROR((void)separated(1, 1).times_within(0), "invalid_argument",
+               "participation: steps must be between 1");
 }
 
 TEST(Neighbours, names_go_there_and_back) {
@@ -143,13 +141,13 @@ TEST(Neighbours, replacing_is_twice_as_far_as_leaving_out) {
 }
 
 TEST(Conventions, counts_are_one_more_than_what_lies_between_or_below) {
-  EXPECT_EQ(min_separation_from_steps_between(0), 1) << "every step allowed";
-  EXPECT_EQ(num_bands_from_off_diagonals(0), 1) << "diagonal";
-  EXPECT_EQ(num_bands_from_off_diagonals(3), 4);
-  EXPECT_ERROR((void)min_separation_from_steps_between(-1), "invalid_argument",
-               "min_separation_from_steps_between: steps_between must be between 0 and");
-  EXPECT_ERROR((void)num_bands_from_off_diagonals(kMaxNumSteps), "invalid_argument",
-               "num_bands_from_off_diagonals: num_off_diagonals must be between 0 and");
+  EXPECT_EQ(apart_from_steps_between(0), 1) << "every step allowed";
+  EXPECT_EQ(bands_from_off_diagonals(0), 1) << "diagonal";
+  EXPECT_EQ(bands_from_off_diagonals(3), 4);
+  EXPECT_ERROR((void)apart_from_steps_between(-1), "invalid_argument",
+               "apart_from_steps_between: steps_between must be between 0 and");
+  EXPECT_ERROR((void)bands_from_off_diagonals(kMaxNumSteps), "invalid_argument",
+               "bands_from_off_diagonals: num_off_diagonals must be between 0 and");
 }
 
 }  // namespace

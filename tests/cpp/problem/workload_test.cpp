@@ -37,11 +37,11 @@ Matrix triangle(std::int64_t n) {
 
 std::vector<Workload> every_workload(std::int64_t n) {
   return {Workload::prefix_sums(n),
-          Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.99}),
-          Workload::momentum({.num_steps = n, .momentum = 0.5}),
-          Workload::momentum({.num_steps = n, .decay = 0.25}),
-          Workload::sliding_window({.num_steps = n, .width = 1}),
-          Workload::sliding_window({.num_steps = n, .width = 3}),
+          Workload::momentum({.steps = n, .momentum = 0.9, .decay = 0.99}),
+          Workload::momentum({.steps = n, .momentum = 0.5}),
+          Workload::momentum({.steps = n, .decay = 0.25}),
+          Workload::sliding_window({.steps = n, .window = 1}),
+          Workload::sliding_window({.steps = n, .window = 3}),
           Workload::learning_rates({.rates = rates_of(n)}),
           Workload::learning_rates({.rates = rates_of(n), .momentum = 0.8}),
           Workload::lower_triangular(triangle(n))};
@@ -57,7 +57,7 @@ std::vector<double> by_definition(const Workload& workload, const std::vector<do
     const long double rate = has_rates ? workload.rates()[t] : 1.0;
     total = static_cast<long double>(workload.decay()) * total + rate * average;
     if (workload.kind() == WorkloadKind::window) {
-      const auto width = static_cast<std::size_t>(workload.width());
+      const auto width = static_cast<std::size_t>(workload.window());
       total = 0;
       for (std::size_t i = t + 1 >= width ? t + 1 - width : 0; i <= t; ++i) total += w[i];
     }
@@ -93,15 +93,15 @@ TEST(Workload, apply_follows_the_definition) {
 TEST(Workload, a_neighbouring_definition_is_rejected) {
   const std::vector<double> w = random_sequence(9, 6);
   const auto window = [&](std::int64_t width) {
-    return Workload::sliding_window({.num_steps = 9, .width = width}).apply(w);
+    return Workload::sliding_window({.steps = 9, .window = width}).apply(w);
   };
-  const Workload four = Workload::sliding_window({.num_steps = 9, .width = 4});
+  const Workload four = Workload::sliding_window({.steps = 9, .window = 4});
   EXPECT_TRUE(agree(window(4), by_definition(four, w)));
   EXPECT_FALSE(agree(window(3), by_definition(four, w)));
   EXPECT_FALSE(agree(window(5), by_definition(four, w)));
-  const Workload momentum = Workload::momentum({.num_steps = 9, .momentum = 0.9, .decay = 0.5});
-  const Workload swapped = Workload::momentum({.num_steps = 9, .momentum = 0.5, .decay = 0.9});
-  const Workload damped = Workload::momentum({.num_steps = 9, .momentum = 0.9});
+  const Workload momentum = Workload::momentum({.steps = 9, .momentum = 0.9, .decay = 0.5});
+  const Workload swapped = Workload::momentum({.steps = 9, .momentum = 0.5, .decay = 0.9});
+  const Workload damped = Workload::momentum({.steps = 9, .momentum = 0.9});
   EXPECT_TRUE(agree(swapped.apply(w), by_definition(momentum, w))) << "the two commute";
   EXPECT_FALSE(agree(damped.apply(w), by_definition(momentum, w)));
 }
@@ -137,8 +137,7 @@ TEST(Workload, coefficients_are_the_first_column_and_make_the_matrix) {
 
 TEST(Workload, momentum_coefficients_have_full_relative_accuracy) {
   const double alpha = 0.999, beta = 0.95;
-  const Workload workload =
-      Workload::momentum({.num_steps = 2000, .momentum = beta, .decay = alpha});
+  const Workload workload = Workload::momentum({.steps = 2000, .momentum = beta, .decay = alpha});
   const std::vector<double> a = workload.coefficients();
   for (std::size_t k = 0; k < a.size(); ++k) {
     const auto power = static_cast<long double>(k + 1);
@@ -155,14 +154,14 @@ TEST(Workload, long_sums_are_the_rounded_exact_ones) {
   const std::vector<double> sums = Workload::prefix_sums(1000000).apply(w);
   EXPECT_EQ(sums.back(), static_cast<double>(1000000 * static_cast<long double>(0.1)));
   const std::vector<double> windows =
-      Workload::sliding_window({.num_steps = 1000000, .width = 3}).apply(w);
+      Workload::sliding_window({.steps = 1000000, .window = 3}).apply(w);
   EXPECT_EQ(windows.back(), static_cast<double>(3 * static_cast<long double>(0.1)));
 }
 
 TEST(Workload, a_window_forgets_what_has_left_it) {
   std::vector<double> w(10, 0.1);
   w[0] = 1e17;
-  const std::vector<double> out = Workload::sliding_window({.num_steps = 10, .width = 2}).apply(w);
+  const std::vector<double> out = Workload::sliding_window({.steps = 10, .window = 2}).apply(w);
   EXPECT_EQ(out[1], 1e17);
   for (std::size_t t = 2; t < 10; ++t) EXPECT_DOUBLE_EQ(out[t], 0.2) << t;
 }
@@ -171,7 +170,7 @@ TEST(Workload, leading_is_the_leading_block) {
   for (const Workload& workload : every_workload(8))
     for (const std::int64_t n : {1, 2, 3, 5, 8}) {
       const Workload leading = workload.leading(n);
-      EXPECT_EQ(leading.num_steps(), n);
+      EXPECT_EQ(leading.steps(), n);
       EXPECT_EQ(leading.matrix(), workload.matrix().topLeftCorner(index_of(n), index_of(n)).eval())
           << workload.name();
       const std::vector<double> w = random_sequence(n, 9);
@@ -180,22 +179,22 @@ TEST(Workload, leading_is_the_leading_block) {
 }
 
 TEST(Workload, special_parameters_are_prefix_sums) {
-  EXPECT_TRUE(Workload::momentum({.num_steps = 5}).is_prefix());
-  EXPECT_TRUE(Workload::sliding_window({.num_steps = 5, .width = 5}).is_prefix());
-  EXPECT_TRUE(Workload::sliding_window({.num_steps = 5, .width = 9}).is_prefix());
-  EXPECT_FALSE(Workload::sliding_window({.num_steps = 5, .width = 4}).is_prefix());
-  EXPECT_TRUE(Workload::sliding_window({.num_steps = 5, .width = 4}).leading(4).is_prefix());
+  EXPECT_TRUE(Workload::momentum({.steps = 5}).is_prefix());
+  EXPECT_TRUE(Workload::sliding_window({.steps = 5, .window = 5}).is_prefix());
+  EXPECT_TRUE(Workload::sliding_window({.steps = 5, .window = 9}).is_prefix());
+  EXPECT_FALSE(Workload::sliding_window({.steps = 5, .window = 4}).is_prefix());
+  EXPECT_TRUE(Workload::sliding_window({.steps = 5, .window = 4}).leading(4).is_prefix());
   EXPECT_FALSE(Workload::learning_rates({.rates = {1, 1}}).is_prefix());
-  for (const Workload& workload : {Workload::momentum({.num_steps = 5}),
-                                   Workload::sliding_window({.num_steps = 5, .width = 9})})
+  for (const Workload& workload :
+       {Workload::momentum({.steps = 5}), Workload::sliding_window({.steps = 5, .window = 9})})
     EXPECT_EQ(workload.matrix(), Workload::prefix_sums(5).matrix());
 }
 
 TEST(Workload, names) {
   EXPECT_EQ(Workload::prefix_sums(3).name(), "prefix");
-  EXPECT_EQ(Workload::momentum({.num_steps = 3, .momentum = 0.9, .decay = 0.99}).name(),
+  EXPECT_EQ(Workload::momentum({.steps = 3, .momentum = 0.9, .decay = 0.99}).name(),
             "momentum=0.9,decay=0.99");
-  EXPECT_EQ(Workload::sliding_window({.num_steps = 30, .width = 8}).name(), "window=8");
+  EXPECT_EQ(Workload::sliding_window({.steps = 30, .window = 8}).name(), "window=8");
   EXPECT_EQ(Workload::learning_rates({.rates = {1, 2}}).name(), "rates");
   EXPECT_EQ(Workload::learning_rates({.rates = {1, 2}, .momentum = 0.9}).name(),
             "rates,momentum=0.9");
@@ -204,17 +203,17 @@ TEST(Workload, names) {
 
 TEST(Workload, bad_input_is_refused_by_name) {
   EXPECT_ERROR(Workload::prefix_sums(0), "invalid_argument",
-               "prefix_sums: num_steps must be between 1 and 1099511627776, got 0");
-  EXPECT_ERROR(Workload::momentum({.num_steps = 3, .momentum = 1}), "invalid_argument",
+               "prefix_sums: steps must be between 1 and 1099511627776, got 0");
+  EXPECT_ERROR(Workload::momentum({.steps = 3, .momentum = 1}), "invalid_argument",
                "momentum_workload: momentum must be at least 0 and below 1, got 1");
-  EXPECT_ERROR(Workload::momentum({.num_steps = 3, .momentum = std::nan("")}), "invalid_argument",
+  EXPECT_ERROR(Workload::momentum({.steps = 3, .momentum = std::nan("")}), "invalid_argument",
                "momentum must be at least 0 and below 1, got ");
-  EXPECT_ERROR(Workload::momentum({.num_steps = 3, .decay = 0}), "invalid_argument",
+  EXPECT_ERROR(Workload::momentum({.steps = 3, .decay = 0}), "invalid_argument",
                "decay must be above 0 and at most 1, got 0");
-  EXPECT_ERROR(Workload::momentum({.num_steps = 3, .decay = std::nan("")}), "invalid_argument",
+  EXPECT_ERROR(Workload::momentum({.steps = 3, .decay = std::nan("")}), "invalid_argument",
                "decay must be above 0");
-  EXPECT_ERROR(Workload::sliding_window({.num_steps = 3, .width = 0}), "invalid_argument",
-               "sliding_window: width must be between 1 and");
+  EXPECT_ERROR(Workload::sliding_window({.steps = 3, .window = 0}), "invalid_argument",
+               "sliding_window: window must be between 1 and");
   EXPECT_ERROR(Workload::learning_rates({}), "invalid_argument", "one number a step, got none");
   EXPECT_ERROR(
       Workload::learning_rates({.rates = {1, 0}}), "invalid_argument",
@@ -239,12 +238,12 @@ TEST(Workload, bad_input_is_refused_by_name) {
   matrix(2, 0) = -HUGE_VAL;
   EXPECT_ERROR(Workload::lower_triangular(matrix), "invalid_argument", "matrix(2, 0)");
   EXPECT_ERROR(Workload::lower_triangular(Matrix::Identity(4097, 4097)), "unsupported",
-               "num_steps must be at most 4096, got 4097");
+               "steps must be at most 4096, got 4097");
   const Workload three = Workload::prefix_sums(3);
   EXPECT_ERROR((void)three.apply({1, 2}), "wrong_length", "workload");
-  EXPECT_ERROR((void)three.leading(4), "invalid_argument", "num_steps must be between 1 and 3");
+  EXPECT_ERROR((void)three.leading(4), "invalid_argument", "steps must be between 1 and 3");
   EXPECT_ERROR((void)Workload::prefix_sums(4097).matrix(), "unsupported",
-               "num_steps must be at most 4096 for matrices, got 4097");
+               "steps must be at most 4096 for matrices, got 4097");
   EXPECT_ERROR((void)Workload::prefix_sums((1 << 26) + 1).coefficients(), "unsupported",
                "at most 67108864 for coefficients, got 67108865");
 }
@@ -252,9 +251,8 @@ TEST(Workload, bad_input_is_refused_by_name) {
 TEST(Workload, a_diagonal_block_is_that_of_the_matrix) {
   const std::vector<double> rates = {1, -2, 0.5, 3, 4, -0.25, 2};
   for (const Workload& workload :
-       {Workload::prefix_sums(7),
-        Workload::momentum({.num_steps = 7, .momentum = 0.5, .decay = 0.75}),
-        Workload::sliding_window({.num_steps = 7, .width = 3}),
+       {Workload::prefix_sums(7), Workload::momentum({.steps = 7, .momentum = 0.5, .decay = 0.75}),
+        Workload::sliding_window({.steps = 7, .window = 3}),
         Workload::learning_rates({.rates = rates}),
         Workload::learning_rates({.rates = rates, .momentum = 0.5}),
         Workload::lower_triangular(Workload::learning_rates({.rates = rates}).matrix())})

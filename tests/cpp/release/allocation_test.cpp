@@ -199,8 +199,7 @@ void expect_repeatable(const std::shared_ptr<const Mechanism>& how, const Prefix
 }
 
 MechanismOptions named(const char* name) {
-  return {
-      .strategy = name, .num_steps = kAllocatedSteps, .target = {.epsilon = 0.02, .delta = 1e-6}};
+  return {.strategy = name, .steps = kAllocatedSteps, .target = {.epsilon = 0.02, .delta = 1e-6}};
 }
 
 void expect_repeatable(const char* name, const PrefixSumOptions& options,
@@ -218,7 +217,7 @@ TEST(Allocation, a_release_that_lacks_memory_can_be_repeated_and_counts_its_reco
   for (const char* name : {"independent", "square-root", "banded-square-root"})
     expect_repeatable(name, with_grid(0x1p-28), Workload::sliding_window({kAllocatedSteps, 3}));
   const auto fading =
-      Workload::momentum({.num_steps = kAllocatedSteps, .momentum = 0.5, .decay = 0.75});
+      Workload::momentum({.steps = kAllocatedSteps, .momentum = 0.5, .decay = 0.75});
   for (const char* name : {"output", "square-root"})
     expect_repeatable(name, with_grid(0x1p-28), fading);
   for (const char* name : {"honaker", "square-root", "blt-rational"})
@@ -229,7 +228,7 @@ TEST(Allocation, a_release_of_several_workloads_that_lacks_memory_leaves_none_ah
   const StackOptions stack = {
       .workloads = {
           Workload::prefix_sums(kAllocatedSteps), Workload::sliding_window({kAllocatedSteps, 3}),
-          Workload::momentum({.num_steps = kAllocatedSteps, .momentum = 0.5, .decay = 0.75})}};
+          Workload::momentum({.steps = kAllocatedSteps, .momentum = 0.5, .decay = 0.75})}};
   for (const char* name : {"independent", "square-root"})
     expect_repeatable(Mechanism::make_stack(named(name), stack), with_grid(0x1p-28),
                       testing::is_full_size() ? 1 : 5);
@@ -265,7 +264,7 @@ TEST(Allocation, an_example_whose_step_lacked_memory_is_learned_from_once) {
   for (const char* domain : {"whole-space", "ball", "box", "simplex", "simplex-entropic"}) {
     const DpFtrlOptions options{
         .mechanism = Mechanism::make({.strategy = "blt-rational",
-                                      .num_steps = kAllocatedSteps,
+                                      .steps = kAllocatedSteps,
                                       .target = {.epsilon = 0.02, .delta = 1e-6}}),
         .key = Key::insecure_from_seed(5),
         .dimension = kAllocatedDimension,

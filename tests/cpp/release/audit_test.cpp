@@ -114,7 +114,7 @@ Direction best_direction(const Strategy& strategy, const std::vector<bool>& patt
 std::shared_ptr<const Mechanism> grid_mechanism(const Audit& audit, double factor) {
   MechanismOptions options = audit.options;
   const double mu = factor * static_cast<double>(audit.side) * mu_from_approximate_dp(kClaim);
-  options.clip_norm = static_cast<double>(audit.side);
+  options.clip = static_cast<double>(audit.side);
   options.target = {.epsilon = epsilon_from_mu({.mu = mu, .delta = kClaim.delta}),
                     .delta = kClaim.delta};
   return Mechanism::make(options);
@@ -159,9 +159,9 @@ void expect_grid_survives(const Audit& audit, const std::string& title) {
 
 /// Step, or steps one epoch apart, at which the attack shifts the statistic most.
 std::vector<bool> worst_pattern(const Strategy& strategy, const Participation& participation) {
-  const std::int64_t n = strategy.num_steps();
-  const std::int64_t k = participation.max_participations_within(n);
-  const std::int64_t b = k > 1 ? participation.separation() : n;
+  const std::int64_t n = strategy.steps();
+  const std::int64_t k = participation.times_within(n);
+  const std::int64_t b = k > 1 ? participation.apart() : n;
   std::vector<bool> worst;
   double largest = 0;
   for (std::int64_t first = 0; first < b; ++first) {
@@ -176,8 +176,7 @@ std::vector<bool> worst_pattern(const Strategy& strategy, const Participation& p
 
 std::vector<Participation> audited_participations() {
   if (!testing::is_long()) return {Participation::single()};
-  return {Participation::single(),
-          Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 4})};
+  return {Participation::single(), Participation::fixed_epoch({.epochs = 2, .epoch_length = 4})};
 }
 
 constexpr std::int64_t kAuditSteps = 8;
@@ -189,15 +188,15 @@ TEST(Audit, grid_releases_of_every_strategy_leak_no_more_than_claimed) {
   std::uint64_t seed = 1000;
   for (const StrategyInfo& info : strategy_catalogue()) {
     for (const Participation& participation : audited_participations()) {
-      const std::int64_t n = participation.max_participations() > 1 ? kAuditSteps
-                             : testing::is_long()                   ? kAuditSteps
-                                                                    : kFewSteps;
+      const std::int64_t n = participation.times() > 1 ? kAuditSteps
+                             : testing::is_long()      ? kAuditSteps
+                                                       : kFewSteps;
       Audit audit = {.options = {.strategy = std::string(info.name),
-                                 .num_steps = n,
+                                 .steps = n,
                                  .participation = participation},
                      .side = testing::is_long() ? 512 : 160,
                      .seed = ++seed};
-      const auto strategy = make_strategy({.name = audit.options.strategy, .num_steps = n});
+      const auto strategy = make_strategy({.name = audit.options.strategy, .steps = n});
       audit.pattern = worst_pattern(*strategy, participation);
       expect_grid_survives(audit, audit.options.strategy + " " + participation.description());
     }
@@ -207,14 +206,14 @@ TEST(Audit, grid_releases_of_every_strategy_leak_no_more_than_claimed) {
 TEST(Audit, grid_releases_with_replaced_records_in_several_epochs_leak_no_more_than_claimed) {
   std::uint64_t seed = 2000;
   for (const char* name : {"tree", "square-root", "banded-square-root"}) {
-    Audit audit = {.options = {.strategy = name,
-                               .num_steps = kAuditSteps,
-                               .neighbours = Neighbours::replace_one,
-                               .participation = Participation::fixed_epoch(
-                                   {.num_epochs = 2, .epoch_length = 4})},
-                   .side = 160,
-                   .seed = ++seed};
-    const auto strategy = make_strategy({.name = name, .num_steps = kAuditSteps});
+    Audit audit = {
+        .options = {.strategy = name,
+                    .steps = kAuditSteps,
+                    .neighbours = Neighbours::replace_one,
+                    .participation = Participation::fixed_epoch({.epochs = 2, .epoch_length = 4})},
+        .side = 160,
+        .seed = ++seed};
+    const auto strategy = make_strategy({.name = name, .steps = kAuditSteps});
     audit.pattern = worst_pattern(*strategy, audit.options.participation);
     expect_grid_survives(audit, name);
   }
@@ -226,13 +225,12 @@ TEST(Audit, grid_releases_of_epochs_and_of_normalised_columns_leak_no_more_than_
   for (const auto& [name, parameters] :
        {std::pair<const char*, StrategyParameters>{"square-root", {.epoch_length = 3}},
         {"tree", {.epoch_length = 3, .complete_epochs = true}},
-        {"banded-square-root", {.num_bands = 2, .normalize_columns = true}}}) {
-    Audit audit = {
-        .options = {.strategy = name, .num_steps = kShortEpochs, .parameters = parameters},
-        .side = 160,
-        .seed = ++seed};
+        {"banded-square-root", {.bands = 2, .normalize_columns = true}}}) {
+    Audit audit = {.options = {.strategy = name, .steps = kShortEpochs, .parameters = parameters},
+                   .side = 160,
+                   .seed = ++seed};
     const auto strategy =
-        make_strategy({.name = name, .num_steps = kShortEpochs, .parameters = parameters});
+        make_strategy({.name = name, .steps = kShortEpochs, .parameters = parameters});
     audit.pattern = worst_pattern(*strategy, audit.options.participation);
     expect_grid_survives(audit, name);
   }
@@ -244,7 +242,7 @@ TEST(Audit, grid_releases_of_epochs_and_of_normalised_columns_leak_no_more_than_
 PrefixSum lattice_sums(const Audit& audit, LatticeNoise noise, double factor, const Key& key) {
   MechanismOptions options = audit.options;
   const double ratio = factor * static_cast<double>(audit.side);
-  options.clip_norm = static_cast<double>(audit.side);
+  options.clip = static_cast<double>(audit.side);
   options.target.delta = kClaim.delta;
   options.target.epsilon =
       noise == LatticeNoise::discrete_gaussian
@@ -351,7 +349,7 @@ TEST(Audit, lattice_measurements_leak_no_more_than_claimed) {
     for (const std::string& name : testing::is_long() || !is_discrete ? all : few) {
       for (const Participation& participation : audited_participations()) {
         Audit audit = {.options = {.strategy = name,
-                                   .num_steps = testing::is_long() ? kAuditSteps : kFewSteps,
+                                   .steps = testing::is_long() ? kAuditSteps : kFewSteps,
                                    .participation = participation},
                        // The zCDP claim is looser than the actual privacy of the noise, and
                        // refuting it takes four times the trials.
@@ -360,9 +358,9 @@ TEST(Audit, lattice_measurements_leak_no_more_than_claimed) {
                                                   : 100,
                        .seed = ++seed};
         // Column 0 is the longest, and 0, b, 2b, ... is the worst pattern.
-        audit.pattern.assign(static_cast<std::size_t>(audit.options.num_steps), false);
+        audit.pattern.assign(static_cast<std::size_t>(audit.options.steps), false);
         for (std::size_t t = 0; t < audit.pattern.size();
-             t += participation.max_participations() > 1 ? 4 : audit.pattern.size())
+             t += participation.times() > 1 ? 4 : audit.pattern.size())
           audit.pattern[t] = true;
         expect_lattice_survives(
             audit, noise,
@@ -373,13 +371,12 @@ TEST(Audit, lattice_measurements_leak_no_more_than_claimed) {
 }
 
 TEST(Audit, lattice_measurements_with_replaced_records_leak_no_more_than_claimed) {
-  expect_lattice_survives({.options = {.strategy = "tree",
-                                       .num_steps = kFewSteps,
-                                       .neighbours = Neighbours::replace_one},
-                           .pattern = {true, false},
-                           .side = 100,
-                           .seed = 3500},
-                          LatticeNoise::rounded_gaussian, "tree");
+  expect_lattice_survives(
+      {.options = {.strategy = "tree", .steps = kFewSteps, .neighbours = Neighbours::replace_one},
+       .pattern = {true, false},
+       .side = 100,
+       .seed = 3500},
+      LatticeNoise::rounded_gaussian, "tree");
 }
 
 // --- the audit itself ------------------------------------------------------------------------
@@ -404,7 +401,7 @@ TEST(Audit, one_dimensional_streams_with_keys_of_their_own_give_the_same_verdict
     const double mu = factor * mu_from_approximate_dp(kClaim);
     const auto mechanism =
         Mechanism::make({.strategy = "tree",
-                         .num_steps = 2,
+                         .steps = 2,
                          .target = {.epsilon = epsilon_from_mu({.mu = mu, .delta = kClaim.delta}),
                                     .delta = kClaim.delta}});
     const double honest = mechanism->noise_stddev() * factor;
@@ -451,7 +448,7 @@ bool is_close(const Matrix& found, const Matrix& expected, double slack) {
 
 template <class Sums>
 Matrix released_paths(Sums& sums) {
-  Matrix paths(index_of(sums.num_steps()), index_of(sums.dimension()));
+  Matrix paths(index_of(sums.steps()), index_of(sums.dimension()));
   const std::vector<double> zeros(static_cast<std::size_t>(sums.dimension()), 0.0);
   for (Eigen::Index t = 0; t < paths.rows(); ++t)
     sums.release(zeros, {paths.row(t).data(), zeros.size()});
@@ -461,7 +458,7 @@ Matrix released_paths(Sums& sums) {
 TEST(Covariance, grid_noise_has_that_of_the_decoder) {
   for (const StrategyInfo& info : strategy_catalogue()) {
     const auto mechanism = Mechanism::make({.strategy = std::string(info.name),
-                                            .num_steps = testing::is_long() ? 24 : 4,
+                                            .steps = testing::is_long() ? 24 : 4,
                                             .target = {.epsilon = 1, .delta = 1e-6}});
     PrefixSum sums(mechanism, {.key = Key::insecure_from_seed(31), .dimension = kNumPaths});
     const Matrix found = covariance_of(released_paths(sums));
@@ -482,16 +479,16 @@ TEST(Covariance, lattice_noise_has_that_of_the_decoder) {
     if (testing::is_long()) names = {"honaker", "tree", "banded-square-root", "square-root", "nu"};
     for (const char* name : names) {
       const MechanismOptions options = {.strategy = name,
-                                        .num_steps = testing::is_long() ? 24
-                                                     : is_discrete      ? 2
-                                                                        : 4,
+                                        .steps = testing::is_long() ? 24
+                                                 : is_discrete      ? 2
+                                                                    : 4,
                                         .target = {.epsilon = 1, .delta = 1e-6}};
       PrefixSum sums(Mechanism::make(options), {.key = Key::insecure_from_seed(32),
                                                 .dimension = kNumPaths,
                                                 .mode = ReleaseMode::lattice,
                                                 .lattice_noise = noise});
       const Matrix found = covariance_of(released_paths(sums));
-      const auto strategy = make_strategy({.name = name, .num_steps = options.num_steps});
+      const auto strategy = make_strategy({.name = name, .steps = options.steps});
       const double stddev = sums.release_stddev(0) / std::sqrt(strategy->row_norm_squared(0));
       const Matrix decoder = strategy->decoder() * stddev;
       const Matrix expected = decoder * decoder.transpose();

@@ -22,9 +22,9 @@ GradientNoiseOptions gradient_options(
     const std::string& strategy, const StrategyParameters& parameters = {},
     const Participation& participation = Participation::single()) {
   return {.mechanism = {.strategy = strategy,
-                        .num_steps = kGradientSteps,
+                        .steps = kGradientSteps,
                         .target = {.epsilon = 1, .delta = 1e-6},
-                        .clip_norm = 2,
+                        .clip = 2,
                         .participation = participation,
                         .parameters = parameters},
           .key = Key::insecure_from_seed(91),
@@ -48,9 +48,9 @@ TEST(GradientNoise, sums_of_the_results_are_the_releases_bit_for_bit) {
     GradientNoise noise(gradient_options(variant.options.name, variant.options.parameters,
                                          variant.options.participation));
     const auto mechanism = Mechanism::make({.strategy = variant.options.name,
-                                            .num_steps = kGradientSteps,
+                                            .steps = kGradientSteps,
                                             .target = {.epsilon = 1, .delta = 1e-6},
-                                            .clip_norm = noise.mechanism().clip_norm(),
+                                            .clip = noise.mechanism().clip(),
                                             .participation = variant.options.participation,
                                             .parameters = variant.options.parameters});
     ASSERT_EQ(mechanism->noise_stddev(), noise.mechanism().noise_stddev()) << variant.title;
@@ -76,7 +76,7 @@ TEST(GradientNoise, of_few_bands_sums_of_the_results_are_within_a_unit_a_step_of
     GradientNoiseOptions how = gradient_options(family, parameters);
     how.grid = 0.5;  // coarse, so that rounding makes a difference
     GradientNoise noise(how);
-    const auto mechanism = noise.mechanism().with_clip_norm(noise.mechanism().clip_norm());
+    const auto mechanism = noise.mechanism().with_clip(noise.mechanism().clip());
     PrefixSum sums(mechanism, {.key = how.key, .dimension = kGradientWidth, .grid = noise.grid()});
     std::vector<double> total(kGradientWidth), release(kGradientWidth);
     double largest = 0;
@@ -136,12 +136,12 @@ TEST(GradientNoise, the_norm_covers_what_truncating_a_sum_adds) {
       for (std::size_t k = 0; k < kGradientWidth; ++k) squared += std::pow(with[k] - sum[k], 2);
       largest = std::max(largest, std::sqrt(squared));
     }
-    EXPECT_LE(largest, noise.mechanism().clip_norm());
-    EXPECT_GT(largest, noise.clip_norm());
-    EXPECT_EQ(noise.clip_norm(), 2);
-    EXPECT_NEAR(noise.mechanism().clip_norm(), 2 + std::sqrt(3.0) * noise.grid(), 1e-12);
+    EXPECT_LE(largest, noise.mechanism().clip());
+    EXPECT_GT(largest, noise.clip());
+    EXPECT_EQ(noise.clip(), 2);
+    EXPECT_NEAR(noise.mechanism().clip(), 2 + std::sqrt(3.0) * noise.grid(), 1e-12);
     if (!grid) {
-      EXPECT_LE(noise.mechanism().clip_norm(), 2 * (1 + 0x1p-10) * (1 + 1e-15));
+      EXPECT_LE(noise.mechanism().clip(), 2 * (1 + 0x1p-10) * (1 + 1e-15));
     }
   }
 }
@@ -196,8 +196,7 @@ TEST(GradientNoise, bad_options_are_refused) {
   };
   EXPECT_ERROR(GradientNoise(with_grid(0.3)), "invalid_argument",
                "gradient_noise: grid must be a power of two");
-  EXPECT_ERROR(GradientNoise(with_grid(4)), "invalid_argument",
-               "grid must be at most clip_norm = 2");
+  EXPECT_ERROR(GradientNoise(with_grid(4)), "invalid_argument", "grid must be at most clip = 2");
   EXPECT_ERROR(GradientNoise(with_grid(0x1p-60)), "invalid_argument", "grid must be coarse enough");
   GradientNoiseOptions wrong = gradient_options("tree");
   wrong.dimension = 0;
@@ -206,8 +205,8 @@ TEST(GradientNoise, bad_options_are_refused) {
   wrong.mechanism.workload = Workload::momentum({kGradientSteps, 0.9, 1});
   EXPECT_ERROR(GradientNoise{wrong}, "unsupported", "for prefix sums");
   wrong = gradient_options("tree");
-  wrong.mechanism.clip_norm = 0;
-  EXPECT_ERROR(GradientNoise{wrong}, "invalid_argument", "clip_norm");
+  wrong.mechanism.clip = 0;
+  EXPECT_ERROR(GradientNoise{wrong}, "invalid_argument", "clip");
 }
 
 }  // namespace

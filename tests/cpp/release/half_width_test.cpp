@@ -27,7 +27,7 @@ struct WidthNoise {
 std::vector<WidthNoise> width_noises() {
   const auto gaussian = [](const std::string& strategy, double epsilon = 1) {
     return Mechanism::make({.strategy = strategy,
-                            .num_steps = kWidthSteps,
+                            .steps = kWidthSteps,
                             .target = {.epsilon = epsilon, .delta = 1e-6}});
   };
   const PrefixSumOptions grid{.key = Key::insecure_from_seed(11), .dimension = kWidthSize};
@@ -41,12 +41,12 @@ std::vector<WidthNoise> width_noises() {
           // be too narrow without the rounding.
           {"a coarse grid", gaussian("optimal", 40), coarse, 0},
           {"a grid of its size", gaussian("optimal", 16), coarse, 0},
-          {"no delta", Mechanism::make_pure({.num_steps = kWidthSteps, .epsilon = 1}), grid, 0.5},
+          {"no delta", Mechanism::make_pure({.steps = kWidthSteps, .epsilon = 1}), grid, 0.5},
           {"no delta, single steps",
            Mechanism::make_pure(
-               {.num_steps = kWidthSteps,
+               {.steps = kWidthSteps,
                 .epsilon = 1,
-                .workload = Workload::sliding_window({.num_steps = kWidthSteps, .width = 1})}),
+                .workload = Workload::sliding_window({.steps = kWidthSteps, .window = 1})}),
            grid, 0.5},
           {"discrete normals", gaussian("tree"), discrete, 0.01},
           {"rounded normals of buffers", gaussian("blt"), rounded, 0.01},
@@ -119,9 +119,8 @@ TEST(HalfWidth, a_stack_has_one_for_each_workload) {
   const SumColumns columns({.workloads = {Workload::prefix_sums(kWidthSteps),
                                           Workload::sliding_window({kWidthSteps, 2})}},
                            kWidthSize);
-  const auto mechanism = columns.mechanism({.strategy = "square-root",
-                                            .num_steps = kWidthSteps,
-                                            .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto mechanism = columns.mechanism(
+      {.strategy = "square-root", .steps = kWidthSteps, .target = {.epsilon = 1, .delta = 1e-6}});
   const PrefixSumOptions options = columns.release_options({.key = Key::insecure_from_seed(3)});
   PrefixSum sums(mechanism, options);
   std::vector<double> noisy(2 * kWidthSize);

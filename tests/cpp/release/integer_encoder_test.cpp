@@ -32,7 +32,7 @@ Integers measured(const IntegerEncoder& encoder, const Integers& records) {
 /// max over all patterns and signs of ||C u||^2, from the actual measurements of the coder.
 std::int64_t brute_force_integers(const IntegerEncoder& encoder,
                                   const Participation& participation) {
-  const std::int64_t n = encoder.num_steps();
+  const std::int64_t n = encoder.steps();
   std::int64_t largest = 0;
   for (std::int64_t pattern = 1; pattern < std::int64_t{1} << n; ++pattern) {
     std::vector<std::int64_t> steps;
@@ -52,26 +52,24 @@ std::int64_t brute_force_integers(const IntegerEncoder& encoder,
 }
 
 std::vector<Participation> integer_participations(std::int64_t n) {
-  std::vector<Participation> all = {
-      Participation::single(),
-      Participation::min_separation({.max_participations = 3, .min_separation = 2}),
-      Participation::min_separation({.max_participations = 2, .min_separation = 3}),
-      Participation::min_separation({.max_participations = n, .min_separation = 1})};
-  if (n % 2 == 0)
-    all.push_back(Participation::fixed_epoch({.num_epochs = 2, .epoch_length = n / 2}));
+  std::vector<Participation> all = {Participation::single(),
+                                    Participation::min_separation({.times = 3, .apart = 2}),
+                                    Participation::min_separation({.times = 2, .apart = 3}),
+                                    Participation::min_separation({.times = n, .apart = 1})};
+  if (n % 2 == 0) all.push_back(Participation::fixed_epoch({.epochs = 2, .epoch_length = n / 2}));
   return all;
 }
 
 /// A Toeplitz strategy with arbitrary coefficients, whose decoder is not used.
 ToeplitzStrategy toeplitz_strategy(std::vector<double> coefficients, std::int64_t n, bool is_band) {
-  const auto num_bands = static_cast<std::int64_t>(coefficients.size());
+  const auto bands = static_cast<std::int64_t>(coefficients.size());
   coefficients.resize(static_cast<std::size_t>(n));
   return {Workload::prefix_sums(n),
           {.name = "given",
            .encoder = coefficients,
            .decoder = coefficients,
            .form = BandedDecoder{{1}},
-           .num_bands = is_band ? std::min(num_bands, n) : 0}};
+           .bands = is_band ? std::min(bands, n) : 0}};
 }
 
 IntegerEncoder buffers(std::vector<double> decays, std::vector<double> weights, std::int64_t n,
@@ -81,7 +79,7 @@ IntegerEncoder buffers(std::vector<double> decays, std::vector<double> weights, 
 }
 
 void expect_judged(const IntegerEncoder& encoder, const std::string& title, int& num_exact) {
-  for (const Participation& participation : integer_participations(encoder.num_steps())) {
+  for (const Participation& participation : integer_participations(encoder.steps())) {
     const std::int64_t truth = brute_force_integers(encoder, participation);
     const auto claim = encoder.sensitivity(participation);
     ASSERT_TRUE(claim) << title;
@@ -100,7 +98,7 @@ TEST(IntegerEncoder, sensitivity_is_that_of_all_patterns) {
     for (const char* name :
          {"tree", "honaker", "square-root", "independent", "output", "banded-square-root",
           "banded-inverse-square-root", "lambda-cgd", "log-perturbed"}) {
-      const auto strategy = make_strategy({.name = name, .num_steps = n});
+      const auto strategy = make_strategy({.name = name, .steps = n});
       expect_judged(IntegerEncoder::of(*strategy), name + std::to_string(n), num_exact);
     }
     expect_judged(IntegerEncoder::of(toeplitz_strategy({1, -0.7}, n, true), 5), "signs", num_exact);
@@ -115,7 +113,7 @@ TEST(IntegerEncoder, sensitivity_is_that_of_all_patterns) {
 }
 
 TEST(IntegerEncoder, over_epochs_signs_count_by_inner_products) {
-  const auto epochs = Participation::fixed_epoch({.num_epochs = 4, .epoch_length = 2});
+  const auto epochs = Participation::fixed_epoch({.epochs = 4, .epoch_length = 2});
   for (const std::vector<double>& c :
        std::vector<std::vector<double>>{{1, 0.5, -0.5, 0.25}, {0.5, -1, 0.25, 0.75, -0.25}}) {
     const IntegerEncoder encoder = IntegerEncoder::of(toeplitz_strategy(c, 8, true), 2);
@@ -135,7 +133,7 @@ TEST(IntegerEncoder, coefficients_that_rise_again_are_bounded_by_their_majorant)
   // Adjacent participations overlap in coefficients 1 and 0, and those two steps apart in both
   // ones: 1 + 1 + 4.
   const IntegerEncoder encoder = IntegerEncoder::of(toeplitz_strategy({1, 0, 1}, 5, false), 0);
-  const auto twice = Participation::min_separation({.max_participations = 2, .min_separation = 1});
+  const auto twice = Participation::min_separation({.times = 2, .apart = 1});
   const auto claim = encoder.sensitivity(twice);
   ASSERT_TRUE(claim);
   EXPECT_EQ(brute_force_integers(encoder, twice), 6);
@@ -148,7 +146,7 @@ TEST(IntegerEncoder, no_two_steps_have_the_noise_of_one_measurement) {
   constexpr std::int64_t kSteps = 2048;
   for (const char* name : {"tree", "honaker", "independent", "banded-square-root"}) {
     const IntegerEncoder encoder =
-        IntegerEncoder::of(*make_strategy({.name = name, .num_steps = kSteps}));
+        IntegerEncoder::of(*make_strategy({.name = name, .steps = kSteps}));
     const auto coder = lattice::make_coder(encoder, 1);
     std::int64_t before = 0;
     for (std::int64_t t = 0; t < kSteps; ++t) {
@@ -240,7 +238,7 @@ TEST(IntegerEncoder, no_integer_on_the_way_exceeds_its_bound) {
       buffers({0.9999, 0.9}, {0.05, 0.6}, kSteps, 10),
       IntegerEncoder::of(toeplitz_strategy({1, -0.7}, kSteps, true))};
   for (const char* name : {"tree", "honaker", "square-root", "output"})
-    encoders.push_back(IntegerEncoder::of(*make_strategy({.name = name, .num_steps = kSteps})));
+    encoders.push_back(IntegerEncoder::of(*make_strategy({.name = name, .steps = kSteps})));
   for (const IntegerEncoder& encoder : encoders)
     for (const bool alternate : {false, true}) {
       Integers records(kSteps, 1);
@@ -260,32 +258,31 @@ TEST(IntegerEncoder, a_sensitivity_beyond_62_bits_is_none) {
 
 TEST(IntegerEncoder, refuses_what_it_has_no_integers_for) {
   const auto of = [](const char* name) {
-    return IntegerEncoder::of(*make_strategy({.name = name, .num_steps = 8}));
+    return IntegerEncoder::of(*make_strategy({.name = name, .steps = 8}));
   };
   for (const char* name : {"haar", "tree-k", "normalized-square-root"})
     EXPECT_ERROR(of(name), "unsupported", "strategy must be tree, honaker, blt or another with");
-  EXPECT_ERROR(IntegerEncoder::of(*make_strategy({.name = "tree", .num_steps = 8}), 1),
+  EXPECT_ERROR(IntegerEncoder::of(*make_strategy({.name = "tree", .steps = 8}), 1),
                "invalid_argument", "precision_bits must be between 0 and 0, got 1");
   EXPECT_ERROR(IntegerEncoder::of(toeplitz_strategy({1, 0.5}, 8, true), 31), "invalid_argument",
                "precision_bits must be between 0 and 30, got 31");
   EXPECT_ERROR(IntegerEncoder::of(toeplitz_strategy({0.01, 0.5}, 8, true), 2), "invalid_argument",
                "so many that the first coefficient 0.01 is not lost");
   EXPECT_ERROR(buffers({0.5}, {-0.1}, 8), "unsupported", "weights must be between 0 and 1");
-  EXPECT_ERROR(
-      IntegerEncoder::of(*make_strategy(
-          {.name = "square-root",
-           .num_steps = 8,
-           .workload = Workload::momentum({.num_steps = 8, .momentum = 0.9, .decay = 1})})),
-      "unsupported", "workload must be prefix");
+  EXPECT_ERROR(IntegerEncoder::of(*make_strategy(
+                   {.name = "square-root",
+                    .steps = 8,
+                    .workload = Workload::momentum({.steps = 8, .momentum = 0.9, .decay = 1})})),
+               "unsupported", "workload must be prefix");
 }
 
 TEST(IntegerEncoder, a_longer_horizon_than_the_integers_have_is_refused) {
   StrategyParameters parameters;
   parameters.horizon_cap = 1000;
   const auto capped =
-      make_strategy({.name = "log-perturbed", .num_steps = 64, .parameters = parameters});
+      make_strategy({.name = "log-perturbed", .steps = 64, .parameters = parameters});
   EXPECT_ERROR((void)IntegerEncoder::of(*capped, 20), "unsupported",
-               "horizon_cap must be at most num_steps = 64 for an integer encoder");
+               "horizon_cap must be at most steps = 64 for an integer encoder");
 }
 
 }  // namespace

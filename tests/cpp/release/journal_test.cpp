@@ -27,7 +27,7 @@ constexpr std::array kJournalRecord = {0.5, 0.25};
 std::shared_ptr<const Mechanism> journal_mechanism(
     const Participation& participation = Participation::min_separation({2, 3})) {
   return Mechanism::make({.strategy = "honaker",
-                          .num_steps = kJournalSteps,
+                          .steps = kJournalSteps,
                           .target = {.epsilon = 1, .delta = 1e-6},
                           .participation = participation});
 }
@@ -151,9 +151,9 @@ TEST(Journal, a_frame_costs_its_own_steps_and_people) {
 template <class Who, class Place>
 RecordStream<Number, Who, Place> make_narrow() {
   const auto how = Mechanism::make({.strategy = "blt",
-                                    .num_steps = 1 << 14,
+                                    .steps = 1 << 14,
                                     .target = {.epsilon = 1, .delta = 1e-6},
-                                    .clip_norm = 1.5,
+                                    .clip = 1.5,
                                     .parameters = {.decays = {0.9999}, .weights = {0.01}}});
   return {Number(),
           how,
@@ -291,7 +291,7 @@ TEST(Journal, a_release_with_other_bits_is_refused) {
                              {.secret = secret.bytes(),
                               .step_size = kJournalStepSize,
                               .first_step = 0,
-                              .num_steps = kJournalSteps,
+                              .steps = kJournalSteps,
                               .position = 0});
     const auto frame = reader.next();
     ASSERT_TRUE(frame);
@@ -299,7 +299,7 @@ TEST(Journal, a_release_with_other_bits_is_refused) {
     decisions[at] ^= std::byte{1};
     const Bytes log =
         detail::seal_frame(secret.bytes(), begin,
-                           {.first_step = 0, .num_steps = 1, .decisions = decisions, .memo = {}})
+                           {.first_step = 0, .steps = 1, .decisions = decisions, .memo = {}})
             .bytes;
     auto next = make_journal<RecordJournal>();
     next.restore(base);
@@ -334,15 +334,15 @@ TEST(Journal, frames_of_few_steps_repeat_what_one_frame_of_all_does) {
     while (stream.place().num_acknowledged() < kJournalSteps) {
       const std::int64_t first = stream.place().num_acknowledged();
       const LogPart part = stream.frame(tag, max_steps);
-      EXPECT_EQ(part.num_steps, std::min(max_steps, kJournalSteps - first));
+      EXPECT_EQ(part.steps, std::min(max_steps, kJournalSteps - first));
       log.insert(log.end(), part.bytes.begin(), part.bytes.end());
       tag = part.tag;
-      stream.acknowledge(first + part.num_steps);
+      stream.acknowledge(first + part.steps);
       // After a crash, the steps of whole frames are there.
       auto next = make_journal<PeopleJournal>();
       next.restore(base);
       EXPECT_EQ(next.replay(log, {.before = next.log_tag(base)}).size, log.size());
-      EXPECT_EQ(next.step(), first + part.num_steps);
+      EXPECT_EQ(next.step(), first + part.steps);
       EXPECT_EQ(next.counts().records, 2 * next.step());
       for (std::int64_t t = 0; t < next.step(); ++t)
         EXPECT_EQ(next.at(t).values, stream.at(t).values);

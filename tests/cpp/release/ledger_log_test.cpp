@@ -33,7 +33,7 @@ Bytes make_log(const std::vector<std::int64_t>& sizes) {
   for (const std::int64_t size : sizes) {
     const Bytes decisions(static_cast<std::size_t>(size) * kStepSize, std::byte{1});
     const detail::SealedFrame frame = detail::seal_frame(
-        kSecret, tag, {.first_step = step, .num_steps = size, .decisions = decisions, .memo = {}});
+        kSecret, tag, {.first_step = step, .steps = size, .decisions = decisions, .memo = {}});
     tag = frame.tag;
     log.insert(log.end(), frame.bytes.begin(), frame.bytes.end());
     step += size;
@@ -47,10 +47,10 @@ std::int64_t num_read(const Bytes& log, std::size_t position = 0) {
                    {.secret = kSecret,
                     .step_size = kStepSize,
                     .first_step = 1,
-                    .num_steps = kLoggedSteps,
+                    .steps = kLoggedSteps,
                     .position = position});
   std::int64_t count = 0;
-  while (const auto frame = reader.next()) count += frame->num_steps;
+  while (const auto frame = reader.next()) count += frame->steps;
   return count;
 }
 
@@ -96,8 +96,8 @@ TEST(LedgerLog, a_changed_bit_is_damage_in_a_frame_of_zeros_wherever_sectors_beg
   const ShortDigest tag = detail::base_tag(kSecret, {});
   const Bytes zeros(40 * kStepSize);
   for (const LogFrame& frame :
-       {LogFrame{.first_step = 1, .num_steps = 40, .decisions = zeros, .memo = {}},
-        LogFrame{.first_step = 1, .num_steps = 0, .decisions = {}, .memo = zeros}}) {
+       {LogFrame{.first_step = 1, .steps = 40, .decisions = zeros, .memo = {}},
+        LogFrame{.first_step = 1, .steps = 0, .decisions = {}, .memo = zeros}}) {
     const Bytes whole = detail::seal_frame(kSecret, tag, frame).bytes;
     EXPECT_EQ(std::ranges::count(whole, std::byte{0}), 0);
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -140,14 +140,14 @@ TEST(LedgerLog, a_memo_is_there_or_not_and_may_be_empty) {
   const ShortDigest tag = detail::base_tag(kSecret, {});
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}}) {
     const Bytes memo(size, std::byte{9});
-    const LogFrame frame{.first_step = 1, .num_steps = 0, .decisions = {}, .memo = memo};
+    const LogFrame frame{.first_step = 1, .steps = 0, .decisions = {}, .memo = memo};
     const Bytes log = detail::seal_frame(kSecret, tag, frame).bytes;
     EXPECT_EQ(log.size(), frame_size(size));
     LogReader reader(log, tag,
                      {.secret = kSecret,
                       .step_size = kStepSize,
                       .first_step = 1,
-                      .num_steps = kLoggedSteps,
+                      .steps = kLoggedSteps,
                       .position = 0});
     const auto read = reader.next();
     ASSERT_TRUE(read && read->memo);
@@ -162,7 +162,7 @@ constexpr std::int64_t kHorizon = 40, kLoggedDimension = 2;
 ReleaseLedger make_logged_ledger(const char* strategy, ReleaseMode mode = ReleaseMode::grid,
                                  std::int64_t width = kHorizon) {
   const auto how = Mechanism::make({.strategy = strategy,
-                                    .num_steps = kHorizon,
+                                    .steps = kHorizon,
                                     .target = {.epsilon = 1, .delta = 1e-6},
                                     .workload = Workload::sliding_window({kHorizon, width})});
   return {how, {.key = Key::insecure_from_seed(4), .dimension = kLoggedDimension, .mode = mode}};
@@ -267,16 +267,16 @@ TEST(LedgerLog, frames_of_few_steps_repeat_what_one_frame_of_all_does) {
     while (ledger.num_acknowledged() < 20) {
       const std::int64_t first = ledger.num_acknowledged();
       const auto part = ledger.log_frame(store.tag, {.max_steps = max_steps});
-      EXPECT_EQ(part.num_steps, std::min(max_steps, 20 - first));
-      EXPECT_EQ(part.bytes.size(), frame_size(static_cast<std::size_t>(part.num_steps) *
-                                              (24 + 16 * kLoggedDimension)));
+      EXPECT_EQ(part.steps, std::min(max_steps, 20 - first));
+      EXPECT_EQ(part.bytes.size(),
+                frame_size(static_cast<std::size_t>(part.steps) * (24 + 16 * kLoggedDimension)));
       store.log.insert(store.log.end(), part.bytes.begin(), part.bytes.end());
       store.tag = part.tag;
-      ledger.acknowledge(first + part.num_steps);
+      ledger.acknowledge(first + part.steps);
       // After a crash, the steps of whole frames are there.
       ReleaseLedger next = make_logged_ledger("honaker");
       store.open(next);
-      EXPECT_EQ(next.num_acknowledged(), first + part.num_steps);
+      EXPECT_EQ(next.num_acknowledged(), first + part.steps);
     }
     ReleaseLedger next = make_logged_ledger("honaker");
     store.open(next);
@@ -304,13 +304,13 @@ TEST(LedgerLog, a_release_with_other_bits_is_refused) {
                      {.secret = secret,
                       .step_size = step_size,
                       .first_step = 0,
-                      .num_steps = kHorizon,
+                      .steps = kHorizon,
                       .position = 0});
     const auto frame = reader.next();
     ASSERT_TRUE(frame);
     Bytes decisions(frame->decisions.begin(), frame->decisions.end());
     decisions[at] ^= std::byte{1};
-    const LogFrame other{.first_step = 0, .num_steps = 1, .decisions = decisions, .memo = {}};
+    const LogFrame other{.first_step = 0, .steps = 1, .decisions = decisions, .memo = {}};
     store.log = detail::seal_frame(secret, begin, other).bytes;
   };
   const Bytes whole = store.log;

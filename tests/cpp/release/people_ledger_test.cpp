@@ -28,7 +28,7 @@ const Participation kTwice = Participation::min_separation({2, 3});
 std::shared_ptr<const Mechanism> people_ledger_mechanism(
     const Participation& participation = kTwice) {
   return Mechanism::make({.strategy = "honaker",
-                          .num_steps = kPeopleLedgerSteps,
+                          .steps = kPeopleLedgerSteps,
                           .target = {.epsilon = 1, .delta = 1e-6},
                           .participation = participation});
 }
@@ -148,14 +148,14 @@ TEST(PeopleLedger, what_was_not_stored_is_given_again_and_nothing_counts_twice) 
     const auto [totals, num_dropped] = expected_of(all, how);
     Random random(seed);
     Store store;
-    std::int64_t num_contributions = 0, num_steps = 0;
+    std::int64_t num_contributions = 0, steps = 0;
     PeopleLedger ledger(how, people_ledger_options());
     store.save(ledger);
     // The ledger is abandoned at any time, stored or not, also with unacknowledged steps.
     for (bool is_done = false; !is_done;) {
       ledger = store.open(how);
       EXPECT_EQ(ledger.num_contributions(), num_contributions);
-      EXPECT_EQ(ledger.num_decided(), num_steps);
+      EXPECT_EQ(ledger.num_decided(), steps);
       const int most = 1 + random.below(9);
       const bool is_late = random.below(2) != 0;
       for (int i = 0; i < most && !is_done; ++i) {
@@ -169,7 +169,7 @@ TEST(PeopleLedger, what_was_not_stored_is_given_again_and_nothing_counts_twice) 
         if (has_step || !is_late) {
           store.append(ledger);
           num_contributions = ledger.num_contributions();
-          num_steps = ledger.num_decided();
+          steps = ledger.num_decided();
         }
         is_done = ledger.num_acknowledged() == kPeopleLedgerSteps;
       }

@@ -18,9 +18,9 @@ std::shared_ptr<const Mechanism> people_mechanism(const Participation& participa
                                                   std::string strategy = "tree",
                                                   Neighbours neighbours = Neighbours::zero_out) {
   return Mechanism::make({.strategy = std::move(strategy),
-                          .num_steps = kPeopleSteps,
+                          .steps = kPeopleSteps,
                           .target = {.epsilon = 1, .delta = 1e-6},
-                          .clip_norm = 1,
+                          .clip = 1,
                           .neighbours = neighbours,
                           .participation = participation});
 }

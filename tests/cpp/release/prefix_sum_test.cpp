@@ -18,12 +18,12 @@ namespace {
 using testing::Collected;
 using testing::kNan;
 
-std::shared_ptr<const Mechanism> prefix_mechanism(std::string_view strategy, std::int64_t num_steps,
-                                                  double clip_norm = 1, double epsilon = 1) {
+std::shared_ptr<const Mechanism> prefix_mechanism(std::string_view strategy, std::int64_t steps,
+                                                  double clip = 1, double epsilon = 1) {
   return Mechanism::make({.strategy = std::string(strategy),
-                          .num_steps = num_steps,
+                          .steps = steps,
                           .target = {.epsilon = epsilon, .delta = 1e-6},
-                          .clip_norm = clip_norm});
+                          .clip = clip});
 }
 
 PrefixSumOptions prefix_options(std::int64_t dimension, std::optional<double> grid = std::nullopt) {
@@ -62,7 +62,7 @@ TEST(PrefixSum, release_is_the_rounded_sum_plus_noise) {
       std::vector<double> values = prefix_record(static_cast<std::uint64_t>(t), 3, 0.4);
       sums.release(values, noisy);
       noise.next(row);
-      clip_to_norm(values, how->clip_norm());
+      clip_to_norm(values, how->clip());
       for (std::size_t i = 0; i < 3; ++i) {
         // Grid points are exact doubles here, so the right-hand side rounds sum + noise.
         total[i] += std::trunc(values[i] / sums.grid()) * sums.grid();
@@ -236,9 +236,9 @@ TEST(PrefixSum, the_norm_limit_of_a_fraction_is_rounded_down) {
 }
 
 /// Integers that a record adds.
-std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip_norm, double grid) {
+std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip, double grid) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(record.size()));
-  const detail::GridRecord integers(record, clip_norm, grid);
+  const detail::GridRecord integers(record, clip, grid);
   const std::size_t half = all.size() / 2;  // in two blocks, as a release takes them
   integers.add_to(std::span(all).first(half));
   integers.add_to(std::span(all).subspan(half), half);
@@ -251,13 +251,12 @@ TEST(PrefixSum, a_clip_norm_whose_square_is_rounded_up_is_not_exceeded) {
   constexpr std::array<double, 1> kOne = {1};
   std::int64_t num_hidden = 0;
   for (std::size_t n = 2; n < 300; ++n) {
-    const double clip_norm = std::sqrt(static_cast<double>(n));
-    const std::int64_t most = detail::max_norm_squared(clip_norm, 1);
-    num_hidden +=
-        clip_norm * clip_norm == static_cast<double>(n) && most < static_cast<std::int64_t>(n);
+    const double clip = std::sqrt(static_cast<double>(n));
+    const std::int64_t most = detail::max_norm_squared(clip, 1);
+    num_hidden += clip * clip == static_cast<double>(n) && most < static_cast<std::int64_t>(n);
     const std::vector<double> ones(n, 1.0);
     std::int64_t sum = 0;
-    for (const std::int64_t q : integers_of({kOne, ones}, clip_norm, 1)) sum += q * q;
+    for (const std::int64_t q : integers_of({kOne, ones}, clip, 1)) sum += q * q;
     EXPECT_LE(sum, most) << n;
   }
   EXPECT_GE(num_hidden, 20);
@@ -274,10 +273,10 @@ TEST(PrefixSum, a_shortened_record_keeps_its_order_over_blocks) {
       std::vector<double> record(8, 0.0);
       record[1] = static_cast<double>(a);
       record[6] = static_cast<double>(-b);
-      double clip_norm = static_cast<double>(norm);
+      double clip = static_cast<double>(norm);
       for (int ulps = 1; ulps <= 4; ++ulps) {
-        clip_norm = std::nextafter(clip_norm, 0.0);
-        const std::vector<std::int64_t> made = integers_of({kOne, record}, clip_norm, 1);
+        clip = std::nextafter(clip, 0.0);
+        const std::vector<std::int64_t> made = integers_of({kOne, record}, clip, 1);
         const std::int64_t first = made[1], second = made[6];
         EXPECT_EQ(made, (std::vector<std::int64_t>{0, first, 0, 0, 0, 0, second, 0})) << m;
         EXPECT_LT(first * first + second * second, norm * norm) << m << " " << k;
@@ -499,10 +498,10 @@ TEST(PrefixSum, a_batch_is_its_releases_one_by_one) {
 }
 
 /// Numbers around every threshold of clipping and rounding, and far beyond.
-std::vector<double> nasty_numbers(double clip_norm, double grid) {
+std::vector<double> nasty_numbers(double clip, double grid) {
   std::vector<double> numbers;
   for (const double x :
-       {0.0, clip_norm, clip_norm / 3, grid, 3 * grid, grid / 2, 1e-310, 1e308,
+       {0.0, clip, clip / 3, grid, 3 * grid, grid / 2, 1e-310, 1e308,
         std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()})
     for (const double near : {x, std::nextafter(x, 0.0), std::nextafter(x, 2 * x)})
       if (std::isfinite(near)) numbers.insert(numbers.end(), {near, -near});
@@ -510,11 +509,11 @@ std::vector<double> nasty_numbers(double clip_norm, double grid) {
 }
 
 TEST(PrefixSum, a_batch_of_numbers_has_their_integers_one_by_one) {
-  for (const double clip_norm : {1.0, 0.1, 3.0, 1e-200, 1e200})
+  for (const double clip : {1.0, 0.1, 3.0, 1e-200, 1e200})
     for (const int fineness : {20, 27}) {
-      const auto how = prefix_mechanism("blt", 58, clip_norm);
-      const double grid = std::exp2(std::floor(std::log2(clip_norm)) - fineness);
-      const std::vector<double> numbers = nasty_numbers(clip_norm, grid);
+      const auto how = prefix_mechanism("blt", 58, clip);
+      const double grid = std::exp2(std::floor(std::log2(clip)) - fineness);
+      const std::vector<double> numbers = nasty_numbers(clip, grid);
       const auto count = static_cast<std::int64_t>(numbers.size());
       PrefixSum batch(how, prefix_options(1, grid)), single(how, prefix_options(1, grid));
       std::vector<double> noisy(numbers.size()), expected(numbers.size());
@@ -522,12 +521,12 @@ TEST(PrefixSum, a_batch_of_numbers_has_their_integers_one_by_one) {
       bad.back() = kNan;
       EXPECT_ERROR(batch.release_batch(bad, noisy, count), "invalid_argument", "must be finite");
       EXPECT_EQ(batch.step(), 0);
-      batch.contribute({&clip_norm, 1});
-      single.contribute({&clip_norm, 1});
+      batch.contribute({&clip, 1});
+      single.contribute({&clip, 1});
       batch.release_batch(numbers, noisy, count);
       for (std::size_t t = 0; t < numbers.size(); ++t)
         single.release({&numbers[t], 1}, {&expected[t], 1});
-      EXPECT_EQ(noisy, expected) << clip_norm;
+      EXPECT_EQ(noisy, expected) << clip;
       EXPECT_EQ(batch.checkpoint(), single.checkpoint());
     }
 }
@@ -627,7 +626,7 @@ NoiseRun run_on_zeros(const std::shared_ptr<const Mechanism>& how, std::int64_t 
   std::vector<double> noisy(static_cast<std::size_t>(dimension));
   const std::vector<double> zeros(noisy.size(), 0.0);
   NoiseRun run{};
-  for (std::int64_t t = 0; t < sums.num_steps(); ++t) {
+  for (std::int64_t t = 0; t < sums.steps(); ++t) {
     sums.release(zeros, noisy);
     for (const double x : noisy) run.rounded.push_back(static_cast<std::int64_t>(x / grid));
   }
@@ -699,15 +698,15 @@ TEST(PrefixSum, bad_grids_are_refused_by_name) {
     EXPECT_ERROR(PrefixSum(how, prefix_options(1, bad)), "invalid_argument",
                  "grid must be a power of two");
   EXPECT_ERROR(PrefixSum(how, prefix_options(1, 2.0)), "invalid_argument",
-               "grid must be at most clip_norm = 1, got 2");
+               "grid must be at most clip = 1, got 2");
   EXPECT_ERROR(PrefixSum(how, prefix_options(1, 0x1p-60)), "invalid_argument",
                "grid must be coarse enough");
   EXPECT_ERROR(PrefixSum(nullptr, prefix_options(1)), "invalid_argument",
                "prefix_sum: mechanism must be given");
   const auto drowned = Mechanism::make(
-      {.strategy = "output", .num_steps = 1000000, .target = {.epsilon = 1e-13, .delta = 1e-13}});
+      {.strategy = "output", .steps = 1000000, .target = {.epsilon = 1e-13, .delta = 1e-13}});
   EXPECT_ERROR(PrefixSum(drowned, prefix_options(1)), "invalid_argument",
-               "clip_norm must be at least 2^-40 of the largest release std");
+               "clip must be at least 2^-40 of the largest release std");
   EXPECT_ERROR(PrefixSum(prefix_mechanism("tree", 8, 1e300), prefix_options(1)), "invalid_argument",
                "grid must be at most 2^900");
   EXPECT_ERROR(PrefixSum(how, prefix_options(0)), "invalid_argument", "dimension must be between");
@@ -725,11 +724,11 @@ TEST(PrefixSum, a_grid_in_which_the_sums_of_the_horizon_pass_2_to_62_is_refused)
 }
 
 TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
-  const auto sums = [](double clip_norm, Neighbours neighbours, double epsilon, double grid) {
+  const auto sums = [](double clip, Neighbours neighbours, double epsilon, double grid) {
     const auto how = Mechanism::make({.strategy = "tree",
-                                      .num_steps = 4,
+                                      .steps = 4,
                                       .target = {.epsilon = epsilon, .delta = 1e-6},
-                                      .clip_norm = clip_norm,
+                                      .clip = clip,
                                       .neighbours = neighbours});
     return PrefixSum(how, prefix_options(1, grid));
   };
@@ -797,7 +796,7 @@ TEST(PrefixSum, clipping_keeps_direction_and_short_records) {
   std::vector<double> tiny = {3e-320, 4e-320};
   clip_to_norm(tiny, 1);
   EXPECT_EQ(tiny, (std::vector<double>{3e-320, 4e-320}));
-  EXPECT_ERROR(clip_to_norm(small, 0), "invalid_argument", "clip_norm must be positive");
+  EXPECT_ERROR(clip_to_norm(small, 0), "invalid_argument", "clip must be positive");
 }
 
 TEST(PrefixSum, a_step_of_contributions_is_their_integer_sum_and_the_same_noise) {
@@ -857,10 +856,8 @@ TEST(PrefixSum, noise_that_leaves_the_fixed_point_range_is_refused_not_rounded) 
   // A recursion that amplifies errors by 2^20 or more per step, while sensitivity and rows stay
   // small.
   constexpr double kHuge = 0x1p20;
-  MechanismOptions options{.strategy = "blt",
-                           .num_steps = 74,
-                           .target = {.epsilon = 100, .delta = 1e-6},
-                           .clip_norm = 1};
+  MechanismOptions options{
+      .strategy = "blt", .steps = 74, .target = {.epsilon = 100, .delta = 1e-6}, .clip = 1};
   options.parameters.decays = {0, 0, 0, 0};
   options.parameters.weights = {1.5, kHuge, -kHuge / 2, -kHuge / 2};
   PrefixSum sums(Mechanism::make(options),

@@ -37,8 +37,8 @@ struct Tree {
 };
 
 /// A window of one step: releases are the steps themselves.
-Workload single_steps(std::int64_t num_steps) {
-  return Workload::sliding_window({.num_steps = num_steps, .width = 1});
+Workload single_steps(std::int64_t steps) {
+  return Workload::sliding_window({.steps = steps, .window = 1});
 }
 
 TEST(PureSum, noise_is_that_of_the_nodes_at_their_addresses) {
@@ -46,7 +46,7 @@ TEST(PureSum, noise_is_that_of_the_nodes_at_their_addresses) {
   for (const auto& [arity, subtractive] :
        {Tree{2, false}, Tree{3, true}, Tree{5, false}, Tree{7, true}, Tree{101, true}}) {
     const auto mechanism = Mechanism::make_pure(
-        {.num_steps = kSteps, .epsilon = 0.3, .arity = arity, .subtractive = subtractive});
+        {.steps = kSteps, .epsilon = 0.3, .arity = arity, .subtractive = subtractive});
     PrefixSum sums(mechanism, pure_options(2));
     const LaplaceNoise law = sums.laplace().value();
     const DiscreteLaplace laplace(law.scale);
@@ -70,7 +70,7 @@ TEST(PureSum, noise_is_that_of_the_nodes_at_their_addresses) {
 TEST(PureSum, single_steps_have_noise_of_their_own) {
   constexpr std::int64_t kSteps = 60;
   const auto mechanism =
-      Mechanism::make_pure({.num_steps = kSteps, .epsilon = 0.3, .workload = single_steps(kSteps)});
+      Mechanism::make_pure({.steps = kSteps, .epsilon = 0.3, .workload = single_steps(kSteps)});
   EXPECT_EQ(mechanism->certificate().strategy, "independent");
   EXPECT_EQ(mechanism->certificate().workload, "window=1");
   PrefixSum sums(mechanism, pure_options(2, 1.0));
@@ -97,9 +97,8 @@ TEST(PureSum, the_bits_are_those_of_the_package) {
   // tests/js/pure.test.mjs expects the same number.
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const PureOptions& options :
-       {PureOptions{.num_steps = 40, .epsilon = 1},
-        PureOptions{.num_steps = 40, .epsilon = 1, .arity = 2},
-        PureOptions{.num_steps = 40, .epsilon = 1, .arity = 7, .subtractive = true}}) {
+       {PureOptions{.steps = 40, .epsilon = 1}, PureOptions{.steps = 40, .epsilon = 1, .arity = 2},
+        PureOptions{.steps = 40, .epsilon = 1, .arity = 7, .subtractive = true}}) {
     PrefixSum sums(Mechanism::make_pure(options),
                    {.key = Key::insecure_from_seed(21), .dimension = 2});
     for (int t = 0; t < 40; ++t) {
@@ -117,7 +116,7 @@ TEST(PureSum, the_scale_is_the_smallest_integer_that_epsilon_allows) {
     for (const double grid : {0x1p-20, 0x1p-3, 1.0})
       for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
         const auto mechanism = Mechanism::make_pure(
-            {.num_steps = 50, .epsilon = epsilon, .clip_norm = 1.3, .neighbours = neighbours});
+            {.steps = 50, .epsilon = epsilon, .clip = 1.3, .neighbours = neighbours});
         const LaplaceNoise law = PrefixSum(mechanism, pure_options(1, grid)).laplace().value();
         const long double exact = epsilon;
         EXPECT_EQ(law.max_norm, static_cast<std::int64_t>(1.3 / grid));
@@ -136,7 +135,7 @@ TEST(PureSum, records_are_clipped_in_l1_norm_and_sums_are_exact) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> entry(-1, 1);
   for (const double grid : {0x1p-2, 0x1p-12, 0x1p-30}) {
-    const auto mechanism = Mechanism::make_pure({.num_steps = 300, .epsilon = 1, .clip_norm = 1.1});
+    const auto mechanism = Mechanism::make_pure({.steps = 300, .epsilon = 1, .clip = 1.1});
     PrefixSum sums(mechanism, pure_options(3, grid)), silent(mechanism, pure_options(3, grid));
     std::array<double, 3> before{};
     for (std::int64_t t = 0; t < 300; ++t) {
@@ -166,7 +165,7 @@ TEST(PureSum, the_error_is_within_two_percent_of_the_formula) {
   // With 12,000 coordinates, the standard deviation of the mean square is below 1 %, so 2 % is
   // exceeded with probability 0.03; the seed is fixed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 12000;
-  const auto mechanism = Mechanism::make_pure({.num_steps = kSteps, .epsilon = 0.8});
+  const auto mechanism = Mechanism::make_pure({.steps = kSteps, .epsilon = 0.8});
   PrefixSum sums(mechanism, pure_options(kCoordinates));
   const Certificate& claim = mechanism->certificate();
   const std::vector<double> nothing(kCoordinates, 0.0);
@@ -188,7 +187,7 @@ TEST(PureSum, the_error_is_within_two_percent_of_the_formula) {
 
 TEST(PureSum, the_tail_of_a_release_is_that_of_the_convolution) {
   constexpr std::int64_t kCoordinates = 4000;
-  const auto mechanism = Mechanism::make_pure({.num_steps = 30, .epsilon = 1, .arity = 3});
+  const auto mechanism = Mechanism::make_pure({.steps = 30, .epsilon = 1, .arity = 3});
   PrefixSum sums(mechanism, pure_options(kCoordinates));
   for (std::int64_t t = 0; t < 30; ++t) {
     const double nodes = mechanism->strategy().row_norm_squared(t);
@@ -208,14 +207,14 @@ TEST(PureSum, the_tail_of_a_release_is_that_of_the_convolution) {
   for (const double bad : {0.0, 1.0, -1.0, std::nan("")})
     EXPECT_ERROR((void)sums.release_half_width({.step = 0, .probability = bad}), "invalid_argument",
                  "probability");
-  const auto gaussian = Mechanism::make({.num_steps = 5, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto gaussian = Mechanism::make({.steps = 5, .target = {.epsilon = 1, .delta = 1e-6}});
   EXPECT_FALSE(PrefixSum(gaussian, pure_options()).laplace().has_value());
 }
 
 TEST(PureSum, all_releases_keep_to_their_bound_together) {
   constexpr std::int64_t kCoordinates = 4000, kSteps = 30;
   constexpr double kGrid = 0x1p-10, kBeta = 0.1;
-  const auto mechanism = Mechanism::make_pure({.num_steps = kSteps, .epsilon = 1, .arity = 3});
+  const auto mechanism = Mechanism::make_pure({.steps = kSteps, .epsilon = 1, .arity = 3});
   const PrefixSum one(mechanism, pure_options(1, kGrid));
   const double bound = one.simultaneous_half_width(kBeta);
   // Coordinates are independent streams with the same distribution, since the grid is the same.
@@ -249,8 +248,7 @@ TEST(PureSum, all_releases_keep_to_their_bound_together) {
 TEST(PureSum, the_bound_for_all_releases_is_the_least_by_the_union) {
   constexpr std::int64_t kSteps = 90;
   for (const std::int64_t arity : {2, 5, 101}) {
-    const auto mechanism =
-        Mechanism::make_pure({.num_steps = kSteps, .epsilon = 0.7, .arity = arity});
+    const auto mechanism = Mechanism::make_pure({.steps = kSteps, .epsilon = 0.7, .arity = arity});
     const PrefixSum sums(mechanism, pure_options(3, 0x1p-8));
     for (const double beta : {0.5, 0.05, 1e-9, 1e-200}) {
       const double bound = sums.simultaneous_half_width(beta);
@@ -271,15 +269,15 @@ TEST(PureSum, the_bound_for_all_releases_is_the_least_by_the_union) {
 }
 
 TEST(PureSum, the_bound_for_all_releases_counts_coordinates_and_refuses_what_it_must) {
-  const auto mechanism = Mechanism::make_pure({.num_steps = 40, .epsilon = 1});
+  const auto mechanism = Mechanism::make_pure({.steps = 40, .epsilon = 1});
   const PrefixSum one(mechanism, pure_options(1, 0x1p-8)), five(mechanism, pure_options(5, 0x1p-8));
   EXPECT_EQ(five.simultaneous_half_width(0.1), one.simultaneous_half_width(0.02));
-  const PrefixSum single(Mechanism::make_pure({.num_steps = 1, .epsilon = 1}), pure_options());
+  const PrefixSum single(Mechanism::make_pure({.steps = 1, .epsilon = 1}), pure_options());
   EXPECT_EQ(single.simultaneous_half_width(0.1),
             single.release_half_width({.step = 0, .probability = 0.1}));
   // Beyond 2^20 steps, every step is assumed to have the largest number of nodes.
-  const auto bound_of = [](std::int64_t num_steps) {
-    const auto tree = Mechanism::make_pure({.num_steps = num_steps, .epsilon = 1, .arity = 8});
+  const auto bound_of = [](std::int64_t steps) {
+    const auto tree = Mechanism::make_pure({.steps = steps, .epsilon = 1, .arity = 8});
     return PrefixSum(tree, pure_options(1, 0x1p-5)).simultaneous_half_width(0.05);
   };
   const double listed = bound_of(std::int64_t{1} << 20), all_longest = bound_of((1 << 20) + 1);
@@ -402,7 +400,7 @@ TEST(PureSum, no_outcome_is_more_than_e_to_the_epsilon_times_as_likely_for_a_nei
         PureOptions{.arity = 7, .subtractive = false}, PureOptions{.workload = single_steps(3)}})
     for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
       PureOptions options = made;
-      options.num_steps = 3;
+      options.steps = 3;
       options.epsilon = neighbours == Neighbours::zero_out ? 1.0 : 2.0;
       options.neighbours = neighbours;
       const auto mechanism = Mechanism::make_pure(options);
@@ -423,12 +421,12 @@ TEST(PureSum, no_outcome_is_more_than_e_to_the_epsilon_times_as_likely_for_a_nei
 }
 
 std::shared_ptr<const Mechanism> short_mechanism() {
-  return Mechanism::make_pure({.num_steps = 25, .epsilon = 1, .arity = 3, .subtractive = true});
+  return Mechanism::make_pure({.steps = 25, .epsilon = 1, .arity = 3, .subtractive = true});
 }
 
 TEST(PureSum, single_steps_go_on_from_a_checkpoint_at_any_step) {
   const auto mechanism =
-      Mechanism::make_pure({.num_steps = 25, .epsilon = 1, .workload = single_steps(25)});
+      Mechanism::make_pure({.steps = 25, .epsilon = 1, .workload = single_steps(25)});
   PrefixSum whole(mechanism, pure_options(2));
   for (std::int64_t t = 0; t < 25; ++t) {
     PrefixSum other(mechanism, pure_options(2));
@@ -460,14 +458,13 @@ TEST(PureSum, goes_on_from_a_checkpoint_at_any_step) {
   refused(PrefixSum(mechanism, pure_options(1)), "mechanism");
   refused(PrefixSum(mechanism, pure_options(2, 0x1p-9)), "mechanism");
   refused(PrefixSum(mechanism, {.key = Key::insecure_from_seed(2), .dimension = 2}), "key");
-  refused(
-      PrefixSum(Mechanism::make_pure({.num_steps = 25, .epsilon = 1, .arity = 3}), pure_options(2)),
-      "mechanism");
-  refused(PrefixSum(Mechanism::make_pure(
-                        {.num_steps = 25, .epsilon = 1.01, .arity = 3, .subtractive = true}),
-                    pure_options(2)),
+  refused(PrefixSum(Mechanism::make_pure({.steps = 25, .epsilon = 1, .arity = 3}), pure_options(2)),
           "mechanism");
-  refused(PrefixSum(Mechanism::make({.num_steps = 25, .target = {.epsilon = 1, .delta = 1e-6}}),
+  refused(PrefixSum(
+              Mechanism::make_pure({.steps = 25, .epsilon = 1.01, .arity = 3, .subtractive = true}),
+              pure_options(2)),
+          "mechanism");
+  refused(PrefixSum(Mechanism::make({.steps = 25, .target = {.epsilon = 1, .delta = 1e-6}}),
                     pure_options(2)),
           "format");
 }
@@ -494,11 +491,10 @@ TEST(PureSum, refuses_what_is_wrong_and_changes_nothing) {
 }
 
 TEST(PureSum, batches_people_and_ledgers_release_the_same) {
-  const auto mechanism =
-      Mechanism::make_pure({.num_steps = 25,
-                            .epsilon = 1,
-                            .participation = Participation::min_separation(
-                                {.max_participations = 2, .min_separation = 1})});
+  const auto mechanism = Mechanism::make_pure(
+      {.steps = 25,
+       .epsilon = 1,
+       .participation = Participation::min_separation({.times = 2, .apart = 1})});
   std::vector<double> records, expected;
   for (int t = 0; t < 25; ++t) records.push_back(0.1 * (t % 11));
   PrefixSum sums(mechanism, pure_options()), batch(mechanism, pure_options());

@@ -19,7 +19,7 @@ constexpr std::int64_t kReleaseLedgerSteps = 30, kReleaseLedgerDimension = 2;
 
 ReleaseLedger make_release_ledger(std::uint64_t seed = 4, const char* strategy = "blt-rational") {
   const auto how = Mechanism::make({.strategy = strategy,
-                                    .num_steps = kReleaseLedgerSteps,
+                                    .steps = kReleaseLedgerSteps,
                                     .target = {.epsilon = 1, .delta = 1e-6}});
   return {how, {.key = Key::insecure_from_seed(seed), .dimension = kReleaseLedgerDimension}};
 }
@@ -44,7 +44,7 @@ std::vector<double> release(ReleaseLedger& ledger, std::int64_t step,
 TEST(ReleaseLedger, gives_the_releases_of_the_running_total) {
   ReleaseLedger ledger = make_release_ledger();
   const auto how = Mechanism::make({.strategy = "blt-rational",
-                                    .num_steps = kReleaseLedgerSteps,
+                                    .steps = kReleaseLedgerSteps,
                                     .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(4), .dimension = kReleaseLedgerDimension});
   Bytes store;
@@ -87,7 +87,7 @@ TEST(ReleaseLedger, nothing_leaves_before_it_is_acknowledged) {
   std::vector<double> other = release_record(0);
   other[0] += 1;
   EXPECT_ERROR(ledger.decide(0, other), "already_released", "another record");
-  EXPECT_ERROR(ledger.acknowledge(2), "invalid_argument", "num_steps must be between 0 and 1");
+  EXPECT_ERROR(ledger.acknowledge(2), "invalid_argument", "steps must be between 0 and 1");
   ledger.acknowledge(1);
   EXPECT_EQ(ledger.released(0).size(), 2u);
 }
@@ -164,7 +164,7 @@ TEST(ReleaseLedger, bytes_of_another_ledger_are_refused) {
 TEST(ReleaseLedger, a_step_of_many_contributions_is_that_of_the_sum) {
   ReleaseLedger ledger = make_release_ledger();
   const auto how = Mechanism::make({.strategy = "blt-rational",
-                                    .num_steps = kReleaseLedgerSteps,
+                                    .steps = kReleaseLedgerSteps,
                                     .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(4), .dimension = kReleaseLedgerDimension});
   std::vector<double> noisy(2);
@@ -229,9 +229,9 @@ TEST(ReleaseLedger, bytes_are_those_of_the_frozen_format) {
 /// contributions.
 ReleaseLedger make_narrow_ledger() {
   const auto how = Mechanism::make({.strategy = "blt",
-                                    .num_steps = 1 << 14,
+                                    .steps = 1 << 14,
                                     .target = {.epsilon = 1, .delta = 1e-6},
-                                    .clip_norm = 1.5,
+                                    .clip = 1.5,
                                     .parameters = {.decays = {0.9999}, .weights = {0.01}}});
   return {how,
           {.key = Key::insecure_from_seed(4),

@@ -26,7 +26,7 @@ namespace dpftrl {
 namespace {
 
 struct StackProblem {
-  std::int64_t num_steps;
+  std::int64_t steps;
   std::string strategy = "normalized-square-root";
   Participation participation = Participation::single();
   Neighbours neighbours = Neighbours::zero_out;
@@ -37,7 +37,7 @@ using Stacked = std::shared_ptr<const Mechanism>;
 
 Stacked stack_mechanism(const StackProblem& problem, const StackOptions& stack) {
   return Mechanism::make_stack({.strategy = problem.strategy,
-                                .num_steps = problem.num_steps,
+                                .steps = problem.steps,
                                 .target = {.epsilon = 1, .delta = 1e-6},
                                 .neighbours = problem.neighbours,
                                 .participation = problem.participation,
@@ -49,7 +49,7 @@ Stacked stack_mechanism(const StackProblem& problem, const StackOptions& stack) 
 StackOptions mixed(std::int64_t n) {
   return {.workloads = {Workload::prefix_sums(n), Workload::sliding_window({n, 2}),
                         Workload::sliding_window({n, 5}),
-                        Workload::momentum({.num_steps = n, .momentum = 0, .decay = 0.75})}};
+                        Workload::momentum({.steps = n, .momentum = 0, .decay = 0.75})}};
 }
 
 StackOptions windows(std::int64_t n) {
@@ -115,12 +115,11 @@ TEST(Stack, encoders_made_for_each_workload_by_itself_are_not_one) {
   const StackOptions stack = windows(kSteps);
   std::vector<testing::LongMatrix> factors;
   for (const Workload& workload : stack.workloads)
-    factors.push_back(
-        solved(workload,
-               testing::dense_decoder(
-                   make_strategy({.name = "square-root", .num_steps = kSteps, .workload = workload})
-                       ->decoder_form(),
-                   kSteps)));
+    factors.push_back(solved(
+        workload, testing::dense_decoder(
+                      make_strategy({.name = "square-root", .steps = kSteps, .workload = workload})
+                          ->decoder_form(),
+                      kSteps)));
   EXPECT_GT((factors[1] - factors[0]).cwiseAbs().maxCoeff(), 1e-3L);
 }
 
@@ -170,7 +169,7 @@ TEST(Stack, each_release_is_the_rounded_sum_of_a_workload_and_its_row_of_one_noi
 /// Releases of all workloads at all steps without records, in grids.
 Matrix noise_of(const Stacked& how, const PrefixSumOptions& options) {
   PrefixSum sums(how, options);
-  Matrix rows(testing::index_of(how->num_steps()), testing::index_of(how->num_readers()));
+  Matrix rows(testing::index_of(how->steps()), testing::index_of(how->num_readers()));
   std::vector<double> noisy(static_cast<std::size_t>(how->num_readers()));
   for (Eigen::Index t = 0; t < rows.rows(); ++t) {
     sums.release(noisy);
@@ -206,7 +205,7 @@ TEST(Stack, the_noise_of_a_window_is_the_difference_of_that_of_the_totals) {
 
 /// Decoders of all workloads, stacked vertically.
 Matrix stacked_decoder(const Stacked& how) {
-  const Eigen::Index steps = testing::index_of(how->num_steps());
+  const Eigen::Index steps = testing::index_of(how->steps());
   Matrix stacked(steps * testing::index_of(how->num_readers()), steps);
   for (std::int64_t i = 0; i < how->num_readers(); ++i)
     stacked.middleRows(testing::index_of(i) * steps, steps) = how->reader(i)->strategy().decoder();
@@ -258,9 +257,9 @@ Vector moved_releases(const Stacked& how, int digits) {
   PrefixSumOptions options = stack_options(k);
   options.grid = 0x1p-12;
   PeopleSum sums(how, options), silent(how, options);
-  Vector moves(testing::index_of(how->num_steps() * k));
+  Vector moves(testing::index_of(how->steps() * k));
   std::vector<double> with(static_cast<std::size_t>(k)), without(with);
-  for (std::int64_t t = 0; t < how->num_steps(); ++t, digits /= 3) {
+  for (std::int64_t t = 0; t < how->steps(); ++t, digits /= 3) {
     if (t % 2 == 0) {
       sums.contribute(/*person=*/7, padded({0.75}, k));
       silent.contribute(/*person=*/7, padded({0.75}, k));
@@ -269,7 +268,7 @@ Vector moved_releases(const Stacked& how, int digits) {
     sums.release(with);
     silent.release(without);
     for (std::int64_t i = 0; i < k; ++i)
-      moves(testing::index_of(i * how->num_steps() + t)) =
+      moves(testing::index_of(i * how->steps() + t)) =
           with[static_cast<std::size_t>(i)] - without[static_cast<std::size_t>(i)];
   }
   return moves;
@@ -312,7 +311,7 @@ double farthest_releases(const Stacked& how, Neighbours neighbours) {
 std::vector<std::vector<Workload>> dyadic_stacks() {
   constexpr std::int64_t kSteps = 5;
   const auto filter = [](double momentum, double decay) {
-    return Workload::momentum({.num_steps = kSteps, .momentum = momentum, .decay = decay});
+    return Workload::momentum({.steps = kSteps, .momentum = momentum, .decay = decay});
   };
   Matrix entries = Matrix::Identity(kSteps, kSteps);
   for (Eigen::Index t = 1; t < kSteps; ++t) {
@@ -412,8 +411,7 @@ StackOptions stack_of(const Row& row) {
       {{row.weight_a, row.width_a}, {row.weight_b, row.width_b}, {row.weight_c, row.width_c}}};
   for (const auto& [weight, width] : all) {
     if (weight == 0) continue;
-    stack.workloads.push_back(
-        Workload::sliding_window({.num_steps = row.num_steps, .width = width}));
+    stack.workloads.push_back(Workload::sliding_window({.steps = row.num_steps, .window = width}));
     stack.weights.push_back(weight);
   }
   return stack;
@@ -438,7 +436,7 @@ TEST(Stack, families_take_the_best_of_the_encoders_that_they_have) {
   const auto stacked = stack_mechanism({kSteps, "normalized-square-root"}, two);
   for (const Workload& own : {two.workloads[0], two.workloads[1], Workload::prefix_sums(kSteps)}) {
     const auto base = make_strategy({.name = "normalized-square-root",
-                                     .num_steps = kSteps,
+                                     .steps = kSteps,
                                      .workload = Workload::prefix_sums(kSteps),
                                      .encoder_workload = own});
     // Error for the stack of the encoder that is optimal for one of them.
@@ -523,7 +521,7 @@ TEST(Stack, levels_of_one_workload_are_those_of_its_strategy) {
     EXPECT_ERROR(simultaneous_errors(*how, {.beta = beta}), "invalid_argument", "beta must be");
   EXPECT_ERROR(simultaneous_errors(*how, {.beta = 0.1, .dimension = 0}), "invalid_argument",
                "dimension must be");
-  const auto pure = Mechanism::make_pure({.num_steps = 9, .epsilon = 1});
+  const auto pure = Mechanism::make_pure({.steps = 9, .epsilon = 1});
   EXPECT_ERROR(simultaneous_errors(*pure, wanted), "unsupported", "mechanism must be");
 }
 
@@ -534,7 +532,7 @@ TEST(Stack, one_budget_for_all_is_better_than_one_for_each) {
   // k mechanisms that share mu^2 equally each have sqrt(k) times the noise.
   for (std::size_t i = 0; i < stack.workloads.size(); ++i) {
     MechanismOptions own{.strategy = "optimal",
-                         .num_steps = kSteps,
+                         .steps = kSteps,
                          .target = {.epsilon = 1, .delta = 1e-6},
                          .workload = stack.workloads[i]};
     own.parameters.objective = Objective::mean;
@@ -558,7 +556,7 @@ TEST(Stack, one_workload_is_released_as_by_itself) {
     const StackOptions alone = {.workloads = {Workload::prefix_sums(kSteps)}};
     const auto how = stack_mechanism({kSteps, strategy}, alone);
     const auto own = Mechanism::make(
-        {.strategy = strategy, .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+        {.strategy = strategy, .steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
     EXPECT_EQ(how->certificate().workload, "prefix");
     PrefixSum stacked(how, stack_options(2)), sums(own, stack_options(2));
     std::vector<double> a(2), b(2);
@@ -644,7 +642,7 @@ TEST(Stack, bad_options_are_refused_by_name) {
     }
     return std::string("none");
   };
-  const StackProblem problem{.num_steps = 8};
+  const StackProblem problem{.steps = 8};
   EXPECT_EQ(refused({}, problem), "workloads");
   EXPECT_EQ(refused(windows(9), problem), "workloads");
   for (const double weight : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
@@ -658,7 +656,7 @@ TEST(Stack, bad_options_are_refused_by_name) {
   EXPECT_EQ(refused(stack, problem), "weights");
   EXPECT_EQ(
       refused(windows(8),
-              {.num_steps = 8, .strategy = "optimal", .parameters = {.objective = Objective::max}}),
+              {.steps = 8, .strategy = "optimal", .parameters = {.objective = Objective::max}}),
       "objective");
   const auto how = stack_mechanism(problem, windows(8));
   EXPECT_THROW(PrefixSum(how, stack_options(4)), Error);

@@ -199,8 +199,8 @@ class StreamOf final : public AnyStream {
     if constexpr (Own::kJournal) return own_.replay(log, options);
     return {};
   }
-  void acknowledge(std::int64_t num_steps) override {
-    if constexpr (Own::kJournal) own_.acknowledge(num_steps);
+  void acknowledge(std::int64_t steps) override {
+    if constexpr (Own::kJournal) own_.acknowledge(steps);
   }
   std::int64_t num_acknowledged() const override {
     if constexpr (Own::kJournal) return own_.place().num_acknowledged();
@@ -285,7 +285,7 @@ constexpr std::int64_t kCellSteps = 6;
 inline std::vector<Cell> make_cells(
     const Participation& participation = Participation::min_separation({2, 2})) {
   const MechanismOptions options{.strategy = "honaker",
-                                 .num_steps = kCellSteps,
+                                 .steps = kCellSteps,
                                  .target = {.epsilon = 1, .delta = 1e-6},
                                  .participation = participation};
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

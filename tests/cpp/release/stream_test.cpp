@@ -130,7 +130,7 @@ struct StreamStore {
     log.insert(log.end(), part.bytes.begin(), part.bytes.end());
     ends.push_back(log.size());
     tag = part.tag;
-    stream.acknowledge(before + part.num_steps);
+    stream.acknowledge(before + part.steps);
   }
   LogEnd open(AnyStream& stream, std::size_t size) const {
     stream.restore(base);
@@ -312,13 +312,13 @@ double largest_difference(const Cell& cell, const Mechanism& mechanism) {
     const Matrix difference = difference_of(cell, world, without_ann(world));
     std::vector<std::int64_t> steps;
     for (Eigen::Index t = 0; t < difference.rows(); ++t) {
-      EXPECT_LE(difference.row(t).norm(), cell.mechanism->clip_norm());
+      EXPECT_LE(difference.row(t).norm(), cell.mechanism->clip());
       if (difference.row(t).norm() > 0) steps.push_back(t);
     }
     EXPECT_TRUE(cell.mechanism->participation().allows(steps, kCellSteps));
     largest = std::max(largest, (encoder * difference).norm());
   });
-  return largest / mechanism.clip_norm();
+  return largest / mechanism.clip();
 }
 
 TEST(RecordStream, a_person_left_out_changes_what_the_person_contributed_and_no_more) {
@@ -542,7 +542,7 @@ TEST(RecordStream, nothing_is_read_before_it_is_acknowledged) {
     EXPECT_NO_THROW((void)stream->at(0));
     EXPECT_ERROR((void)stream->at(1), "invalid_argument", "step must be");
     EXPECT_ERROR((void)stream->at(-1), "invalid_argument", "step must be");
-    EXPECT_ERROR(stream->acknowledge(3), "invalid_argument", "num_steps must be");
+    EXPECT_ERROR(stream->acknowledge(3), "invalid_argument", "steps must be");
     // Decided, not stored: another process has the step free.
     const auto other = cell.make();
     other->release({.person = "bob", .record = cell.records[1]});
@@ -610,7 +610,7 @@ TEST(RecordStream, states_that_belong_elsewhere_are_refused) {
 }
 
 TEST(RecordStream, people_refuse_epochs) {
-  const auto mechanism = Mechanism::make({.num_steps = 6,
+  const auto mechanism = Mechanism::make({.steps = 6,
                                           .target = {.epsilon = 1, .delta = 1e-6},
                                           .participation = Participation::fixed_epoch({2, 3})});
   const PrefixSumOptions options{.key = Key::insecure_from_seed(1)};

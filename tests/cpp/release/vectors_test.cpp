@@ -80,17 +80,17 @@ Key recorded_key(const char* hex) {
 /// Form of `optimal`: column scales around a recursion of buffers.
 DecoderForm recorded_varying_form(const vectors_decoders::Decoders& decoder) {
   const std::vector<std::vector<double>> gains = rows(decoder.gains);
-  VaryingBuffers buffers{.num_buffers = std::ssize(gains[0]),
+  VaryingBuffers buffers{.buffers = std::ssize(gains[0]),
                          .inverse_scales = parsed_numbers(decoder.inverse_scales),
                          .gains = parsed_numbers(decoder.gains),
                          .factors = parsed_numbers(decoder.factors),
                          .max_row_stddev = 4,
                          .max_state_stddev = 4};
-  const std::int64_t num_steps = std::ssize(buffers.inverse_scales);
+  const std::int64_t steps = std::ssize(buffers.inverse_scales);
   const DecoderForm base =
       VaryingBufferedDecoder{std::make_shared<const VaryingBuffers>(std::move(buffers))};
   return FilteredDecoder{std::make_shared<const DecoderForm>(base),
-                         parsed_numbers(decoder.column_scales), Workload::prefix_sums(num_steps)};
+                         parsed_numbers(decoder.column_scales), Workload::prefix_sums(steps)};
 }
 
 DecoderForm recorded_form(const vectors_decoders::Decoders& decoder) {
@@ -184,11 +184,9 @@ TEST(Vectors, records_become_the_integers_of_every_vector) {
   for (const vectors_records::Vectors& vector : vectors_records::vectors) {
     const std::vector<double> scales = parsed_numbers(vector.scales);
     const std::vector<double> features = parsed_numbers(vector.features);
-    const double clip_norm = parsed_number(vector.clip_norm), grid = parsed_number(vector.grid);
+    const double clip = parsed_number(vector.clip_norm), grid = parsed_number(vector.grid);
     std::vector<std::int64_t> integers(scales.size() * features.size());
-    const auto add = [&] {
-      detail::GridRecord({scales, features}, clip_norm, grid).add_to(integers);
-    };
+    const auto add = [&] { detail::GridRecord({scales, features}, clip, grid).add_to(integers); };
     const std::string error = testing::error_text(add);
     EXPECT_EQ(error.empty() ? "ok" : error.substr(0, error.find(" | ")), vector.outcome) << error;
     num_refused += !error.empty();
@@ -206,14 +204,14 @@ TEST(Vectors, releases_are_those_of_every_vector) {
     const std::vector<std::vector<double>> records = rows(vector.records);
     const std::vector<std::vector<double>> releases = rows(vector.releases);
     ASSERT_EQ(records.size(), releases.size());
-    const double grid = parsed_number(vector.grid), clip_norm = parsed_number(vector.clip_norm);
+    const double grid = parsed_number(vector.grid), clip = parsed_number(vector.clip_norm);
     const testing::FormStrategy strategy = strategy_of(vector.decoder);
     detail::RoundedRows noise(
         strategy, {.key = recorded_key(vector.key), .dimension = std::ssize(records[0])},
         parsed_number(vector.noise_stddev) / grid);
     std::vector<std::int64_t> sums(records[0].size());
     for (std::size_t t = 0; t < records.size(); ++t) {
-      detail::GridRecord({kOne, records[t]}, clip_norm, grid).add_to(sums);
+      detail::GridRecord({kOne, records[t]}, clip, grid).add_to(sums);
       const std::span<const std::int64_t> row = noise(static_cast<std::int64_t>(t));
       for (std::size_t i = 0; i < sums.size(); ++i)
         EXPECT_EQ(static_cast<double>(sums[i] + row[i]) * grid, releases[t][i]) << vector.decoder;
@@ -231,9 +229,9 @@ const vectors_states::Whole& whole(std::string_view name) {
 std::shared_ptr<const Mechanism> recorded_mechanism(const vectors_states::Whole& state) {
   const auto how = Mechanism::make(
       {.strategy = state.mechanism,
-       .num_steps = integer(state.num_steps),
+       .steps = integer(state.num_steps),
        .target = {.epsilon = parsed_number(state.epsilon), .delta = parsed_number(state.delta)},
-       .clip_norm = parsed_number(state.clip_norm)});
+       .clip = parsed_number(state.clip_norm)});
   EXPECT_EQ(how->noise_stddev(), parsed_number(state.noise_stddev));
   return how;
 }
@@ -251,7 +249,7 @@ std::vector<double> next_of_noise(const vectors_states::Whole& state,
   parameters.decays = parsed_numbers(state.decays);
   parameters.weights = parsed_numbers(state.weights);
   const auto strategy = make_strategy({.name = state.mechanism,
-                                       .num_steps = integer(state.num_steps),
+                                       .steps = integer(state.num_steps),
                                        .workload = {},
                                        .parameters = parameters});
   NoiseStream stream(*strategy, {.key = recorded_key(state.key),

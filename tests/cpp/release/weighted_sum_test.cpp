@@ -40,26 +40,26 @@ struct WeightedProblem {
 
 std::shared_ptr<const Mechanism> made(const WeightedProblem& problem) {
   return Mechanism::make({.strategy = problem.strategy,
-                          .num_steps = problem.workload.num_steps(),
+                          .steps = problem.workload.steps(),
                           .target = {.epsilon = 1, .delta = 1e-6},
                           .neighbours = problem.neighbours,
                           .participation = problem.participation,
                           .workload = problem.workload});
 }
 
-Workload decay(std::int64_t num_steps, double alpha) {
-  return Workload::momentum({.num_steps = num_steps, .momentum = 0, .decay = alpha});
+Workload decay(std::int64_t steps, double alpha) {
+  return Workload::momentum({.steps = steps, .momentum = 0, .decay = alpha});
 }
 
-Workload rates(std::int64_t num_steps, double momentum) {
+Workload rates(std::int64_t steps, double momentum) {
   std::vector<double> all;
-  for (std::int64_t t = 0; t < num_steps; ++t)
+  for (std::int64_t t = 0; t < steps; ++t)
     all.push_back((t % 3 == 1 ? -0.7 : 1.3) / (1 + 0.1 * static_cast<double>(t)));
   return Workload::learning_rates({.rates = std::move(all), .momentum = momentum});
 }
 
-Workload matrix(std::int64_t num_steps) {
-  Matrix entries = Matrix::Zero(testing::index_of(num_steps), testing::index_of(num_steps));
+Workload matrix(std::int64_t steps) {
+  Matrix entries = Matrix::Zero(testing::index_of(steps), testing::index_of(steps));
   for (Eigen::Index i = 0; i < entries.rows(); ++i)
     for (Eigen::Index j = 0; j <= i; ++j)
       entries(i, j) =
@@ -67,16 +67,16 @@ Workload matrix(std::int64_t num_steps) {
   return Workload::lower_triangular(std::move(entries));
 }
 
-std::vector<Workload> weighted_workloads(std::int64_t num_steps) {
-  return {decay(num_steps, 0.9),
-          decay(num_steps, 0.5),
-          decay(num_steps, 1 - 0x1p-40),
-          decay(num_steps, 0x1p-60),
-          Workload::momentum({.num_steps = num_steps, .momentum = 0.9}),
-          Workload::momentum({.num_steps = num_steps, .momentum = 0.3, .decay = 0.95}),
-          rates(num_steps, 0),
-          rates(num_steps, 0.6),
-          matrix(num_steps)};
+std::vector<Workload> weighted_workloads(std::int64_t steps) {
+  return {decay(steps, 0.9),
+          decay(steps, 0.5),
+          decay(steps, 1 - 0x1p-40),
+          decay(steps, 0x1p-60),
+          Workload::momentum({.steps = steps, .momentum = 0.9}),
+          Workload::momentum({.steps = steps, .momentum = 0.3, .decay = 0.95}),
+          rates(steps, 0),
+          rates(steps, 0.6),
+          matrix(steps)};
 }
 
 PrefixSumOptions weighted_options(std::int64_t dimension = 1) {
@@ -163,7 +163,7 @@ TEST(WeightedSum, a_release_is_the_exact_sum_and_the_ideal_noise_rounded_once) {
 TEST(WeightedSum, sums_are_those_of_exact_fractions) {
   for (const auto& known : golden::weights::sums) {
     const Workload workload =
-        Workload::momentum({.num_steps = 151, .momentum = known.momentum, .decay = known.decay});
+        Workload::momentum({.steps = 151, .momentum = known.momentum, .decay = known.decay});
     const auto sums = detail::make_weighted_sums(workload, 1);
     detail::WideNumber sum;
     for (std::int64_t t = 0; t <= known.step; ++t) {
@@ -251,7 +251,7 @@ Vector moved(const std::shared_ptr<const Mechanism>& how, double grid, Contribut
   PrefixSumOptions options = weighted_options();
   options.grid = grid;
   PeopleSum sums(how, options), silent(how, options);
-  Vector difference(testing::index_of(how->num_steps()));
+  Vector difference(testing::index_of(how->steps()));
   for (Eigen::Index t = 0; t < difference.size(); ++t) {
     contribute(sums, t);
     std::array<double, 1> with{}, without{};
@@ -388,7 +388,7 @@ TEST(WeightedSum, the_error_is_within_two_percent_of_the_formula) {
 TEST(WeightedSum, errors_are_those_of_an_independent_computation) {
   for (const auto& known : golden::weights::errors) {
     const Workload workload = Workload::momentum(
-        {.num_steps = known.num_steps, .momentum = known.momentum, .decay = known.decay});
+        {.steps = known.num_steps, .momentum = known.momentum, .decay = known.decay});
     const auto error_of = [&](const char* strategy) {
       const auto how = made({workload, strategy});
       return how->certificate().mean_error;
@@ -402,7 +402,7 @@ TEST(WeightedSum, errors_are_those_of_an_independent_computation) {
 TEST(WeightedSum, the_optimum_of_a_decaying_sum_is_the_known_one) {
   for (const auto& known : golden::optima::decays) {
     const auto how = Mechanism::make({.strategy = "optimal",
-                                      .num_steps = known.num_steps,
+                                      .steps = known.num_steps,
                                       .target = {.epsilon = 1, .delta = 1e-6},
                                       .workload = decay(known.num_steps, known.decay),
                                       .parameters = {.objective = Objective::mean}});
@@ -417,10 +417,9 @@ TEST(WeightedSum, sensitivities_are_those_of_all_patterns_and_signs) {
     Participation pattern = Participation::single();
     if (kind == "min-separation") pattern = Participation::min_separation({known.k, known.b});
     if (kind == "fixed-epoch") pattern = Participation::fixed_epoch({known.k, known.b});
-    const auto how =
-        made({Workload::momentum(
-                  {.num_steps = known.n, .momentum = known.momentum, .decay = known.decay}),
-              known.strategy, pattern});
+    const auto how = made(
+        {Workload::momentum({.steps = known.n, .momentum = known.momentum, .decay = known.decay}),
+         known.strategy, pattern});
     const Certificate& claim = how->certificate();
     EXPECT_GE(claim.sensitivity, known.scalar * (1 - 1e-12)) << known.strategy;
     EXPECT_LE(claim.sensitivity,
@@ -472,8 +471,8 @@ TEST(WeightedSum, states_of_other_weights_are_refused_and_change_nothing) {
   const auto one = made({Workload::learning_rates({.rates = {1, 1, -1, 1}}), "output"});
   const auto two = made({Workload::learning_rates({.rates = {1, -1, 1, 1}}), "output"});
   ASSERT_EQ(one->noise_stddev(), two->noise_stddev());
-  const auto prefix = Mechanism::make(
-      {.strategy = "output", .num_steps = 4, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto prefix =
+      Mechanism::make({.strategy = "output", .steps = 4, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSumOptions options = weighted_options();
   options.grid = 0x1p-10;
   PrefixSum a(one, options), b(two, options), undisturbed(two, options), totals(prefix, options);
@@ -509,7 +508,7 @@ TEST(WeightedSum, bad_records_change_nothing_and_the_horizon_ends) {
 TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
   const auto how = made({decay(64, 0.9), "square-root"});
   const auto loose = Mechanism::make({.strategy = "square-root",
-                                      .num_steps = 64,
+                                      .steps = 64,
                                       .target = {.epsilon = 100, .delta = 1e-6},
                                       .workload = decay(64, 0.9)});
   PrefixSumOptions coarse = weighted_options();
@@ -526,9 +525,9 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
   EXPECT_ERROR(
       PrefixSum(made({Workload::lower_triangular(entries), "independent"}), weighted_options()),
       "invalid_argument", "matrix(2, 1) must be at most 2^20 in magnitude");
-  const std::int64_t num_steps = testing::is_full_size() ? 2048 : 256, most = (1 << 27) / num_steps;
+  const std::int64_t steps = testing::is_full_size() ? 2048 : 256, most = (1 << 27) / steps;
   EXPECT_ERROR(
-      PrefixSum(made({matrix(num_steps), "independent"}), weighted_options(2 * most)),
+      PrefixSum(made({matrix(steps), "independent"}), weighted_options(2 * most)),
       "resource_exhausted",
       "prefix_sum: dimension must be at most " + std::to_string(most) + " for this workload");
   // The noise of one step is negligible compared with the errors of sums.
@@ -558,19 +557,19 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
 
 TEST(WeightedSum, the_least_decays_there_are_have_an_optimum_that_is_released) {
   for (const double alpha : {std::numeric_limits<double>::denorm_min(), 1e-320, 1e-300})
-    for (const std::int64_t num_steps : {1, 2, 5}) {
-      const auto how = made({decay(num_steps, alpha), "optimal"});
+    for (const std::int64_t steps : {1, 2, 5}) {
+      const auto how = made({decay(steps, alpha), "optimal"});
       // Nothing of a record remains in the next sum, so each sum has independent noise.
       EXPECT_NEAR(how->certificate().max_error, 1, 1e-6) << alpha;
       PrefixSum sums(how, weighted_options());
       std::array<double, 1> noisy{};
-      for (std::int64_t t = 0; t < num_steps; ++t) sums.release(std::array{1.0}, noisy);
+      for (std::int64_t t = 0; t < steps; ++t) sums.release(std::array{1.0}, noisy);
     }
 }
 
 TEST(WeightedSum, sums_never_leave_the_integers) {
   // The finest possible grid, the largest momentum, and the maximal number of contributions.
-  const Workload workload = Workload::momentum({.num_steps = 50, .momentum = 1 - 0x1p-30});
+  const Workload workload = Workload::momentum({.steps = 50, .momentum = 1 - 0x1p-30});
   EXPECT_EQ(detail::largest_weight(workload), 50);
   EXPECT_EQ(detail::weight_of_row(workload), 2500);
   EXPECT_NEAR(detail::weight_of_row(decay(1000, 0.9)), 10, 1e-9);

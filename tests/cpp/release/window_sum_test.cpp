@@ -27,7 +27,7 @@ namespace {
 using testing::kNan;
 
 struct WindowProblem {
-  std::int64_t num_steps;
+  std::int64_t steps;
   std::int64_t width;
   std::string strategy = "normalized-square-root";
   Participation participation = Participation::single();
@@ -36,13 +36,12 @@ struct WindowProblem {
 };
 
 std::shared_ptr<const Mechanism> window_mechanism(const WindowProblem& problem) {
-  return Mechanism::make(
-      {.strategy = problem.strategy,
-       .num_steps = problem.num_steps,
-       .target = {.epsilon = problem.epsilon, .delta = 1e-6},
-       .neighbours = problem.neighbours,
-       .participation = problem.participation,
-       .workload = Workload::sliding_window({problem.num_steps, problem.width})});
+  return Mechanism::make({.strategy = problem.strategy,
+                          .steps = problem.steps,
+                          .target = {.epsilon = problem.epsilon, .delta = 1e-6},
+                          .neighbours = problem.neighbours,
+                          .participation = problem.participation,
+                          .workload = Workload::sliding_window({problem.steps, problem.width})});
 }
 
 PrefixSumOptions window_options(std::int64_t dimension = 1) {
@@ -134,7 +133,7 @@ TEST(WindowSum, a_window_of_the_horizon_releases_the_prefix_sums) {
   constexpr std::int64_t kSteps = 9;
   for (const char* name : {"honaker", "optimal", "normalized-square-root", "output"}) {
     const auto prefix = Mechanism::make(
-        {.strategy = name, .num_steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
+        {.strategy = name, .steps = kSteps, .target = {.epsilon = 1, .delta = 1e-6}});
     for (const std::int64_t width : {kSteps, kSteps + 1, 10 * kSteps}) {
       const auto how = window_mechanism({kSteps, width, name});
       PrefixSum window(how, window_options(2)), sums(prefix, window_options(2));
@@ -154,14 +153,14 @@ TEST(WindowSum, a_window_of_the_horizon_is_the_workload_of_prefix_sums) {
   for (const std::int64_t width : {kSteps, 10 * kSteps}) {
     const Workload window = Workload::sliding_window({kSteps, width});
     EXPECT_TRUE(window.is_prefix());
-    EXPECT_EQ(window.width(), 0);
+    EXPECT_EQ(window.window(), 0);
   }
-  const Workload window = Workload::sliding_window({.num_steps = kSteps, .width = 4});
-  EXPECT_EQ(window.width(), 4);
-  EXPECT_EQ(window.leading(5).width(), 4);
+  const Workload window = Workload::sliding_window({.steps = kSteps, .window = 4});
+  EXPECT_EQ(window.window(), 4);
+  EXPECT_EQ(window.leading(5).window(), 4);
   for (const Workload& block : {window.leading(4), window.block(2, 3)}) {
     EXPECT_TRUE(block.is_prefix());
-    EXPECT_EQ(block.width(), 0);
+    EXPECT_EQ(block.window(), 0);
   }
 }
 
@@ -170,7 +169,7 @@ template <class Contribute>
 Vector window_increments(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
                          Contribute&& contribute) {
   PeopleSum sums(how, window_options()), silent(how, window_options());
-  Vector added(testing::index_of(how->num_steps()));
+  Vector added(testing::index_of(how->steps()));
   double before = 0;
   for (Eigen::Index t = 0; t < added.size(); ++t) {
     contribute(sums, t);
@@ -335,11 +334,11 @@ TEST(WindowSum, streamed_errors_are_within_five_percent_of_the_optimum) {
 }
 
 TEST(WindowSum, the_optimum_is_at_its_certified_lower_bound) {
-  for (const auto& [num_steps, width] : {std::pair{5, 2}, {64, 8}, {64, 63}, {100, 1}})
+  for (const auto& [steps, width] : {std::pair{5, 2}, {64, 8}, {64, 63}, {100, 1}})
     for (const Objective objective : {Objective::mean, Objective::max}) {
       MechanismOptions options{
-          .strategy = "optimal", .num_steps = num_steps, .target = {.epsilon = 1, .delta = 1e-6}};
-      const Workload window = Workload::sliding_window({num_steps, width});
+          .strategy = "optimal", .steps = steps, .target = {.epsilon = 1, .delta = 1e-6}};
+      const Workload window = Workload::sliding_window({steps, width});
       options.workload = window;
       options.parameters.objective = objective;
       const Certificate claim = Mechanism::make(options)->certificate();
@@ -353,9 +352,9 @@ TEST(WindowSum, the_optimum_is_at_its_certified_lower_bound) {
 TEST(WindowSum, the_optimum_is_the_known_one) {
   const auto& known = golden::optima::windows[0];
   MechanismOptions options{.strategy = "optimal",
-                           .num_steps = testing::is_full_size() ? known.num_steps : 64,
+                           .steps = testing::is_full_size() ? known.num_steps : 64,
                            .target = {.epsilon = 1, .delta = 1e-6}};
-  options.workload = Workload::sliding_window({options.num_steps, known.width});
+  options.workload = Workload::sliding_window({options.steps, known.width});
   options.parameters.objective = Objective::mean;
   const auto how = Mechanism::make(options);
   const double found = how->certificate().mean_error;
@@ -384,7 +383,7 @@ TEST(WindowSum, the_default_grid_goes_by_the_records_of_a_sum) {
     // The grid is no finer than one of the conditions requires.
     const bool is_needed = static_cast<double>(width) * 2 * grid > typical / 4 ||
                            2 * grid > how->noise_stddev() * std::sqrt(rows.min_squared) / 64 ||
-                           2 * grid > how->clip_norm() / 64;
+                           2 * grid > how->clip() / 64;
     EXPECT_TRUE(is_needed) << width;
   }
 }
@@ -438,8 +437,8 @@ std::vector<std::byte> resealed_window(std::vector<std::byte> bytes, std::size_t
 }
 
 TEST(WindowSum, states_of_another_workload_or_damaged_ones_are_refused_and_change_nothing) {
-  const auto prefix = Mechanism::make(
-      {.strategy = "output", .num_steps = 20, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto prefix =
+      Mechanism::make({.strategy = "output", .steps = 20, .target = {.epsilon = 1, .delta = 1e-6}});
   const auto how = window_mechanism({20, 4, "output"});
   PrefixSum sums(how, window_options()), reference(how, window_options());
   std::vector<double> a(1), b(1);

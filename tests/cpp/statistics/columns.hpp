@@ -84,9 +84,9 @@ using PeopleHistogramStream = StatisticStream<HistogramColumns, People>;
 template <class Columns>
 Vector added(const Columns& columns, typename Columns::Record record) {
   const auto mechanism = Mechanism::make({.strategy = "tree",
-                                          .num_steps = 1,
+                                          .steps = 1,
                                           .target = {.epsilon = 1, .delta = 1e-6},
-                                          .clip_norm = columns.distance()});
+                                          .clip = columns.distance()});
   const PrefixSumOptions options{
       .key = Key::insecure_from_seed(5), .dimension = columns.dimension(), .grid = columns.grid()};
   PrefixSum sums(mechanism, options), silent(mechanism, options);
@@ -149,15 +149,15 @@ double farthest_streams(const StatisticStream<Columns>& sum,
                         const std::vector<typename Columns::Record>& records) {
   const auto& mechanism = sum.sums().mechanism();
   const Matrix encoder = mechanism.strategy().encoder();
-  const std::int64_t num_steps = encoder.cols();
+  const std::int64_t steps = encoder.cols();
   const std::vector<Vector> differences = step_differences(sum.columns(), records);
   const Matrix none = Matrix::Zero(encoder.rows(), index_of(sum.columns().dimension()));
   double largest = 0;
-  for (std::int64_t subset = 0; subset < std::int64_t{1} << num_steps; ++subset) {
+  for (std::int64_t subset = 0; subset < std::int64_t{1} << steps; ++subset) {
     std::vector<std::int64_t> changed;
-    for (std::int64_t t = 0; t < num_steps; ++t)
+    for (std::int64_t t = 0; t < steps; ++t)
       if (subset >> t & 1) changed.push_back(t);
-    if (mechanism.participation().allows(changed, num_steps))
+    if (mechanism.participation().allows(changed, steps))
       largest = std::max(largest, farthest(encoder, changed, differences, none));
   }
   return largest;
@@ -176,12 +176,11 @@ void expect_farthest(const StatisticStream<Columns>& sum,
 }
 
 /// Participation patterns possible in streams of this many steps, up to 8.
-inline std::vector<Participation> patterns_of(std::int64_t num_steps) {
+inline std::vector<Participation> patterns_of(std::int64_t steps) {
   std::vector<Participation> patterns = {Participation::single(), separated(2, 2), separated(2, 5),
                                          separated(3, 1)};
-  if (num_steps % 2 == 0)
-    patterns.push_back(
-        Participation::fixed_epoch({.num_epochs = 2, .epoch_length = num_steps / 2}));
+  if (steps % 2 == 0)
+    patterns.push_back(Participation::fixed_epoch({.epochs = 2, .epoch_length = steps / 2}));
   return patterns;
 }
 
@@ -192,7 +191,7 @@ void expect_certified(const StatisticStream<Columns>& sum, Neighbours neighbours
   EXPECT_EQ(claim.neighbours, neighbours);
   EXPECT_NEAR(
       claim.noise_stddev,
-      claim.noise_multiplier * claim.sensitivity * claim.clip_norm * neighbour_distance(neighbours),
+      claim.noise_multiplier * claim.sensitivity * claim.clip * neighbour_distance(neighbours),
       1e-9);
 }
 

@@ -43,11 +43,11 @@ HistogramOptions histogram_options(std::int64_t num, const HistogramKind& kind) 
 TEST(HistogramsTest, all_streams_of_up_to_eight_steps_are_within_the_noise_of_their_neighbours) {
   for (const HistogramKind& kind : kHistogramKinds)
     for (const std::int64_t num : {1, 2, 4})
-      for (const std::int64_t num_steps : {1, 2, 3, 5, 8})
-        for (const Participation& participation : testing::patterns_of(num_steps))
+      for (const std::int64_t steps : {1, 2, 3, 5, 8})
+        for (const Participation& participation : testing::patterns_of(steps))
           for (const char* strategy : {"square-root", "optimal"}) {
             const testing::HistogramStream sum({.strategy = strategy,
-                                                .num_steps = num_steps,
+                                                .steps = steps,
                                                 .target = {.epsilon = 1, .delta = 1e-6},
                                                 .participation = participation},
                                                histogram_options(num, kind),
@@ -177,8 +177,8 @@ Matrix kronecker(const Matrix& steps, const Matrix& columns) {
 }
 
 TEST(HistogramsTest, no_encoder_of_categories_and_steps_has_less_error_than_the_product) {
-  const auto optimal = Mechanism::make(
-      {.strategy = "optimal", .num_steps = 3, .target = {.epsilon = 1, .delta = 1e-6}});
+  const auto optimal =
+      Mechanism::make({.strategy = "optimal", .steps = 3, .target = {.epsilon = 1, .delta = 1e-6}});
   const Matrix steps = optimal->strategy().encoder();
   std::uint64_t state = 1;
   const auto uniform = [&] {
@@ -237,7 +237,7 @@ std::array<int, 9> missed_counts(const HistogramKind& kind, double epsilon, int 
   std::array<int, 9> missed{};
   for (int trial = 0; trial < num_trials; ++trial) {
     testing::HistogramStream sum(
-        {.strategy = "independent", .num_steps = 1, .target = {.epsilon = epsilon, .delta = 1e-6}},
+        {.strategy = "independent", .steps = 1, .target = {.epsilon = epsilon, .delta = 1e-6}},
         histogram_options(4, kind),
         Key::insecure_from_seed(static_cast<std::uint64_t>(2000 + trial)));
     for (const std::int64_t record : histogram_records()) sum.contribute(record);
@@ -278,7 +278,7 @@ TEST(HistogramsTest, measured_errors_are_those_of_the_formula) {
   constexpr std::int64_t kSteps = 20000;
   for (const HistogramKind& kind : kHistogramKinds) {
     testing::HistogramStream sum(
-        {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 4000, .delta = 1e-6}},
+        {.strategy = "output", .steps = kSteps, .target = {.epsilon = 4000, .delta = 1e-6}},
         histogram_options(4, kind), Key::insecure_from_seed(7));
     for (int i = 0; i < 50; ++i)
       for (const std::int64_t record : histogram_records()) sum.contribute(record);
@@ -299,7 +299,7 @@ TEST(HistogramsTest, measured_errors_are_those_of_the_formula) {
 TEST(HistogramsTest, without_noise_readings_are_the_counts_themselves) {
   for (const HistogramKind& kind : kHistogramKinds) {
     testing::HistogramStream sum(
-        {.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
+        {.strategy = "tree", .steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}},
         histogram_options(4, kind), Key::insecure_from_seed(7));
     for (const std::int64_t record : histogram_records()) sum.contribute(record);
     for (const auto& [estimate, value] : against_truth(sum.release()))
@@ -311,12 +311,11 @@ TEST(HistogramsTest, without_noise_readings_are_the_counts_themselves) {
 }
 
 TEST(HistogramsTest, a_window_counts_its_records) {
-  testing::HistogramStream sum(
-      {.strategy = "normalized-square-root",
-       .num_steps = 30,
-       .target = {.epsilon = 5000, .delta = 1e-6},
-       .workload = Workload::sliding_window({.num_steps = 30, .width = 10})},
-      {.num_categories = 3}, Key::insecure_from_seed(7));
+  testing::HistogramStream sum({.strategy = "normalized-square-root",
+                                .steps = 30,
+                                .target = {.epsilon = 5000, .delta = 1e-6},
+                                .workload = Workload::sliding_window({.steps = 30, .window = 10})},
+                               {.num_categories = 3}, Key::insecure_from_seed(7));
   Histogram found;
   for (std::int64_t t = 0; t < 30; ++t) found = sum.release(t < 25 ? 0 : 2);
   EXPECT_NEAR(found.count[0].value, 5, 0.3);
@@ -380,7 +379,7 @@ TEST(HistogramsTest, monotone_counts_are_the_closest_and_never_farther_from_the_
 TEST(HistogramsTest, monotone_counts_are_biased) {
   // Pure noise without any records. The estimates have mean 0, but monotone ones do not.
   testing::HistogramStream sum(
-      {.strategy = "output", .num_steps = 400, .target = {.epsilon = 1, .delta = 1e-6}},
+      {.strategy = "output", .steps = 400, .target = {.epsilon = 1, .delta = 1e-6}},
       {.num_categories = 1}, Key::insecure_from_seed(7));
   std::vector<double> counts;
   for (int t = 0; t < 400; ++t) counts.push_back(sum.release().count[0].value);
@@ -396,9 +395,9 @@ TEST(HistogramsTest, refuses_bad_input_and_changes_nothing) {
                    ErrorCode::invalid_argument, "confidence");
 
   MechanismOptions mechanism{
-      .strategy = "tree", .num_steps = 2, .target = {.epsilon = 1, .delta = 1e-6}};
+      .strategy = "tree", .steps = 2, .target = {.epsilon = 1, .delta = 1e-6}};
   testing::HistogramStream sum(mechanism, {.num_categories = 3}, Key::insecure_from_seed(1));
-  mechanism.workload = Workload::momentum({.num_steps = 2, .momentum = 0.5, .decay = 1});
+  mechanism.workload = Workload::momentum({.steps = 2, .momentum = 0.5, .decay = 1});
   expect_refused(
       [&] {
         testing::HistogramStream(mechanism, {.num_categories = 3}, Key::insecure_from_seed(1));

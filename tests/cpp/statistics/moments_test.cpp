@@ -97,12 +97,12 @@ TEST(MomentsTest, distances_are_those_of_the_note) {
 TEST(MomentsTest, all_streams_of_up_to_eight_steps_are_within_the_noise_of_their_neighbours) {
   const std::vector<std::vector<double>> records = {{10, 5}, {0, -5},  {5, 0},
                                                     {0, 5},  {99, -3}, {2.5, 0.1}};
-  for (const std::int64_t num_steps : {1, 2, 3, 5, 8})
+  for (const std::int64_t steps : {1, 2, 3, 5, 8})
     for (const MomentsRelation& relation : kRelations)
-      for (const Participation& participation : testing::patterns_of(num_steps))
+      for (const Participation& participation : testing::patterns_of(steps))
         for (const char* strategy : {"square-root", "optimal"}) {
           const MechanismOptions options{.strategy = strategy,
-                                         .num_steps = num_steps,
+                                         .steps = steps,
                                          .target = {.epsilon = 1, .delta = 1e-6},
                                          .participation = participation};
           const MomentsOptions what{.ranges = {{0, 10}, {-5, 5}},
@@ -162,10 +162,9 @@ Moments moments_of(const std::vector<std::array<double, 2>>& records, const Tria
   MomentsOptions what = kTwo;
   what.neighbours = trial.relation.neighbours;
   what.fixed_times = trial.relation.fixed_times;
-  testing::MomentStream sum({.strategy = "independent",
-                             .num_steps = 1,
-                             .target = {.epsilon = trial.epsilon, .delta = 1e-6}},
-                            what, Key::insecure_from_seed(static_cast<std::uint64_t>(trial.seed)));
+  testing::MomentStream sum(
+      {.strategy = "independent", .steps = 1, .target = {.epsilon = trial.epsilon, .delta = 1e-6}},
+      what, Key::insecure_from_seed(static_cast<std::uint64_t>(trial.seed)));
   for (const auto& record : records) sum.contribute(record);
   sum.release();
   return sum.columns().read(
@@ -296,8 +295,8 @@ TEST(MomentsTest, measured_errors_are_those_of_the_formula) {
     what.neighbours = relation.neighbours;
     what.fixed_times = relation.fixed_times;
     testing::MomentStream sum(
-        {.strategy = "output", .num_steps = kSteps, .target = {.epsilon = 1000, .delta = 1e-6}},
-        what, Key::insecure_from_seed(7));
+        {.strategy = "output", .steps = kSteps, .target = {.epsilon = 1000, .delta = 1e-6}}, what,
+        Key::insecure_from_seed(7));
     const auto& records = all_records[which];
     for (const auto& record : records) sum.contribute(record);
     const Truth truth = truth_of(records);
@@ -349,7 +348,7 @@ TEST(MomentsTest, errors_of_standard_deviations_of_nearly_nothing_are_within_the
 
 TEST(MomentsTest, noise_far_below_the_grid_releases_the_moments_of_integers) {
   testing::MomentStream sum(
-      {.strategy = "tree", .num_steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}}, kTwo,
+      {.strategy = "tree", .steps = 2, .target = {.epsilon = 1e18, .delta = 1e-6}}, kTwo,
       Key::insecure_from_seed(7));
   const Moments found = sum.release(std::array{5.0, 5.0});
   EXPECT_EQ(sum.sums().release_stddev(0), 0);
@@ -360,12 +359,11 @@ TEST(MomentsTest, noise_far_below_the_grid_releases_the_moments_of_integers) {
 }
 
 TEST(MomentsTest, a_window_has_the_moments_of_its_records) {
-  testing::MomentStream sum(
-      {.strategy = "normalized-square-root",
-       .num_steps = 300,
-       .target = {.epsilon = 5000, .delta = 1e-6},
-       .workload = Workload::sliding_window({.num_steps = 300, .width = 100})},
-      kTwo, Key::insecure_from_seed(7));
+  testing::MomentStream sum({.strategy = "normalized-square-root",
+                             .steps = 300,
+                             .target = {.epsilon = 5000, .delta = 1e-6},
+                             .workload = Workload::sliding_window({.steps = 300, .window = 100})},
+                            kTwo, Key::insecure_from_seed(7));
   const auto records = streams(300)[0];
   Moments found;
   for (const auto& record : records) found = sum.release(record);
@@ -398,9 +396,9 @@ TEST(MomentsTest, refuses_bad_input_and_changes_nothing) {
     expect_refused(make({{0, 1}}, confidence), ErrorCode::invalid_argument, "confidence");
 
   MechanismOptions mechanism{
-      .strategy = "tree", .num_steps = 2, .target = {.epsilon = 1, .delta = 1e-6}};
+      .strategy = "tree", .steps = 2, .target = {.epsilon = 1, .delta = 1e-6}};
   testing::MomentStream sum(mechanism, kTwo, Key::insecure_from_seed(1));
-  mechanism.workload = Workload::momentum({.num_steps = 2, .momentum = 0.5, .decay = 1});
+  mechanism.workload = Workload::momentum({.steps = 2, .momentum = 0.5, .decay = 1});
   expect_refused([&] { testing::MomentStream(mechanism, kTwo, Key::insecure_from_seed(1)); },
                  ErrorCode::invalid_argument, "workload");
   mechanism.workload.reset();

@@ -49,8 +49,7 @@ void expect_covered(const Certificate& claim, double found, double slack, bool i
 /// of them, columns that point in opposite directions would require opposite records.
 bool is_attained_by_columns(const Mechanism& mechanism) {
   return mechanism.certificate().exactness == Exactness::exact &&
-         (mechanism.participation().max_participations() == 1 ||
-          mechanism.strategy().has_nonnegative_gram());
+         (mechanism.participation().times() == 1 || mechanism.strategy().has_nonnegative_gram());
 }
 
 // Sums of vectors.
@@ -65,7 +64,7 @@ std::vector<Workload> all_workloads() {
   workloads.push_back(Workload::prefix_sums(kSteps));
   for (const std::int64_t width : {1, 2})
     workloads.push_back(Workload::sliding_window({kSteps, width}));
-  workloads.push_back(Workload::momentum({.num_steps = kSteps, .momentum = 0, .decay = 0.5}));
+  workloads.push_back(Workload::momentum({.steps = kSteps, .momentum = 0, .decay = 0.5}));
   return workloads;
 }
 
@@ -91,7 +90,7 @@ TEST(MovingRecords, of_sums_are_covered_for_every_workload) {
         for (const Participation& participation : moving_patterns()) {
           SCOPED_TRACE(workload.name() + ", " + strategy + ", " + participation.description());
           const auto mechanism = Mechanism::make({.strategy = strategy,
-                                                  .num_steps = kSteps,
+                                                  .steps = kSteps,
                                                   .target = kTarget,
                                                   .neighbours = neighbours,
                                                   .participation = participation,
@@ -102,7 +101,7 @@ TEST(MovingRecords, of_sums_are_covered_for_every_workload) {
 
 TEST(MovingRecords, of_several_workloads_are_covered) {
   const auto window = [](std::int64_t width) { return Workload::sliding_window({kSteps, width}); };
-  const Workload decay = Workload::momentum({.num_steps = kSteps, .momentum = 0, .decay = 0.5});
+  const Workload decay = Workload::momentum({.steps = kSteps, .momentum = 0, .decay = 0.5});
   for (const std::vector<Workload>& workloads :
        {std::vector{Workload::prefix_sums(kSteps), window(2)}, std::vector{window(1), window(3)},
         std::vector{decay, Workload::prefix_sums(kSteps)}, testing::other_workloads(kSteps)})
@@ -111,7 +110,7 @@ TEST(MovingRecords, of_several_workloads_are_covered) {
         for (const Participation& participation : moving_patterns()) {
           SCOPED_TRACE(std::string(strategy) + ", " + participation.description());
           expect_vectors_covered(*Mechanism::make_stack({.strategy = strategy,
-                                                         .num_steps = kSteps,
+                                                         .steps = kSteps,
                                                          .target = kTarget,
                                                          .neighbours = neighbours,
                                                          .participation = participation},
@@ -165,7 +164,7 @@ void expect_statistics_covered(const std::vector<StatisticKind<Columns>>& kinds,
             options.fixed_times = wanted.fixed_times;
             const testing::StatisticStream<Columns> sum(
                 {.strategy = strategy,
-                 .num_steps = kSteps,
+                 .steps = kSteps,
                  .target = kTarget,
                  .participation = participation,
                  .workload = Workload::sliding_window({kSteps, width})},
@@ -245,12 +244,12 @@ TEST(MovingRecords, are_no_longer_than_supposed_and_point_nowhere_opposite) {
 
 // Falsifies the law: noise for records that stay does not cover records that move.
 TEST(MovingRecords, exceed_the_noise_for_fixed_times) {
-  const auto excess = [](std::int64_t num_steps, std::int64_t width, const char* strategy) {
+  const auto excess = [](std::int64_t steps, std::int64_t width, const char* strategy) {
     const testing::HistogramStream sum(
         {.strategy = strategy,
-         .num_steps = num_steps,
+         .steps = steps,
          .target = kTarget,
-         .workload = Workload::sliding_window({num_steps, width})},
+         .workload = Workload::sliding_window({steps, width})},
         {.num_categories = 2, .neighbours = Neighbours::replace_one, .fixed_times = true},
         Key::insecure_from_seed(1));
     return testing::farthest_worlds(
@@ -305,7 +304,7 @@ TEST(MovingRecords, of_persons_are_covered) {
        {Participation::single(), separated(2, 1), separated(2, 2), separated(3, 1)}) {
     SCOPED_TRACE(participation.description());
     const MechanismOptions options{.strategy = "square-root",
-                                   .num_steps = kMovingDays,
+                                   .steps = kMovingDays,
                                    .target = kTarget,
                                    .neighbours = Neighbours::replace_one,
                                    .participation = participation};
@@ -381,7 +380,7 @@ FoundDelta found_delta(bool fixed_times, std::int64_t num_trials) {
   const HistogramColumns columns(what);
   const auto mechanism = detail::statistic_mechanism(
       {.strategy = "independent",
-       .num_steps = 2,
+       .steps = 2,
        .target = kClaim,
        .workload = Workload::sliding_window({2, 1})},
       {.distance = columns.distance(), .grid = columns.grid(), .moves = columns.moves()},

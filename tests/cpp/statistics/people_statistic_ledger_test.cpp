@@ -53,9 +53,9 @@ struct Uninterrupted {
 };
 
 MechanismOptions statistic_options(const Participation& participation,
-                                   std::int64_t num_steps = kLedgerSteps) {
+                                   std::int64_t steps = kLedgerSteps) {
   return {.strategy = "honaker",
-          .num_steps = num_steps,
+          .steps = steps,
           .target = {.epsilon = 1, .delta = 1e-6},
           .participation = participation};
 }

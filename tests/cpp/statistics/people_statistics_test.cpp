@@ -33,7 +33,7 @@ PlacedRecords world_at(std::size_t number) {
 
 MechanismOptions statistic_mechanism(const Participation& participation) {
   return {.strategy = "square-root",
-          .num_steps = kPlacedSteps,
+          .steps = kPlacedSteps,
           .target = {.epsilon = 1, .delta = 1e-6},
           .participation = participation};
 }
@@ -176,9 +176,9 @@ TEST(PeopleStatisticsTest, rows_that_add_up_are_farther_apart_than_replaced_reco
   // those of any record.
   const MomentColumns columns(moments_for(Neighbours::replace_one, true));
   const auto mechanism = Mechanism::make({.strategy = "tree",
-                                          .num_steps = 1,
+                                          .steps = 1,
                                           .target = {.epsilon = 1, .delta = 1e-6},
-                                          .clip_norm = columns.distance()});
+                                          .clip = columns.distance()});
   const auto added = [&](double number, bool first) {
     const PrefixSumOptions options{.key = Key::insecure_from_seed(5),
                                    .dimension = columns.dimension(),

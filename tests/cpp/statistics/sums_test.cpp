@@ -19,15 +19,15 @@ constexpr std::int64_t kSumSteps = 20;
 
 MechanismOptions sum_options(double epsilon = 1) {
   return {.strategy = "optimal",
-          .num_steps = kSumSteps,
+          .steps = kSumSteps,
           .target = {.epsilon = epsilon, .delta = 1e-6},
-          .clip_norm = 2};
+          .clip = 2};
 }
 
 StackOptions stack() {
   return {.workloads = {Workload::prefix_sums(kSumSteps),
-                        Workload::sliding_window({.num_steps = kSumSteps, .width = 4}),
-                        Workload::momentum({.num_steps = kSumSteps, .momentum = 0, .decay = 0.5})}};
+                        Workload::sliding_window({.steps = kSumSteps, .window = 4}),
+                        Workload::momentum({.steps = kSumSteps, .momentum = 0, .decay = 0.5})}};
 }
 
 TEST(SumColumnsTest, with_hardly_any_noise_sums_are_those_of_their_definitions) {

@@ -68,7 +68,7 @@ bool is_noise(const Matrix& rows, const Matrix& decoder, const Matrix& z) {
 
 std::vector<double> row_variances(const Strategy& strategy) {
   std::vector<double> variances;
-  for (std::int64_t t = 0; t < strategy.num_steps(); ++t)
+  for (std::int64_t t = 0; t < strategy.steps(); ++t)
     variances.push_back(strategy.row_norm_squared(t));
   return variances;
 }
@@ -81,7 +81,7 @@ NoiseStreamOptions noise_options(std::int64_t dimension, std::int64_t first_coor
 
 Matrix streamed(const Strategy& strategy, const NoiseStreamOptions& options) {
   NoiseStream stream(strategy, options);
-  Matrix rows(testing::index_of(strategy.num_steps()), testing::index_of(options.dimension));
+  Matrix rows(testing::index_of(strategy.steps()), testing::index_of(options.dimension));
   for (Eigen::Index t = 0; t < rows.rows(); ++t)
     stream.next({rows.row(t).data(), static_cast<std::size_t>(options.dimension)});
   return rows;
@@ -97,7 +97,7 @@ TEST(Catalogue, decoder_times_encoder_is_the_workload) {
 TEST(Catalogue, column_norms_are_those_of_the_encoder_or_of_its_longer_horizon) {
   for_every_variant([](const Strategy& s) {
     const Matrix encoder = s.encoder();
-    for (std::int64_t j = 0; j < s.num_steps(); ++j) {
+    for (std::int64_t j = 0; j < s.steps(); ++j) {
       const double dense = encoder.col(testing::index_of(j)).squaredNorm();
       EXPECT_GE(s.max_column_norm_squared(), dense * (1 - 1e-12)) << j;
       if (s.name() == "log-perturbed") continue;  // it claims the columns of the capped horizon
@@ -122,10 +122,9 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
     SCOPED_TRACE(variant.title);
     const auto strategy = testing::strategy_of(variant);
     const Matrix encoder = strategy->encoder();
-    for (const Participation& who : testing::participations(strategy->num_steps())) {
+    for (const Participation& who : testing::participations(strategy->steps())) {
       // There are too many signed subsets.
-      if (strategy->num_steps() > 13 && who.separation() == 1 && who.max_participations() > 4)
-        continue;
+      if (strategy->steps() > 13 && who.apart() == 1 && who.times() > 4) continue;
       Sensitivity claimed = sensitivity(*strategy, who);
       // Its sensitivity is that of a longer horizon, an upper bound at this one.
       if (strategy->name() == "log-perturbed") claimed.exactness = Exactness::upper_bound;
@@ -142,11 +141,11 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
 }
 
 TEST(Catalogue, sensitivity_to_one_row_and_to_epochs_is_that_of_brute_force_at_64_steps) {
-  const std::int64_t num_steps = testing::is_full_size() ? 64 : 8;
+  const std::int64_t steps = testing::is_full_size() ? 64 : 8;
   std::vector<Participation> few{Participation::single()};
   for (const std::int64_t k : {2, 4, 8})
-    few.push_back(Participation::fixed_epoch({.num_epochs = k, .epoch_length = num_steps / k}));
-  for (const Variant& variant : testing::prefix_variants(num_steps)) {
+    few.push_back(Participation::fixed_epoch({.epochs = k, .epoch_length = steps / k}));
+  for (const Variant& variant : testing::prefix_variants(steps)) {
     SCOPED_TRACE(variant.title);
     const auto strategy = testing::strategy_of(variant);
     const Matrix encoder = strategy->encoder();
@@ -188,7 +187,7 @@ TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
                                                      : horizon / 16;
       if (n > testing::within_reach(info, n)) continue;
       SCOPED_TRACE(std::string(info.name) + ", n = " + std::to_string(n));
-      const auto strategy = make_strategy({.name = std::string(info.name), .num_steps = n});
+      const auto strategy = make_strategy({.name = std::string(info.name), .steps = n});
       const Matrix rows = streamed(*strategy, noise_options(1));
       const Matrix z = noise_matrix(noise_options(1), strategy->num_measurements());
       const Vector noise = dense_noise(*strategy, z.col(0));
@@ -227,7 +226,7 @@ TEST(Catalogue, recomputed_entries_agree_with_the_rows) {
     NoiseStream stream(*strategy, noise_options(2, 31));
     std::vector<double> row(2);
     constexpr double kScale = 0x1p26;
-    for (std::int64_t t = 0; t < strategy->num_steps(); ++t) {
+    for (std::int64_t t = 0; t < strategy->steps(); ++t) {
       stream.next(row);
       const RowErrorBound bound = stream.row_error_bound();
       for (std::int64_t i = 0; i < 2; ++i) {
@@ -298,7 +297,7 @@ TEST(Catalogue, causal_measurements_use_no_later_step_than_the_one_that_makes_th
     const bool causal = testing::waits_for_its_measurements(s);
     if (s.is_causal()) {
       EXPECT_TRUE(causal);
-    } else if (s.num_steps() >= 13) {
+    } else if (s.steps() >= 13) {
       EXPECT_FALSE(causal) << "and may be called so";
     }
     some_are_not = some_are_not || !causal;
@@ -326,34 +325,33 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
     parameters.alpha = number("alpha");
     parameters.loglog_power = number("loglog_power");
     parameters.horizon_cap = count("horizon_cap");
-    parameters.num_bands = count("num_bands");
+    parameters.bands = count("bands");
     if (info.name == "blt") {
       for (const auto& [name, values] : numbers) {
         if (name == "decays") parameters.decays = values;
         if (name == "weights") parameters.weights = values;
       }
     } else {
-      parameters.num_buffers = count("num_buffers");
+      parameters.buffers = count("buffers");
     }
     return parameters;
   };
-  const std::int64_t num_steps = testing::is_full_size() ? 40 : 13;
+  const std::int64_t steps = testing::is_full_size() ? 40 : 13;
   for (const StrategyInfo& info : strategy_catalogue()) {
     SCOPED_TRACE(info.name);
-    const auto chosen = testing::make_known(info.name, num_steps);
+    const auto chosen = testing::make_known(info.name, steps);
     const std::vector<PlanNumbers> numbers = chosen->parameters();
     EXPECT_EQ(numbers.empty(), info.parameters.empty());
-    const auto again = make_strategy({.name = std::string(info.name),
-                                      .num_steps = num_steps,
-                                      .parameters = given(numbers, info)});
+    const auto again = make_strategy(
+        {.name = std::string(info.name), .steps = steps, .parameters = given(numbers, info)});
     EXPECT_EQ(again->max_column_norm_squared(), chosen->max_column_norm_squared());
     EXPECT_EQ(again->row_norms().mean_squared, chosen->row_norms().mean_squared);
   }
   // Wrapped strategies report the parameters of the inner one.
   const auto wrapped = make_strategy(
       {.name = "lambda-cgd",
-       .num_steps = 40,
-       .workload = Workload::sliding_window({.num_steps = 40, .width = 3}),
+       .steps = 40,
+       .workload = Workload::sliding_window({.steps = 40, .window = 3}),
        .parameters = {.lambda = 0.25, .epoch_length = 10, .normalize_columns = true}});
   const std::vector<PlanNumbers> inside = wrapped->parameters();
   ASSERT_EQ(inside.size(), 2u);
@@ -363,14 +361,14 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
 }
 
 TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_up) {
-  const std::int64_t num_steps = testing::is_full_size() ? 16 : 6;
-  for (const Variant& variant : testing::prefix_variants(num_steps)) {
+  const std::int64_t steps = testing::is_full_size() ? 16 : 6;
+  for (const Variant& variant : testing::prefix_variants(steps)) {
     SCOPED_TRACE(variant.title);
-    for (const Participation& who : testing::participations(num_steps)) {
+    for (const Participation& who : testing::participations(steps)) {
       const bool is_searched = variant.options.name.starts_with("blt");
       if (is_searched && who != Participation::single()) continue;
       const auto mechanism = Mechanism::make({.strategy = variant.options.name,
-                                              .num_steps = num_steps,
+                                              .steps = steps,
                                               .target = {.epsilon = 1, .delta = 1e-6},
                                               .participation = who,
                                               .parameters = variant.options.parameters});
@@ -391,22 +389,21 @@ TEST(Catalogue, a_mechanism_can_be_made_of_everything_and_its_certificate_adds_u
 // Intentionally faulty mechanisms: every predicate above must reject its kind of fault.
 
 TEST(CatalogueFalsified, a_transposed_factor_does_not_factorize) {
-  const auto s = make_strategy({.name = "square-root", .num_steps = 8});
+  const auto s = make_strategy({.name = "square-root", .steps = 8});
   EXPECT_FALSE(factorizes_matrix(s->decoder(), s->encoder().transpose(), s->workload().matrix()));
 }
 
 TEST(CatalogueFalsified, variances_are_not_standard_deviations) {
-  const auto s = make_strategy({.name = "square-root", .num_steps = 8});
+  const auto s = make_strategy({.name = "square-root", .steps = 8});
   std::vector<double> deviations = row_variances(*s);
   for (double& value : deviations) value = std::sqrt(value);
   EXPECT_FALSE(are_row_variances(deviations, s->decoder()));
 }
 
 TEST(CatalogueFalsified, row_norms_and_short_coefficients_are_no_sensitivity) {
-  const auto s = make_strategy({.name = "square-root", .num_steps = 8});
+  const auto s = make_strategy({.name = "square-root", .steps = 8});
   const Matrix encoder = s->encoder();
-  const Participation twice =
-      Participation::min_separation({.max_participations = 2, .min_separation = 2});
+  const Participation twice = Participation::min_separation({.times = 2, .apart = 2});
   const std::vector<double> truncated(4, 0.5);
   EXPECT_FALSE(is_sensitivity({encoder.row(0).norm(), Exactness::exact, ""}, encoder,
                               Participation::single()));
@@ -416,7 +413,7 @@ TEST(CatalogueFalsified, row_norms_and_short_coefficients_are_no_sensitivity) {
 }
 
 TEST(CatalogueFalsified, columns_that_are_not_normalised_do_not_have_sensitivity_one) {
-  const auto s = make_strategy({.name = "square-root", .num_steps = 8});
+  const auto s = make_strategy({.name = "square-root", .steps = 8});
   EXPECT_FALSE(
       is_sensitivity({1, Exactness::upper_bound, ""}, s->encoder(), Participation::single()));
 }

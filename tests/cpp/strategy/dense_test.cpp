@@ -21,14 +21,14 @@ using testing::square_root;
 using ExtendedMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
 
 Participation dense_epochs(std::int64_t n, std::int64_t k) {
-  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = n / k});
+  return Participation::fixed_epoch({.epochs = k, .epoch_length = n / k});
 }
 
 std::shared_ptr<const Strategy> dense_strategy(const char* name, const Workload& workload,
                                                const Participation& participation,
                                                const StrategyParameters& parameters = {}) {
   return make_strategy({.name = name,
-                        .num_steps = workload.num_steps(),
+                        .steps = workload.steps(),
                         .workload = workload,
                         .parameters = parameters,
                         .participation = participation});
@@ -93,7 +93,7 @@ TEST(DenseStrategy, is_as_good_as_the_optimum_for_momentum_windows_and_matrices)
       EXPECT_TRUE(relatively_close(error.sensitivity.value, 1, 1e-12));
     }
   // Independently known value.
-  const Workload momentum = Workload::momentum({.num_steps = n, .momentum = 0.9});
+  const Workload momentum = Workload::momentum({.steps = n, .momentum = 0.9});
   const auto s =
       dense_strategy("optimal", momentum, Participation::single(), {.objective = Objective::mean});
   EXPECT_TRUE(
@@ -139,31 +139,29 @@ TEST(DenseStrategy, fixed_epochs_get_the_optimum_for_them) {
 }
 
 TEST(DenseStrategy, buffers_ask_for_the_recursion) {
-  const Workload momentum = Workload::momentum({.num_steps = 32, .momentum = 0.9});
+  const Workload momentum = Workload::momentum({.steps = 32, .momentum = 0.9});
   const auto recursion =
-      dense_strategy("optimal", momentum, Participation::single(), {.num_buffers = 4});
+      dense_strategy("optimal", momentum, Participation::single(), {.buffers = 4});
   EXPECT_EQ(dynamic_cast<const DenseStrategy*>(recursion.get()), nullptr);
   const auto epochs_too =
-      dense_strategy("optimal", Workload::prefix_sums(32), dense_epochs(32, 2), {.num_buffers = 4});
+      dense_strategy("optimal", Workload::prefix_sums(32), dense_epochs(32, 2), {.buffers = 4});
   EXPECT_NE(dynamic_cast<const OptimalStrategy*>(epochs_too.get()), nullptr);
 }
 
 TEST(DenseStrategy, bands_have_unit_columns_and_the_exact_sensitivity_of_repeated_participation) {
-  const Participation apart =
-      Participation::min_separation({.max_participations = 3, .min_separation = 5});
+  const Participation apart = Participation::min_separation({.times = 3, .apart = 5});
   const auto s = dense_strategy("banded", Workload::prefix_sums(24), apart);
-  EXPECT_EQ(s->num_bands(), 5) << "no more than the separation";
+  EXPECT_EQ(s->bands(), 5) << "no more than the separation";
   EXPECT_LE((s->encoder().colwise().norm().array() - 1).abs().maxCoeff(), 1e-14);
   const Sensitivity repeated = sensitivity(*s, apart);
   EXPECT_EQ(repeated.exactness, Exactness::exact);
   EXPECT_TRUE(relatively_close(repeated.value, std::sqrt(3.0), 1e-14));
   EXPECT_TRUE(
       relatively_close(brute_force_sensitivity(s->encoder(), apart).value, std::sqrt(3.0), 1e-14));
-  EXPECT_EQ(
-      dense_strategy("banded", Workload::prefix_sums(24), Participation::single())->num_bands(),
-      16);
+  EXPECT_EQ(dense_strategy("banded", Workload::prefix_sums(24), Participation::single())->bands(),
+            16);
   // Explicitly requesting more bands than the separation gives a dense bound.
-  const auto wide = dense_strategy("banded", Workload::prefix_sums(24), apart, {.num_bands = 7});
+  const auto wide = dense_strategy("banded", Workload::prefix_sums(24), apart, {.bands = 7});
   EXPECT_GE(sensitivity(*wide, apart).value,
             brute_force_sensitivity(wide->encoder(), apart).value * (1 - 1e-12));
 }
@@ -178,8 +176,7 @@ double error_under(const char* name, std::int64_t n, const Participation& optimi
 TEST(SearchedFamilies, are_better_for_the_participation_that_they_are_made_for) {
   const std::int64_t n = 96;
   const Participation single = Participation::single(), four = dense_epochs(n, 4),
-                      apart = Participation::min_separation(
-                          {.max_participations = 6, .min_separation = 4});
+                      apart = Participation::min_separation({.times = 6, .apart = 4});
   for (const char* name : {"blt", "banded-toeplitz"}) {
     EXPECT_LT(error_under(name, n, apart, apart), error_under(name, n, single, apart) * 0.99)
         << name;
@@ -192,7 +189,7 @@ TEST(SearchedFamilies, are_better_for_the_participation_that_they_are_made_for) 
 TEST(SearchedFamilies, mechanisms_are_made_for_their_participation) {
   const std::int64_t n = 64;
   const auto made = Mechanism::make({.strategy = "optimal",
-                                     .num_steps = n,
+                                     .steps = n,
                                      .target = {.epsilon = 1, .delta = 1e-6},
                                      .participation = dense_epochs(n, 4),
                                      .parameters = {.objective = Objective::mean}});
@@ -200,7 +197,7 @@ TEST(SearchedFamilies, mechanisms_are_made_for_their_participation) {
   EXPECT_LE(made->proof().residual.value, 1e-12);
   // The horizon exceeds the one for which the residual is computed, where these epochs do not fit.
   EXPECT_NO_THROW((void)Mechanism::make({.strategy = "banded-toeplitz",
-                                         .num_steps = 600,
+                                         .steps = 600,
                                          .target = {.epsilon = 1, .delta = 1e-6},
                                          .participation = dense_epochs(600, 3)})
                       ->proof());
@@ -225,7 +222,7 @@ TEST(CertifiedLowerBound, no_strategy_is_below_it_and_the_optimum_is_close) {
           }
         }
     }
-  const auto s = make_strategy({.name = "square-root", .num_steps = 10000});
+  const auto s = make_strategy({.name = "square-root", .steps = 10000});
   const double mean = certified_lower_bound(*s, Participation::single(), Objective::mean)->value;
   EXPECT_LE(mean, 3.670451040961);
   EXPECT_GE(mean, 3.670451040961 * (1 - 3e-5));
@@ -255,15 +252,13 @@ TEST(CertifiedLowerBound, is_that_of_the_dense_optimum_or_hardly_below) {
 }
 
 TEST(CertifiedLowerBound, a_least_separation_allows_the_fixed_epochs_within_the_horizon) {
-  const Participation apart =
-      Participation::min_separation({.max_participations = 4, .min_separation = 16});
+  const Participation apart = Participation::min_separation({.times = 4, .apart = 16});
   const Participation four = dense_epochs(64, 4);
   for (const Objective objective : {Objective::mean, Objective::max}) {
     const auto of_epochs = certified_lower_bound(Workload::prefix_sums(64), four, objective);
     EXPECT_EQ(certified_lower_bound(Workload::prefix_sums(64), apart, objective)->value,
               of_epochs->value);
-    const Participation closer =
-        Participation::min_separation({.max_participations = 4, .min_separation = 5});
+    const Participation closer = Participation::min_separation({.times = 4, .apart = 5});
     EXPECT_GE(certified_lower_bound(Workload::prefix_sums(64), closer, objective)->value,
               of_epochs->value);
   }
@@ -271,14 +266,14 @@ TEST(CertifiedLowerBound, a_least_separation_allows_the_fixed_epochs_within_the_
   const Workload longer = Workload::prefix_sums(70);
   EXPECT_GE(certified_lower_bound(longer, apart, Objective::max)->value,
             certified_lower_bound(Workload::prefix_sums(64), four, Objective::max)->value);
-  const auto tree = make_strategy({.name = "tree", .num_steps = 70});
+  const auto tree = make_strategy({.name = "tree", .steps = 70});
   const UnitError error = unit_error(*tree, apart);
   EXPECT_LE(certified_lower_bound(longer, apart, Objective::mean)->value, error.mean_error);
 }
 
 TEST(CertifiedLowerBound, more_participations_never_prove_less) {
   const auto apart = [](std::int64_t k, std::int64_t b) {
-    return Participation::min_separation({.max_participations = k, .min_separation = b});
+    return Participation::min_separation({.times = k, .apart = b});
   };
   for (const std::int64_t n : testing::sizes({.full = {30, 100, 1000}, .elsewhere = {30, 140}}))
     for (const Objective objective : {Objective::mean, Objective::max}) {
@@ -329,14 +324,13 @@ TEST(CertifiedLowerBound, blocks_bound_the_whole_for_every_workload) {
     positive.push_back(1 / (1 + 0.05 * i));
     mixed.push_back(i % 3 == 1 ? -positive.back() : positive.back());
   }
-  const Workload window = Workload::sliding_window({.num_steps = 140, .width = 30});
+  const Workload window = Workload::sliding_window({.steps = 140, .window = 30});
   testing::Thinned thinned(2);
   for (const Objective objective : {Objective::mean, Objective::max})
-    for (const Workload& workload :
-         {window, Workload::momentum({.num_steps = 140, .momentum = 0.9}),
-          Workload::learning_rates({.rates = mixed}),
-          Workload::learning_rates({.rates = positive, .momentum = 0.9}),
-          Workload::learning_rates({.rates = mixed, .momentum = 0.9})}) {
+    for (const Workload& workload : {window, Workload::momentum({.steps = 140, .momentum = 0.9}),
+                                     Workload::learning_rates({.rates = mixed}),
+                                     Workload::learning_rates({.rates = positive, .momentum = 0.9}),
+                                     Workload::learning_rates({.rates = mixed, .momentum = 0.9})}) {
       if (!thinned.takes_next()) continue;
       const DenseOptimum least =
           find_dense_optimum({.queries = workload.matrix(), .objective = objective},
@@ -347,37 +341,36 @@ TEST(CertifiedLowerBound, blocks_bound_the_whole_for_every_workload) {
       EXPECT_GE(bound->value, least.lower_bound * 0.8) << workload.name();
     }
   // Longer than any dense matrix.
-  const auto mean = certified_lower_bound(Workload::momentum({.num_steps = 512, .momentum = 0.9}),
+  const auto mean = certified_lower_bound(Workload::momentum({.steps = 512, .momentum = 0.9}),
                                           Participation::single(), Objective::mean);
   EXPECT_GE(mean->value, 18.18);
   EXPECT_LE(mean->value, 18.20);
 }
 
 TEST(CertifiedLowerBound, a_saved_optimum_proves_as_much_as_the_search_did) {
-  const StrategyOptions options{.name = "optimal", .num_steps = 300};
+  const StrategyOptions options{.name = "optimal", .steps = 300};
   const PlannerResult found = find_plan({.strategy = options});
   const auto planned =
-      planned_strategy("optimal", found.plan, Workload::prefix_sums(options.num_steps));
+      planned_strategy("optimal", found.plan, Workload::prefix_sums(options.steps));
   const double own = planned->certified_lower_bound(Objective::max, Participation::single()).value;
   EXPECT_TRUE(relatively_close(own, found.lower_bound->value, 1e-8));
   StrategyPlan damaged = found.plan;
   damaged.numbers[0].values[5] *= 3;
-  const double other =
-      planned_strategy("optimal", damaged, Workload::prefix_sums(options.num_steps))
-          ->certified_lower_bound(Objective::max, Participation::single())
-          .value;
+  const double other = planned_strategy("optimal", damaged, Workload::prefix_sums(options.steps))
+                           ->certified_lower_bound(Objective::max, Participation::single())
+                           .value;
   EXPECT_LT(other, own) << "and a damaged one less";
   EXPECT_GT(other, 0);
 }
 
 TEST(CertifiedLowerBound, a_saved_dense_optimum_proves_as_much_as_the_search_did) {
-  const Workload momentum = Workload::momentum({.num_steps = 140, .momentum = 0.9});
+  const Workload momentum = Workload::momentum({.steps = 140, .momentum = 0.9});
   for (const auto& [workload, participation] :
        {std::pair{momentum, Participation::single()},
         std::pair{Workload::prefix_sums(60), dense_epochs(60, 3)}})
     for (const Objective objective : {Objective::mean, Objective::max}) {
       const StrategyOptions options{.name = "optimal",
-                                    .num_steps = workload.num_steps(),
+                                    .steps = workload.steps(),
                                     .workload = workload,
                                     .parameters = {.objective = objective},
                                     .participation = participation};
@@ -409,12 +402,12 @@ TEST(CertifiedLowerBound, a_saved_dense_optimum_proves_as_much_as_the_search_did
 TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
   const Participation twice = dense_epochs(24, 2);
   for (const auto& [workload, participation] :
-       {std::pair{Workload::momentum({.num_steps = 24, .momentum = 0.9}), Participation::single()},
-        std::pair{Workload::sliding_window({.num_steps = 24, .width = 5}), Participation::single()},
+       {std::pair{Workload::momentum({.steps = 24, .momentum = 0.9}), Participation::single()},
+        std::pair{Workload::sliding_window({.steps = 24, .window = 5}), Participation::single()},
         std::pair{Workload::prefix_sums(24), twice}})
     for (const Objective objective : {Objective::mean, Objective::max}) {
       const StrategyOptions options{.name = "optimal",
-                                    .num_steps = 24,
+                                    .steps = 24,
                                     .workload = workload,
                                     .parameters = {.objective = objective},
                                     .participation = participation};
@@ -439,8 +432,8 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
     }
   StrategyPlan plan =
       find_plan({.strategy = {.name = "optimal",
-                              .num_steps = 4,
-                              .workload = Workload::sliding_window({.num_steps = 4, .width = 2})}})
+                              .steps = 4,
+                              .workload = Workload::sliding_window({.steps = 4, .window = 2})}})
           .plan;
   plan.numbers.push_back({"decay", {1}});
   EXPECT_ERROR(planned_strategy("optimal", plan, Workload::prefix_sums(4)), "invalid_argument",
@@ -450,22 +443,21 @@ TEST(DensePlan, is_found_once_and_gives_the_same_bits_again) {
 TEST(DensePlan, full_accuracy_is_that_of_the_workload_and_of_the_epochs) {
   // With momentum 0.9 the least mean error over 64 steps is 11.437990371; decoding for prefix sums
   // gives more than 12. Over 4 epochs it is 4.407853.
-  const Workload momentum = Workload::momentum({.num_steps = 64, .momentum = 0.9});
-  const StrategyParameters exact{.num_buffers = 0, .objective = Objective::mean};
+  const Workload momentum = Workload::momentum({.steps = 64, .momentum = 0.9});
+  const StrategyParameters exact{.buffers = 0, .objective = Objective::mean};
   const auto single = dense_strategy("optimal", momentum, Participation::single(), exact);
   EXPECT_NEAR(unit_error(*single, Participation::single()).mean_error, 11.437990371, 1e-5);
   const auto repeated =
       dense_strategy("optimal", Workload::prefix_sums(64), dense_epochs(64, 4), exact);
   EXPECT_NEAR(unit_error(*repeated, dense_epochs(64, 4)).mean_error, 4.407853, 1e-3);
-  const Workload window = Workload::sliding_window({.num_steps = 2049, .width = 5});
+  const Workload window = Workload::sliding_window({.steps = 2049, .window = 5});
+  EXPECT_ERROR((void)dense_strategy("optimal", window, Participation::single(), exact),
+               "unsupported",
+               "steps must be at most 2048, as full accuracy for window=5 takes dense matrices");
   EXPECT_ERROR(
-      (void)dense_strategy("optimal", window, Participation::single(), exact), "unsupported",
-      "num_steps must be at most 2048, as full accuracy for window=5 takes dense matrices");
-  EXPECT_ERROR(Planner({.strategy = {.name = "optimal",
-                                     .num_steps = 2049,
-                                     .workload = window,
-                                     .parameters = exact}}),
-               "unsupported", "got 2049");
+      Planner({.strategy =
+                   {.name = "optimal", .steps = 2049, .workload = window, .parameters = exact}}),
+      "unsupported", "got 2049");
 }
 
 TEST(DensePlan, the_mean_over_epochs_is_found_to_a_gap_of_1e_6) {
@@ -473,7 +465,7 @@ TEST(DensePlan, the_mean_over_epochs_is_found_to_a_gap_of_1e_6) {
   for (const std::int64_t k : {2, 8, 32}) {
     const PlannerResult found =
         find_plan({.strategy = {.name = "optimal",
-                                .num_steps = 128,
+                                .steps = 128,
                                 .parameters = {.objective = Objective::mean},
                                 .participation = dense_epochs(128, k)}});
     EXPECT_LE(found.objective_error / found.lower_bound->value - 1, 1e-6) << k;
@@ -485,10 +477,10 @@ TEST(DensePlan, epochs_beyond_dense_searches_are_found_for_sums) {
   // Both exceed the dense search.
   for (const auto& [n, k, decay] : {std::tuple{1040, 8, 1.0}, {1028, 2, 0.99}}) {
     if (k > 2 && !testing::is_full_size()) continue;
-    const Workload workload = Workload::momentum({.num_steps = n, .decay = decay});
+    const Workload workload = Workload::momentum({.steps = n, .decay = decay});
     const PlannerResult found =
         find_plan({.strategy = {.name = "optimal",
-                                .num_steps = n,
+                                .steps = n,
                                 .workload = workload,
                                 .parameters = {.objective = Objective::mean},
                                 .participation = dense_epochs(n, k)}});
@@ -526,7 +518,7 @@ TEST(DensePlan, long_epochs_are_those_of_sums_up_to_their_limit) {
   EXPECT_FALSE(sums(kMaxEpochSteps + 4, 4));
   // More epochs than the search allows.
   EXPECT_FALSE(sums(1040, 65));
-  const Workload momentum = Workload::momentum({.num_steps = 1028, .momentum = 0.5});
+  const Workload momentum = Workload::momentum({.steps = 1028, .momentum = 0.5});
   const Participation single = Participation::single(), four = dense_epochs(1028, 4);
   EXPECT_EQ(densely_optimised_for(momentum, Objective::mean, four), single);
   EXPECT_EQ(densely_optimised_for(Workload::prefix_sums(1028), Objective::max, four), single);
@@ -534,17 +526,17 @@ TEST(DensePlan, long_epochs_are_those_of_sums_up_to_their_limit) {
 
 TEST(DensePlan, epochs_beyond_those_of_their_optimum_get_that_of_the_workload) {
   // At 1030 steps, only single participation is possible, and the window uses dense matrices.
-  const Workload window = Workload::sliding_window({.num_steps = 1030, .width = 5});
+  const Workload window = Workload::sliding_window({.steps = 1030, .window = 5});
   EXPECT_EQ(densely_optimised_for(window, Objective::max, dense_epochs(1030, 5)),
             Participation::single());
   EXPECT_NO_THROW(Planner({.strategy = {.name = "optimal",
-                                        .num_steps = 1030,
+                                        .steps = 1030,
                                         .workload = window,
                                         .participation = dense_epochs(1030, 5)}}));
 }
 
 TEST(DensePlan, normalising_would_be_that_of_prefix_sums_and_is_refused) {
-  const Workload window = Workload::sliding_window({.num_steps = 8, .width = 3});
+  const Workload window = Workload::sliding_window({.steps = 8, .window = 3});
   const StrategyParameters normalised{.normalize_columns = true};
   EXPECT_ERROR((void)dense_strategy("optimal", window, Participation::single(), normalised),
                "invalid_argument", "normalize_columns cannot be given for optimal and window=3");
@@ -572,7 +564,7 @@ TEST(DenseStrategy, every_phase_of_the_mean_optimum_has_sensitivity_one) {
   const auto strategy = dense_optimal_strategy(
       Workload::prefix_sums(8),
       {.objective = Objective::mean,
-       .participation = Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 4})});
+       .participation = Participation::fixed_epoch({.epochs = 2, .epoch_length = 4})});
   const Matrix encoder = strategy->encoder();
   for (Eigen::Index s = 0; s < 4; ++s) {
     const double both = encoder.col(s).dot(encoder.col(s + 4));
@@ -599,12 +591,12 @@ TEST(DenseStrategy, bad_parts_are_refused_by_name) {
   ones.diagonal().setConstant(0.1);
   ones(6, 6) = 0.05;
   const StrategyOptions options{
-      .name = "optimal", .num_steps = 20, .workload = Workload::lower_triangular(ones)};
+      .name = "optimal", .steps = 20, .workload = Workload::lower_triangular(ones)};
   EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported", "entry (6, 6) = 0.05) (the");
   EXPECT_ERROR((void)find_plan({.strategy = options}), "unsupported",
                " (the least error of any factorization is at least 1.");
   EXPECT_ERROR(DenseStrategy(Workload::prefix_sums(2049), {.name = "dense", .encoder = {}}),
-               "invalid_argument", "num_steps must be between 1 and 2048, got 2049");
+               "invalid_argument", "steps must be between 1 and 2048, got 2049");
   EXPECT_ERROR((void)dense_strategy("blt", Workload::prefix_sums(12), dense_epochs(16, 4)),
                "invalid_argument", "got 12");
 }

@@ -12,7 +12,7 @@
 namespace dpftrl::testing {
 
 inline RowNorms norms_of_the_rows(const Strategy& strategy) {
-  const std::int64_t n = strategy.num_steps();
+  const std::int64_t n = strategy.steps();
   const double first = strategy.row_norm_squared(0);
   RowNorms norms = {.min_squared = first, .max_squared = first, .mean_squared = 0};
   for (std::int64_t t = 0; t < n; ++t) {

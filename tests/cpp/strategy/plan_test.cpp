@@ -21,9 +21,9 @@ const std::vector<std::string> kPlanned = {
 StrategyParameters parameters_for(const std::string& mechanism, Objective objective) {
   StrategyParameters parameters{.objective = objective};
   if (mechanism.starts_with("banded"))
-    parameters.num_bands = 5;
+    parameters.bands = 5;
   else
-    parameters.num_buffers = 2;
+    parameters.buffers = 2;
   return parameters;
 }
 
@@ -37,7 +37,7 @@ std::vector<std::uint64_t> noise_bits(const Strategy& strategy) {
   NoiseStream stream(strategy, {.key = Key::insecure_from_seed(4), .dimension = 3});
   std::vector<std::uint64_t> bits;
   std::vector<double> row(3);
-  for (std::int64_t t = 0; t < strategy.num_steps(); ++t) {
+  for (std::int64_t t = 0; t < strategy.steps(); ++t) {
     stream.next(row);
     for (const double x : row) bits.push_back(std::bit_cast<std::uint64_t>(x));
   }
@@ -51,7 +51,7 @@ TEST(Plan, gives_the_strategy_of_the_same_name_bit_for_bit) {
         if (name == "banded" && n > 64) continue;  // a search among n * 5 numbers
         if (name == "blt-scaled" && n > 64) continue;
         const StrategyOptions options{
-            .name = name, .num_steps = n, .parameters = parameters_for(name, objective)};
+            .name = name, .steps = n, .parameters = parameters_for(name, objective)};
         const PlannerResult found = find_plan({.strategy = options});
         const auto named = make_strategy(options);
         const auto planned = make_strategy(with_plan(options, found.plan));
@@ -66,7 +66,7 @@ TEST(Plan, gives_the_strategy_of_the_same_name_bit_for_bit) {
 TEST(Plan, another_number_gives_other_noise) {
   for (const std::string& name : kPlanned) {
     const StrategyOptions options{
-        .name = name, .num_steps = 20, .parameters = parameters_for(name, Objective::max)};
+        .name = name, .steps = 20, .parameters = parameters_for(name, Objective::max)};
     const StrategyPlan plan = find_plan({.strategy = options}).plan;
     StrategyPlan other = plan;
     other.numbers[0].values[0] *= 1 - 1e-9;
@@ -104,7 +104,7 @@ TEST(Plan, columns_of_another_horizon_are_refused) {
 TEST(Plan, damaged_numbers_cost_accuracy_and_never_sensitivity) {
   for (const std::string& name : kPlanned) {
     const StrategyOptions options{
-        .name = name, .num_steps = 40, .parameters = parameters_for(name, Objective::max)};
+        .name = name, .steps = 40, .parameters = parameters_for(name, Objective::max)};
     StrategyPlan plan = find_plan({.strategy = options}).plan;
     for (PlanNumbers& list : plan.numbers)
       for (std::size_t i = 0; i < list.values.size(); ++i)
@@ -124,15 +124,15 @@ TEST(Plan, serves_the_workload_it_was_made_for) {
   std::vector<double> rates;
   for (int t = 0; t < 30; ++t) rates.push_back(1 - 0.02 * t);
   const std::vector<Workload> workloads = {
-      Workload::momentum({.num_steps = 30, .momentum = 0, .decay = 0.9}),
-      Workload::momentum({.num_steps = 30, .momentum = 0.5, .decay = 0.9}),
+      Workload::momentum({.steps = 30, .momentum = 0, .decay = 0.9}),
+      Workload::momentum({.steps = 30, .momentum = 0.5, .decay = 0.9}),
       Workload::learning_rates({.rates = rates, .momentum = 0}),
-      Workload::sliding_window({.num_steps = 30, .width = 4})};
+      Workload::sliding_window({.steps = 30, .window = 4})};
   for (const std::string& name : kPlanned)
     for (const Workload& workload : workloads)
       for (const Objective objective : {Objective::max, Objective::mean}) {
         const StrategyOptions options{.name = name,
-                                      .num_steps = 30,
+                                      .steps = 30,
                                       .workload = workload,
                                       .parameters = parameters_for(name, objective)};
         const PlannerResult found = find_plan({.strategy = options});
@@ -149,12 +149,12 @@ TEST(Plan, serves_the_workload_it_was_made_for) {
 TEST(Plan, its_leading_block_is_that_of_its_matrices) {
   for (const std::string name : {"blt", "banded-toeplitz", "banded"}) {
     const StrategyOptions options{
-        .name = name, .num_steps = 50, .parameters = parameters_for(name, Objective::max)};
+        .name = name, .steps = 50, .parameters = parameters_for(name, Objective::max)};
     const StrategyPlan plan = find_plan({.strategy = options}).plan;
     const Matrix all = make_strategy(with_plan(options, plan))->encoder();
     StrategyOptions leading = options;
-    leading.num_steps = 3;
-    EXPECT_EQ(make_strategy(with_plan(leading, plan.leading(3, options.num_steps)))->encoder(),
+    leading.steps = 3;
+    EXPECT_EQ(make_strategy(with_plan(leading, plan.leading(3, options.steps)))->encoder(),
               all.topLeftCorner(3, 3));
   }
 }
@@ -162,16 +162,16 @@ TEST(Plan, its_leading_block_is_that_of_its_matrices) {
 TEST(Plan, a_mechanism_of_many_steps_is_checked_on_the_first_ones) {
   for (const std::string& name : kPlanned) {
     const StrategyOptions options{
-        .name = name, .num_steps = 700, .parameters = parameters_for(name, Objective::max)};
+        .name = name, .steps = 700, .parameters = parameters_for(name, Objective::max)};
     const DecoderResidual residual =
         decoder_residual(with_plan(options, find_plan({.strategy = options}).plan));
-    EXPECT_EQ(residual.num_steps, 256);
+    EXPECT_EQ(residual.steps, 256);
     EXPECT_LE(residual.value, 1e-12) << name;
   }
 }
 
 TEST(Plan, bad_plans_are_refused_and_named) {
-  const StrategyOptions optimal{.name = "optimal", .num_steps = 4};
+  const StrategyOptions optimal{.name = "optimal", .steps = 4};
   const StrategyPlan good = find_plan({.strategy = optimal}).plan;
   const auto refuses = [&](const StrategyPlan& plan, const char* code, const char* message) {
     EXPECT_ERROR(make_strategy(with_plan(optimal, plan)), code, message);
@@ -189,7 +189,7 @@ TEST(Plan, bad_plans_are_refused_and_named) {
     plan = good;
     plan.numbers[i].values.clear();
     refuses(plan, i == 2 ? "invalid_argument" : "wrong_length",
-            i == 2 ? "num_buffers" : good.numbers[i].name.c_str());
+            i == 2 ? "buffers" : good.numbers[i].name.c_str());
     plan = good;
     plan.numbers.push_back(good.numbers[i]);
     refuses(plan, "invalid_argument", "must be given once, got twice");
@@ -198,24 +198,24 @@ TEST(Plan, bad_plans_are_refused_and_named) {
   plan.numbers.push_back({"colour", {1}});
   refuses(plan, "invalid_argument", "plan: colour is not a list of optimal");
   StrategyOptions other = with_plan(optimal, good);
-  other.num_steps = 5;
+  other.steps = 5;
   EXPECT_ERROR(make_strategy(other), "wrong_length", "column_weights must have 5 entries, got 4");
   other = with_plan(optimal, good);
-  other.parameters.num_buffers = 3;
+  other.parameters.buffers = 3;
   EXPECT_ERROR(make_strategy(other), "invalid_argument",
-               "num_buffers cannot be given together with a plan");
+               "buffers cannot be given together with a plan");
   other = with_plan(optimal, good);
   other.parameters.normalize_columns = true;
   EXPECT_ERROR(make_strategy(other), "invalid_argument",
                "normalize_columns cannot be given together with a plan");
-  EXPECT_ERROR(make_strategy(with_plan({.name = "tree", .num_steps = 4}, good)), "invalid_argument",
+  EXPECT_ERROR(make_strategy(with_plan({.name = "tree", .steps = 4}, good)), "invalid_argument",
                "plan: strategy must be one that a plan can define, got \"tree\"");
-  const StrategyOptions banded{.name = "banded-toeplitz", .num_steps = 4};
+  const StrategyOptions banded{.name = "banded-toeplitz", .steps = 4};
   for (const std::vector<double>& values :
        {std::vector<double>{}, {0, 1}, {1, std::nan("")}, {1, 1, 1, 1, 1}})
     EXPECT_ERROR(make_strategy(with_plan(banded, {.numbers = {{"coefficients", values}}})),
                  "invalid_argument", "coefficients");
-  const StrategyOptions blt{.name = "blt-normalized", .num_steps = 4};
+  const StrategyOptions blt{.name = "blt-normalized", .steps = 4};
   EXPECT_ERROR(make_strategy(with_plan(blt, {.numbers = {{"decays", {1}}, {"weights", {0.1}}}})),
                "invalid_argument", "blt-normalized: decays[0] must be at least 0 and below 1");
 }

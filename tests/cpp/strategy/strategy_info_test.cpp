@@ -67,9 +67,9 @@ TEST(ParameterInfo, kinds_follow_from_the_member) {
   EXPECT_FALSE(find_parameter("decays")->is_flag());
   EXPECT_TRUE(find_parameter("subtractive")->is_flag());
   EXPECT_TRUE(find_parameter("normalize_columns")->is_flag());
-  EXPECT_FALSE(find_parameter("num_bands")->is_flag());
-  EXPECT_FALSE(find_parameter("num_bands")->is_list());
-  EXPECT_EQ(find_parameter("bands"), nullptr);
+  EXPECT_FALSE(find_parameter("bands")->is_flag());
+  EXPECT_FALSE(find_parameter("bands")->is_list());
+  EXPECT_EQ(find_parameter("band"), nullptr);
 }
 
 }  // namespace

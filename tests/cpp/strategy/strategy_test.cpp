@@ -17,8 +17,8 @@ namespace {
 using testing::awkward_horizons;
 using testing::relatively_close;
 
-std::shared_ptr<const Strategy> strategy_made(std::string_view name, std::int64_t num_steps) {
-  return testing::make_known(name, num_steps);
+std::shared_ptr<const Strategy> strategy_made(std::string_view name, std::int64_t steps) {
+  return testing::make_known(name, steps);
 }
 
 template <class Law>
@@ -51,7 +51,7 @@ TEST(Strategy, column_norms_are_those_of_the_encoder) {
   for_every_strategy([](const Strategy& s) {
     const Matrix encoder = s.encoder();
     EXPECT_EQ(encoder.rows(), s.num_measurements());
-    for (std::int64_t j = 0; j < s.num_steps(); ++j)
+    for (std::int64_t j = 0; j < s.steps(); ++j)
       EXPECT_TRUE(relatively_close(s.column_norm_squared(j),
                                    encoder.col(testing::index_of(j)).squaredNorm(), 1e-13));
     EXPECT_TRUE(relatively_close(s.max_column_norm_squared(),
@@ -62,7 +62,7 @@ TEST(Strategy, column_norms_are_those_of_the_encoder) {
 TEST(Strategy, row_norms_are_those_of_the_decoder) {
   for_every_strategy([](const Strategy& s) {
     const Vector rows = s.decoder().rowwise().squaredNorm();
-    for (std::int64_t t = 0; t < s.num_steps(); ++t)
+    for (std::int64_t t = 0; t < s.steps(); ++t)
       EXPECT_TRUE(relatively_close(s.row_norm_squared(t), rows(testing::index_of(t)), 1e-13));
     EXPECT_TRUE(relatively_close(s.row_norms().min_squared, rows.minCoeff(), 1e-13));
     EXPECT_TRUE(relatively_close(s.row_norms().max_squared, rows.maxCoeff(), 1e-13));
@@ -212,12 +212,12 @@ TEST(UnitError, per_step_error_has_the_stated_max_and_mean) {
 
 TEST(Strategy, bad_input_is_refused_by_name) {
   EXPECT_ERROR(strategy_made("square-root", 0), "invalid_argument",
-               "num_steps must be between 1 and 1099511627776, got 0");
+               "steps must be between 1 and 1099511627776, got 0");
   EXPECT_ERROR(strategy_made("tree", -3), "invalid_argument", "got -3");
   EXPECT_ERROR(strategy_made("honaker", kMaxNumSteps + 1), "invalid_argument",
-               "num_steps must be between");
+               "steps must be between");
   EXPECT_ERROR(strategy_made("square-root", (std::int64_t{1} << 24) + 1), "invalid_argument",
-               "square-root: num_steps must be between 1 and 16777216, got 16777217");
+               "square-root: steps must be between 1 and 16777216, got 16777217");
   EXPECT_ERROR(strategy_made("fft", 8), "invalid_argument",
                "strategy must be one of independent, output, tree, honaker, honaker-full, haar, ");
   EXPECT_ERROR(strategy_made("honacker", 8), "invalid_argument",
@@ -227,7 +227,7 @@ TEST(Strategy, bad_input_is_refused_by_name) {
                "tree: step must be between 0 and 7, got 8");
   EXPECT_ERROR(strategy_made("tree", 8)->column_norm_squared(-1), "invalid_argument", "got -1");
   EXPECT_ERROR(strategy_made("tree", 4097)->encoder(), "unsupported",
-               "num_steps must be at most 4096 for matrices, got 4097");
+               "steps must be at most 4096 for matrices, got 4097");
 }
 
 }  // namespace

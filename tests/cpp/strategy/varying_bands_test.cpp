@@ -23,15 +23,15 @@ using testing::kNan;
 using testing::relatively_close;
 
 /// Positive on the diagonal, with both signs below it.
-Matrix rough_columns(std::int64_t num_steps, std::int64_t num_bands) {
-  return Matrix::NullaryExpr(index_of(num_steps), index_of(num_bands), [](auto j, auto m) {
+Matrix rough_columns(std::int64_t steps, std::int64_t bands) {
+  return Matrix::NullaryExpr(index_of(steps), index_of(bands), [](auto j, auto m) {
     const double sign = m > 0 && (j + 2 * m) % 3 == 0 ? -0.5 : 1;
     return sign * (1 + 0.25 * static_cast<double>(j % 5)) / static_cast<double>(1 + 2 * m);
   });
 }
 
-Matrix equal_columns(std::int64_t num_steps, const std::vector<double>& coefficients) {
-  return Matrix::NullaryExpr(index_of(num_steps), std::ssize(coefficients), [&](auto, auto m) {
+Matrix equal_columns(std::int64_t steps, const std::vector<double>& coefficients) {
+  return Matrix::NullaryExpr(index_of(steps), std::ssize(coefficients), [&](auto, auto m) {
     return coefficients[static_cast<std::size_t>(m)];
   });
 }
@@ -42,7 +42,7 @@ TEST(VaryingBands, norms_are_those_of_the_dense_factors) {
       SCOPED_TRACE("n = " + to_text(n) + ", p = " + to_text(p));
       const VaryingBandedStrategy s("bands", n, rough_columns(n, p));
       const Matrix encoder = s.encoder(), decoder = s.decoder();
-      EXPECT_EQ(s.num_bands(), std::min(n, p));
+      EXPECT_EQ(s.bands(), std::min(n, p));
       EXPECT_TRUE(encoder.isLowerTriangular(0));
       EXPECT_LE((decoder * encoder - s.workload().matrix()).cwiseAbs().maxCoeff(), 1e-13);
       double largest = 0, total = 0;
@@ -139,7 +139,7 @@ TEST(VaryingBands, equal_columns_are_the_toeplitz_strategy_also_at_long_horizons
 TEST(VaryingBands, one_user_far_enough_apart_has_the_exact_sensitivity) {
   const VaryingBandedStrategy s("bands", 30, rough_columns(30, 4));
   const auto apart = [](std::int64_t separation) {
-    return Participation::min_separation({.max_participations = 3, .min_separation = separation});
+    return Participation::min_separation({.times = 3, .apart = separation});
   };
   const Sensitivity orthogonal = sensitivity(s, apart(4));
   EXPECT_EQ(orthogonal.exactness, Exactness::exact);
@@ -150,15 +150,15 @@ TEST(VaryingBands, one_user_far_enough_apart_has_the_exact_sensitivity) {
 }
 
 TEST(VaryingBands, other_workloads_are_served_by_a_dense_strategy) {
-  const Workload window = Workload::sliding_window({.num_steps = 20, .width = 4});
+  const Workload window = Workload::sliding_window({.steps = 20, .window = 4});
   const auto s = banded_strategy(window, rough_columns(20, 3));
   EXPECT_NE(dynamic_cast<const DenseStrategy*>(s.get()), nullptr);
   EXPECT_LE((s->decoder() * s->encoder() - window.matrix()).cwiseAbs().maxCoeff(), 1e-13);
 }
 
 TEST(VaryingBands, bad_columns_are_refused) {
-  const auto made = [](std::int64_t num_steps, Matrix columns) {
-    return VaryingBandedStrategy("bands", num_steps, columns);
+  const auto made = [](std::int64_t steps, Matrix columns) {
+    return VaryingBandedStrategy("bands", steps, columns);
   };
   const auto with = [](Eigen::Index j, Eigen::Index m, double value) {
     Matrix columns = rough_columns(6, 3);
@@ -167,10 +167,10 @@ TEST(VaryingBands, bad_columns_are_refused) {
   };
   EXPECT_ERROR((void)made(5, rough_columns(6, 3)), "wrong_length",
                "columns must have 5 entries, got 6");
-  EXPECT_ERROR((void)made(6, Matrix(6, 0)), "invalid_argument", "num_bands must be between 1");
-  EXPECT_ERROR((void)made(0, Matrix(0, 3)), "invalid_argument", "num_steps must be between 1");
+  EXPECT_ERROR((void)made(6, Matrix(6, 0)), "invalid_argument", "bands must be between 1");
+  EXPECT_ERROR((void)made(0, Matrix(0, 3)), "invalid_argument", "steps must be between 1");
   EXPECT_ERROR((void)made(65537, Matrix::Ones(65537, 1)), "invalid_argument",
-               "num_steps must be between 1 and 65536, got 65537");
+               "steps must be between 1 and 65536, got 65537");
   EXPECT_ERROR((void)made(6, with(2, 0, 0)), "invalid_argument",
                "columns[2][0] must be positive and finite, got 0");
   EXPECT_ERROR((void)made(6, with(2, 0, kNan)), "invalid_argument", "columns[2][0]");

@@ -19,7 +19,7 @@ export async function json(args, options) {
 const FOREIGN = new RegExp(
   '\\b(numSteps|clipNorm|minSeparation|maxIterations|epochLength|completeEpochs|horizonCap|' +
     'loglogPower|normalizeColumns|queryWeights|batchSize|numClasses|insecureSeed|huberThreshold|' +
-    'maxContributions|noiseStddev|precisionBits|numValues|num_[a-z]+|min_separation)\\b',
+    'maxContributions|noiseStddev|precisionBits|numValues|num_[a-z]+)\\b',
 );
 
 /** Asserts that the command fails with an exit code and one matching line on standard error. */

@@ -612,7 +612,12 @@ const CALLERS: readonly Caller[] = [
   {
     start: 'queries',
     call: 'queries',
-    names: { parts: 'workload', num_bits: 'parities', queries: 'matrix' },
+    names: {
+      parts: 'workload',
+      num_bits: 'parities',
+      queries: 'matrix',
+      attribute_sizes: 'marginals',
+    },
   },
   ...['prefixSum', 'peopleSum', 'learner', 'simulationNoise', 'simulation'].map((handle) => ({
     start: handle,

@@ -2,22 +2,21 @@
 
 // Converts names of the core to JavaScript spelling.
 
-/** Names of the core whose JavaScript counterparts differ by more than spelling. */
+/**
+ * Names of the core that the options of `error`, `certificate`, `learner` and the other functions
+ * without streams differ from by more than spelling.
+ */
 const RENAMED: Readonly<Record<string, string>> = {
-  num_bands: 'bands',
-  num_buffers: 'buffers',
-  num_epochs: 'epochs',
-  max_participations: 'participations',
-  use_solver: 'solver',
-  width: 'window',
+  steps: 'numSteps',
+  clip: 'clipNorm',
+  times: 'participations',
+  apart: 'minSeparation',
   strategy: 'mechanism',
+  use_solver: 'solver',
   encoder_workload: 'descent',
-  level: 'quantile',
-  threshold: 'huberThreshold',
-  attribute_sizes: 'marginals',
 };
 
-/** Joins the words of a core name in camel case: `clip_norm` -> `clipNorm`. */
+/** Joins the words of a core name in camel case: `loglog_power` -> `loglogPower`. */
 function joined(name: string): string {
   const [first = '', ...words] = name.split('_');
   return first + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
@@ -32,7 +31,7 @@ export function rootOf(path: string): [root: string, rest: string] {
   return end < 0 ? [path, ''] : [path.slice(0, end), path.slice(end)];
 }
 
-/** Returns the JavaScript name of a parameter of the core: `clip_norm` -> `clipNorm`. */
+/** Returns the JavaScript name of a parameter of the core: `max_iterations` -> `maxIterations`. */
 export function nameOfCore(path: string): string {
   const [root, rest] = rootOf(path);
   return (RENAMED[root] ?? joined(root)) + joined(rest);

@@ -5,7 +5,7 @@
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
-///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+///     {.strategy = "honaker", .steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
 /// const dpftrl::Certificate& certificate = mechanism->certificate();
 /// assert(certificate.exactness == dpftrl::Exactness::exact);
 /// assert(mechanism->release_stddev(/*step=*/99) > 0);
@@ -29,26 +29,26 @@ namespace dpftrl {
 
 struct MechanismOptions {
   std::string strategy = "square-root";
-  std::int64_t num_steps = 0;  ///< horizon: releases allowed, 1..kMaxNumSteps
-  ApproximateDp target{};      ///< epsilon > 0, 0 < delta < 1
-  double clip_norm = 1;        ///< l2-norm to which each record is clipped, input units
+  std::int64_t steps = 0;  ///< horizon: releases allowed, 1..kMaxNumSteps
+  ApproximateDp target{};  ///< epsilon > 0, 0 < delta < 1
+  double clip = 1;         ///< l2-norm to which each record is clipped, input units
   Neighbours neighbours = Neighbours::zero_out;
   Participation participation = Participation::single();
   std::optional<Workload> workload = {};          ///< default: prefix sums
   std::optional<Workload> encoder_workload = {};  ///< see StrategyOptions
   StrategyParameters parameters = {};
   /// For statistics, whose neighbours replace records by others at any steps: `sensitivity` is
-  /// moving_sensitivity, for records of norm at most clip_norm / sqrt(2) without negative inner
-  /// products. `neighbours` must be zero_out, as clip_norm is the distance of two records.
+  /// moving_sensitivity, for records of norm at most clip / sqrt(2) without negative inner
+  /// products. `neighbours` must be zero_out, as `clip` is the distance of two records.
   bool moving_records = false;
 };
 
 /// Options for pure differential privacy: discrete Laplace noise on the nodes of a tree, or on
 /// every step (docs/math/pure.md).
 struct PureOptions {
-  std::int64_t num_steps = 0;  ///< horizon, 1..kMaxNumSteps
-  double epsilon = 0;          ///< > 0
-  double clip_norm = 1;        ///< l1-norm to which each record is clipped, input units
+  std::int64_t steps = 0;  ///< horizon, 1..kMaxNumSteps
+  double epsilon = 0;      ///< > 0
+  double clip = 1;         ///< l1-norm to which each record is clipped, input units
   Neighbours neighbours = Neighbours::zero_out;
   Participation participation = Participation::single();
   /// Prefix sums, by a tree; or a window of one step, whose releases are the steps themselves, each
@@ -61,7 +61,7 @@ struct PureOptions {
 
 /// Several workloads of one stream, released together: docs/math/stacks.md.
 struct StackOptions {
-  std::vector<Workload> workloads;  ///< each of num_steps steps
+  std::vector<Workload> workloads;  ///< over `steps` steps
   /// Positive weights of the workloads' squared errors in the mean that is minimised. Default:
   /// equal.
   std::vector<double> weights = {};
@@ -82,33 +82,33 @@ struct Certificate {
   std::string participation;
   std::int64_t max_participations;  ///< of a user; 1 for single participation
   std::int64_t separation;          ///< of participations: exact for fixed epochs, else the minimum
-  std::int64_t num_steps;
+  std::int64_t steps;
   Neighbours neighbours;
   double epsilon;
   double delta;         ///< 0 for pure DP
   double mu;            ///< Gaussian DP parameter; for pure DP, the one implied by epsilon
   double rho;           ///< zCDP parameter, mu^2 / 2; for pure DP, the one implied by epsilon
-  double clip_norm;     ///< input units
+  double clip;          ///< input units
   double sensitivity;   ///< of C under the participation schema, in clip norms at distance 1
   Exactness exactness;  ///< of `sensitivity`
   std::string_view sensitivity_method;
-  double noise_multiplier;  ///< noise_stddev / (sensitivity * clip_norm * neighbour distance)
+  double noise_multiplier;  ///< noise_stddev / (sensitivity * clip * neighbour distance)
   double noise_stddev;      ///< std of each entry of Z, input units
   double max_error;         ///< sensitivity * max_t ||B_t||, unit noise multiplier
-  double mean_error;        ///< sensitivity * ||B||_F / sqrt(num_steps)
+  double mean_error;        ///< sensitivity * ||B||_F / sqrt(steps)
   Objective objective;      ///< error that the mechanism minimises; max if it has no objective
   std::vector<PlanNumbers> parameters;  ///< of the strategy, including those that it chose
   std::string_view optimised_for = {};  ///< participation, if a different one; else empty
-  /// Norm in which clip_norm and sensitivity are measured.
+  /// Norm in which `clip` and the sensitivity are measured.
   RecordNorm record_norm = RecordNorm::l2;
   /// True if replace-one neighbours are only those whose records stay in their steps.
   bool fixed_times = false;
 };
 
-/// max |A - B C| over the first num_steps steps.
+/// max |A - B C| over the first `steps` steps.
 struct DecoderResidual {
   double value;
-  std::int64_t num_steps;
+  std::int64_t steps;
 };
 
 /// Residual of the dense strategy with the same parameters, for the leading block of the workload.
@@ -133,7 +133,7 @@ class Mechanism {
   /// Makes a mechanism for pure differential privacy, for PrefixSum and the classes built on it.
   ///
   /// @guarantee  noise_stddev is that of Laplace noise of scale
-  ///             sensitivity * clip_norm * neighbour_distance / epsilon, where sensitivity is never
+  ///             sensitivity * clip * neighbour_distance / epsilon, where sensitivity is never
   ///             below the l1 sensitivity of the encoder. The releases are epsilon-DP, also for
   ///             adaptively chosen records.
   /// @throws Error{invalid_argument} an option out of range; the message names it.
@@ -182,8 +182,8 @@ class Mechanism {
   double stack_lower_bound() const;
 
   /// The same mechanism for another clip norm, without a new search.
-  /// @throws Error{invalid_argument} clip_norm not positive.
-  std::shared_ptr<const Mechanism> with_clip_norm(double clip_norm) const;
+  /// @throws Error{invalid_argument} clip not positive.
+  std::shared_ptr<const Mechanism> with_clip(double clip) const;
 
   /// For a stack, the strategy of its first workload; the others differ only in B.
   const Strategy& strategy() const { return *strategy_; }
@@ -195,8 +195,8 @@ class Mechanism {
   bool is_pure() const { return certificate_.delta == 0; }
   /// Participation schema that the privacy claim is for.
   const Participation& participation() const { return options_.participation; }
-  std::int64_t num_steps() const { return strategy_->num_steps(); }
-  double clip_norm() const { return certificate_.clip_norm; }
+  std::int64_t steps() const { return strategy_->steps(); }
+  double clip() const { return certificate_.clip; }
   /// Std of each entry of Z, input units.
   double noise_stddev() const { return certificate_.noise_stddev; }
   /// Std of each coordinate of the release at a step, input units (before rounding to the grid).

@@ -5,7 +5,7 @@
 ///
 /// ```cpp
 /// const dpftrl::PlannerResult found = dpftrl::find_plan(
-///     {.strategy = {.name = "blt", .num_steps = 64, .parameters = {.num_buffers = 2}}});
+///     {.strategy = {.name = "blt", .steps = 64, .parameters = {.buffers = 2}}});
 /// const auto strategy =
 ///     dpftrl::planned_strategy("blt", found.plan, dpftrl::Workload::prefix_sums(64));
 /// assert(found.plan.list("decays").size() == 2);
@@ -24,7 +24,7 @@
 namespace dpftrl {
 
 struct PlannerOptions {
-  /// A mechanism that has plans, and its parameters num_buffers, num_bands, objective. The error is
+  /// A mechanism that has plans, and its parameters buffers, bands, objective. The error is
   /// reported for its participation.
   StrategyOptions strategy;
   /// `optimal` only: false uses weights in closed form, 10^-5 to 2 * 10^-4 above the least mean
@@ -38,7 +38,7 @@ struct PlannerOptions {
   std::optional<double> gap = {};
   /// `optimal` only, with the mean objective, one participation and a workload of has_optimum:
   /// weights rho_i of the steps, 2^-40 .. 2^40. The search then minimises sqrt(sum_i rho_i
-  /// e_i^2 / num_steps), e_i the error of step i; the objective error and the lower bound refer to
+  /// e_i^2 / steps), e_i the error of step i; the objective error and the lower bound refer to
   /// that. Empty: all 1.
   std::vector<double> query_weights = {};
 };
@@ -88,7 +88,7 @@ class Planner {
   /// status `stopped`.
   /// @throws Error{unsupported} the search of another mechanism has not ended; or a workload too
   ///         close to singular, whose least error the message states.
-  /// @cost  O(num_steps * num_buffers) for the recursion and its errors.
+  /// @cost  O(steps * buffers) for the recursion and its errors.
   PlannerResult result() const;
 
  private:

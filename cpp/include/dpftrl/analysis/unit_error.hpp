@@ -5,7 +5,7 @@
 ///
 /// ```cpp
 /// #include "dpftrl/strategy/catalogue.hpp"
-/// const auto strategy = dpftrl::make_strategy({.name = "square-root", .num_steps = 1000});
+/// const auto strategy = dpftrl::make_strategy({.name = "square-root", .steps = 1000});
 /// const dpftrl::UnitError error =
 ///     dpftrl::unit_error(*strategy, dpftrl::Participation::single());
 /// assert(dpftrl::schatten_lower_bound(1000) <= error.mean_error);
@@ -28,11 +28,11 @@
 namespace dpftrl {
 
 /// Error of a factorization at noise multiplier 1, clip norm 1 and zero-out neighbours. Multiply by
-/// noise_multiplier * clip_norm * neighbour distance to get input units.
+/// noise_multiplier * clip * neighbour distance to get input units.
 struct UnitError {
   Sensitivity sensitivity;
   double max_error;   ///< sensitivity * max_t ||B_t||
-  double mean_error;  ///< sensitivity * ||B||_F / sqrt(num_steps), the root mean squared error
+  double mean_error;  ///< sensitivity * ||B||_F / sqrt(steps), the root mean squared error
 };
 
 UnitError unit_error(const Strategy& strategy, const Participation& participation);
@@ -55,7 +55,7 @@ struct SimultaneousError {
   bool uses_correlation;  ///< of adjacent rows; if false, `value` is the product bound
   double union_bound;     ///< the same by the union bound, for comparison
   double norm;            ///< for the l2-norm of the error of a step, largest over the steps
-  double frobenius;       ///< for the Frobenius norm of all errors, num_steps x dimension
+  double frobenius;       ///< for the Frobenius norm of all errors, steps x dimension
   double frobenius_rms;   ///< root of its expected square; not a probability bound
 };
 
@@ -182,12 +182,12 @@ std::vector<double> increment_variances(const Strategy& strategy);
 /// @source     Henzinger, Upadhyay, Upadhyay, "Almost Tight Error Bounds on Differentially Private
 ///             Continual Counting", SODA 2023, Lemma 1 and Theorem 19.
 /// @checked-by bounds_test "no strategy is below the lower bound"
-double schatten_lower_bound(std::int64_t num_steps);
+double schatten_lower_bound(std::int64_t steps);
 
 /// Lower bound on the mean error of every factorization of a workload, from any positive weights v
 /// of the columns: ||A D_v^(1/2)||_* / sqrt(n sum v). v = 1 is the Schatten bound.
 ///
-/// @param column_weights  num_steps positive numbers.
+/// @param column_weights  one positive number a step.
 /// @guarantee  at most the mean (hence the max) error of every factorization: evaluated as
 ///             <Q, A D_v^(1/2)> with an explicit Q, divided by an upper bound on ||Q||_op that
 ///             allows for rounding.
@@ -208,8 +208,8 @@ inline constexpr std::int64_t kMaxCertificateSteps = 1024;
 
 /// Number of patterns in a partition of all steps into patterns of one user, each as long as the
 /// schema allows: every b-th step, at most k in a row.
-/// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
-std::int64_t num_patterns_to_cover(std::int64_t num_steps, const Participation& participation);
+/// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not steps.
+std::int64_t num_patterns_to_cover(std::int64_t steps, const Participation& participation);
 
 /// Certified lower bound on the mean and max error of every factorization. It is in closed form for
 /// prefix sums; for other workloads it is mean_error_certificate with v = 1, beyond 256 steps of
@@ -227,35 +227,35 @@ double error_lower_bound(const Workload& workload,
 /// 1 + ln((4n-1)/3) / pi. Replaces the published 1 + ln(4n/5)/pi, which is below the true value at
 /// every n.
 /// @checked-by bounds_test "square-root stays below its corrected bounds"
-double square_root_max_error_bound(std::int64_t num_steps);
+double square_root_max_error_bound(std::int64_t steps);
 
 /// Upper bound on the mean error of the square-root factorization:
 /// sqrt((1 + ln((4n-1)/3)/pi) (1 + ln((2n+1)/3)/pi)).
-double square_root_mean_error_bound(std::int64_t num_steps);
+double square_root_mean_error_bound(std::int64_t steps);
 
 /// A published bound, and the horizons at which it was found to hold.
 struct PublishedBound {
   double value;
-  bool holds;  ///< found to hold at this num_steps; false if it fails or was not checked
-  std::int64_t holds_from;  ///< the first num_steps from which it was found to hold; 0: none
-  std::int64_t checked_to;  ///< the largest num_steps at which it was checked: 2^22
+  bool holds;               ///< found to hold at this horizon; false if it fails or was not checked
+  std::int64_t holds_from;  ///< the first horizon from which it was found to hold; 0: none
+  std::int64_t checked_to;  ///< the largest horizon at which it was checked: 2^22
 };
 
 /// 1 + ln(4n/5)/pi (Henzinger, Upadhyay, Upadhyay 2023), as a bound on the max error (squared
 /// sensitivity) of the square root: false for every n.
-PublishedBound published_max_error_bound(std::int64_t num_steps);
+PublishedBound published_max_error_bound(std::int64_t steps);
 /// The same number as a bound on the mean error of the square root: false for n <= 6, holds from 7.
-PublishedBound published_mean_error_bound(std::int64_t num_steps);
+PublishedBound published_mean_error_bound(std::int64_t steps);
 /// (2 + ln((2n+1)/5) + ln(2n+1)/(2n)) / pi, a lower bound on the mean error of every factorization:
 /// holds, and lies below schatten_lower_bound.
 /// @checked-by bounds_test "published bounds hold exactly where they say so"
-PublishedBound published_lower_bound(std::int64_t num_steps);
+PublishedBound published_lower_bound(std::int64_t steps);
 
 /// Notion of privacy that an arbitrary mechanism satisfies.
 enum class PrivacyNotion { pure, concentrated };
 
 struct MechanismBoundOptions {
-  std::int64_t num_steps;
+  std::int64_t steps;
   PrivacyNotion notion;
   double parameter;  ///< epsilon of pure or rho of zero-concentrated differential privacy
 };
@@ -277,7 +277,7 @@ struct MechanismBounds {
 ///     ||A D||_* / (sqrt(n n') (1 + sqrt(chi_L))),   n' blocks, chi_L for L^2 rho or L epsilon
 ///
 /// @guarantee  no larger than the error of any mechanism of that kind, rounding included.
-/// @throws Error{invalid_argument} num_steps outside 1..kMaxNumSteps; the parameter, by its name
+/// @throws Error{invalid_argument} steps outside 1..kMaxNumSteps; the parameter, by its name
 ///         (epsilon or rho), not positive and finite.
 /// @cost       that of certified_lower_bound, and O(n).
 /// @source     docs/math/mechanism-bounds.md.
@@ -302,6 +302,6 @@ struct AddedNoiseBounds {
   double mean;
   double variance;  ///< least_added_variance
 };
-AddedNoiseBounds added_noise_bounds(std::int64_t num_steps, const ApproximateDp& target);
+AddedNoiseBounds added_noise_bounds(std::int64_t steps, const ApproximateDp& target);
 
 }  // namespace dpftrl

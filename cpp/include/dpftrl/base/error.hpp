@@ -5,7 +5,7 @@
 ///
 /// ```cpp
 /// try {
-///   dpftrl::require_positive("my_sum", "clip_norm", -1);
+///   dpftrl::require_positive("my_sum", "clip", -1);
 ///   assert(false);
 /// } catch (const dpftrl::Error& error) {
 ///   assert(error.code() == dpftrl::ErrorCode::invalid_argument);
@@ -14,7 +14,7 @@
 ///
 /// Misuse throws `Error`, which carries a machine-readable code and, as data, the function, the
 /// parameter, the constraint and the value, so that every language binding can word its own
-/// message. In C++ the message is one line: "prefix_sum: clip_norm must be positive and finite, got
+/// message. In C++ the message is one line: "prefix_sum: clip must be positive and finite, got
 /// -1". Checks are written so that NaN fails them. No value is silently repaired.
 
 #include <cmath>
@@ -46,11 +46,11 @@ struct ErrorFacts {
   ErrorCode code = ErrorCode::invalid_argument;
   /// Function that threw, or the mechanism or object it belongs to: "prefix_sum", "blt".
   std::string function = {};
-  /// Offending parameter, with the index of the entry: "clip_norm", "rates[3]". Empty if no
+  /// Offending parameter, with the index of the entry: "clip", "rates[3]". Empty if no
   /// parameter is at fault.
   std::string parameter = {};
   /// Condition that the parameter violates: "must be positive and finite". Names of other
-  /// parameters are in braces: "must be at most {num_steps} = 5". A full sentence if no parameter
+  /// parameters are in braces: "must be at most {steps} = 5". A full sentence if no parameter
   /// is at fault.
   std::string constraint = {};
   /// The rejected value, as text. Empty if there is none.

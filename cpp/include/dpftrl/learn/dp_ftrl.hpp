@@ -6,7 +6,7 @@
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
-///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+///     {.strategy = "honaker", .steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
 /// dpftrl::DpFtrl learner({.mechanism = mechanism,
 ///                         .key = dpftrl::Key::from_entropy(),
 ///                         .dimension = 2,
@@ -94,7 +94,7 @@ class DpFtrl {
   ///                  no gap, so continuing with the next one shifts all later examples, and that
   ///                  shift is not protected. Pass an example with features 0 in its place.
   /// @throws Error{wrong_length, invalid_argument} the example is refused and nothing changes;
-  ///         Error{past_horizon} after num_steps() batches; Error{bad_state} once an iterate
+  ///         Error{past_horizon} after steps() batches; Error{bad_state} once an iterate
   ///         overflowed (its examples were learned from).
   void step(std::span<const double> features, double label, std::span<double> scores);
   /// The same for losses with one score; returns the score.
@@ -112,7 +112,7 @@ class DpFtrl {
 
   /// Ends the step before the batch is full, or without any example. The sum is still divided by
   /// batch_size(), so nothing depends on how many examples there were.
-  /// @throws Error{past_horizon} after num_steps() batches.
+  /// @throws Error{past_horizon} after steps() batches.
   void end_batch();
 
   /// Computes W x with the current W, without learning.
@@ -153,7 +153,7 @@ class DpFtrl {
   std::int64_t model_size() const { return sums_.dimension(); }
   std::int64_t num_scores() const { return loss_->num_scores(); }
   std::int64_t batch_size() const { return batch_size_; }
-  std::int64_t num_steps() const { return sums_.num_steps(); }
+  std::int64_t steps() const { return sums_.steps(); }
   /// Number of batches learned from.
   std::int64_t steps_done() const { return sums_.step(); }
   /// Number of examples learned from, including those of the open batch.
@@ -210,10 +210,10 @@ struct LearnerFacts {
 
 /// Settings of a learner over the whole space.
 struct LearnerDefaults {
-  double clip_norm;
+  double clip;
   double lambda;  ///< of the mean gradient of a step
   std::optional<DescentSchedule> descent;
-  std::int64_t num_steps;
+  std::int64_t steps;
   std::int64_t batch_size;
   /// For rows in every step, the best mechanism, which is independent noise; otherwise empty, for
   /// the caller to choose.

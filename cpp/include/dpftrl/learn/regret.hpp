@@ -12,7 +12,7 @@
 /// assert(best.status == dpftrl::ComparatorStatus::certified);
 /// assert(std::abs(best.point[0] - 0.5) < 0.01);
 ///
-/// const dpftrl::RegretSetting setting{.num_steps = 1000};
+/// const dpftrl::RegretSetting setting{.steps = 1000};
 /// const double lambda = dpftrl::theorem_lambda(setting);
 /// assert(dpftrl::regret_bound(setting, lambda).total() < 0.04);
 /// ```
@@ -121,18 +121,18 @@ class ComparatorSolver {
 /// For convex f and ||point|| <= radius never below f(point) - min f.
 double frank_wolfe_gap(const Vector& point, const Vector& gradient, double radius);
 
-/// Returns `count` prefix lengths at which to measure regret (all, if num_steps is smaller). They
-/// are strictly increasing, end at num_steps, and are cubically spaced so that small ones are
+/// Returns `count` prefix lengths at which to measure regret (all, if `steps` is smaller). They
+/// are strictly increasing, end at `steps`, and are cubically spaced so that small ones are
 /// resolved.
-/// @throws Error{invalid_argument} num_steps < 1 or count outside 0 .. 65536.
-std::vector<std::int64_t> regret_prefixes(std::int64_t num_steps, std::int64_t count);
+/// @throws Error{invalid_argument} steps < 1 or count outside 0 .. 65536.
+std::vector<std::int64_t> regret_prefixes(std::int64_t steps, std::int64_t count);
 
 // The regret theorem of follow-the-regularised-leader on noisy sums, with explicit constants.
 
 /// Inputs of the regret theorem.
 struct RegretSetting {
-  std::int64_t num_steps = 0;  ///< n >= 1
-  double gradient_bound = 1;   ///< L > 0: every gradient has norm at most L (the clip norm)
+  std::int64_t steps = 0;     ///< n >= 1
+  double gradient_bound = 1;  ///< L > 0: every gradient has norm at most L (the clip norm)
   double radius = 1;  ///< D > 0: comparators have R(w*) <= D^2 / 2, so they are within D of w_1
   std::int64_t dimension = 1;  ///< d
   /// RMS over the steps of the std of one coordinate of the release, in units of L: neighbour

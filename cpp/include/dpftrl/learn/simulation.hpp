@@ -9,7 +9,7 @@
 /// ```cpp
 /// dpftrl::SimulationOptions options;
 /// options.mechanism = {
-///     .strategy = "honaker", .num_steps = 32, .target = {.epsilon = 1, .delta = 1e-6}};
+///     .strategy = "honaker", .steps = 32, .target = {.epsilon = 1, .delta = 1e-6}};
 /// options.dimension = 2;
 /// dpftrl::Simulation simulation(options);
 /// const dpftrl::SimulationChunk chunk = simulation.advance(/*max_steps=*/32);
@@ -130,8 +130,8 @@ class TableStream final : public ExampleStream {
 // Twin of a learner, without noise: NOT private.
 
 struct TwinOptions {
-  std::int64_t num_steps = 1;  ///< horizon, for the default lambda only
-  double clip_norm = 1;
+  std::int64_t steps = 1;  ///< horizon, for the default lambda only
+  double clip = 1;
   std::int64_t dimension = 1;  ///< features of an example
   std::shared_ptr<const VectorLoss> loss = {};
   std::shared_ptr<const Domain> domain = {};
@@ -172,7 +172,7 @@ class TwinLearner {
   std::shared_ptr<const VectorLoss> loss_;
   std::int64_t dimension_;
   std::int64_t batch_size_;
-  double clip_norm_;
+  double clip_;
   std::unique_ptr<UpdateRule> rule_;  ///< on sums, with lambda * batch_size_
   std::int64_t num_waiting_ = 0;
   std::vector<double> slopes_;
@@ -212,10 +212,10 @@ struct SimulationOptions {
   double comparator_gap_tolerance = 1e-6;
 };
 
-/// Average regret after `num_steps` steps against the best fixed point of the domain, or of
+/// Average regret after `steps` steps against the best fixed point of the domain, or of
 /// norm <= radius if the domain is the whole space.
 struct RegretPoint {
-  std::int64_t num_steps;
+  std::int64_t steps;
   double private_regret;
   double twin_regret;
   double comparator_gap;  ///< the true regrets exceed the values by at most this
@@ -228,10 +228,10 @@ struct RegretPoint {
 /// not include.
 struct SimulationChunk {
   std::int64_t first_step = 0;
-  std::int64_t num_steps = 0;  ///< k
-  Matrix true_sums;            ///< k x d. SECRET in a deployment.
-  Matrix noisy_sums;           ///< k x d, the releases
-  Vector stddev;               ///< k: predicted std of the noise of each coordinate of a release
+  std::int64_t steps = 0;  ///< k
+  Matrix true_sums;        ///< k x d. SECRET in a deployment.
+  Matrix noisy_sums;       ///< k x d, the releases
+  Vector stddev;           ///< k: predicted std of the noise of each coordinate of a release
   // Everything below is empty without a learner, and SECRET in a deployment.
   Vector private_loss;  ///< k: mean loss of the predictions made before learning
   Vector twin_loss;     ///< k
@@ -286,8 +286,8 @@ class Simulation {
   std::int64_t step() const;
   /// Number of steps of the whole simulation: the horizon, or the batches of the table if those are
   /// fewer.
-  std::int64_t num_steps() const;
-  bool finished() const { return step() == num_steps(); }
+  std::int64_t steps() const;
+  bool finished() const { return step() == steps(); }
   bool learns() const;
   bool classifies() const;
   std::int64_t dimension() const;

@@ -6,7 +6,7 @@
 ///
 /// ```cpp
 /// #include "dpftrl/strategy/catalogue.hpp"
-/// const auto strategy = dpftrl::make_strategy({.name = "tree", .num_steps = 8});
+/// const auto strategy = dpftrl::make_strategy({.name = "tree", .steps = 8});
 /// dpftrl::NoiseStream noise(*strategy,
 ///                           {.key = dpftrl::Key::from_entropy(), .dimension = 2});
 /// std::array<double, 2> first{}, row{};
@@ -82,7 +82,7 @@ class NoiseStream {
   NoiseStream(NoiseStream&&) noexcept;
   NoiseStream& operator=(NoiseStream&&) noexcept;
 
-  std::int64_t num_steps() const { return num_steps_; }
+  std::int64_t steps() const { return steps_; }
   std::int64_t dimension() const { return options_.dimension; }
   /// Position of the stream; the next row is row `step()`.
   std::int64_t step() const { return step_; }
@@ -90,7 +90,7 @@ class NoiseStream {
   /// Makes row `step` the next one, with the same bits as in a stream that was read up to there.
   /// Rows do not change, so seeking back returns the same noise again.
   ///
-  /// @param step  0 .. num_steps(); num_steps() is the end.
+  /// @param step  0 .. steps(); steps() is the end.
   /// @cost  In rows: O(1) for `output` (rows that share nothing) and for noise generated in advance
   ///        (square root); with `increments` O(bands of C^-1), for `independent` O(1); O(log n) for
   ///        tree, trees of arity k, Haar, and blocks of those. Otherwise a row adds up
@@ -198,7 +198,7 @@ class NoiseStream {
   std::optional<Approximation> refined_entry(const Entry& entry) const;
   std::optional<std::int64_t> rounded_by_refined_row(const Entry& entry, double scale) const;
 
-  std::int64_t num_steps_;
+  std::int64_t steps_;
   NoiseStreamOptions options_;
   std::unique_ptr<const DecoderForm> form_;  ///< has a stable address, because programs refer to it
   std::int64_t step_ = 0;
@@ -224,7 +224,7 @@ class NoiseIncrements {
   NoiseIncrements(NoiseIncrements&&) noexcept;
   NoiseIncrements& operator=(NoiseIncrements&&) noexcept;
 
-  std::int64_t num_steps() const;
+  std::int64_t steps() const;
   std::int64_t dimension() const;
   /// Position of the stream; the next row is row `step()`.
   std::int64_t step() const;
@@ -263,7 +263,7 @@ class FloatNoiseStream {
   FloatNoiseStream(FloatNoiseStream&&) noexcept;
   FloatNoiseStream& operator=(FloatNoiseStream&&) noexcept;
 
-  std::int64_t num_steps() const { return num_steps_; }
+  std::int64_t steps() const { return steps_; }
   std::int64_t dimension() const { return dimension_; }
   std::int64_t step() const { return step_; }
 
@@ -278,7 +278,7 @@ class FloatNoiseStream {
  private:
   class Maker;
 
-  std::int64_t num_steps_;
+  std::int64_t steps_;
   std::int64_t dimension_;
   std::unique_ptr<const DecoderForm> form_;
   std::int64_t step_ = 0;

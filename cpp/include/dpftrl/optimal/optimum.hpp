@@ -5,7 +5,7 @@
 ///
 /// ```cpp
 /// const dpftrl::Optimum best =
-///     dpftrl::find_optimum({.num_steps = 64, .objective = dpftrl::Objective::mean}, {});
+///     dpftrl::find_optimum({.steps = 64, .objective = dpftrl::Objective::mean}, {});
 /// assert(best.status == dpftrl::SolverStatus::converged);
 /// // Any workload, by dense matrices: here the same one.
 /// const dpftrl::DenseOptimum dense = dpftrl::find_dense_optimum(
@@ -31,7 +31,7 @@ enum class Objective { max, mean };
 /// Problem to solve: prefix sums with weight decay (A_ij = decay^(i-j)) and momentum, times
 /// learning rates on the columns, with weights on the rows.
 struct OptimumProblem {
-  std::int64_t num_steps = 0;
+  std::int64_t steps = 0;
   Objective objective = Objective::max;
   double decay = 1;                        ///< alpha, 0 < alpha <= 1
   double momentum = 0;                     ///< beta, 0 <= beta < 1; the horizon is then limited
@@ -80,7 +80,7 @@ struct Optimum {
   /// @checked-by  optimum_test "its certificates hold for the dense matrices"
   double lower_bound;
   double upper_bound;
-  /// v, the dual variables of the columns, with sum num_steps. They belong to the best lower bound
+  /// v, the dual variables of the columns, with sum n = steps. They belong to the best lower bound
   /// or, for the max objective, to the best upper bound, on which the error of a mechanism depends
   /// to first order.
   std::vector<double> column_weights;
@@ -109,7 +109,7 @@ class OptimumSolver {
 };
 
 /// Runs a solver to its end, or until options.progress returns false.
-/// @cost  O(num_steps * nodes) per iteration, 24-60 nodes, 30-70 iterations: a second for 10^5
+/// @cost  O(steps * nodes) per iteration, 24-60 nodes, 30-70 iterations: a second for 10^5
 ///        steps; memory 13 doubles per step, below 2^17 steps 33.
 [[nodiscard]] Optimum find_optimum(const OptimumProblem& problem, const OptimumOptions& options);
 
@@ -262,7 +262,7 @@ class PackedNumbers;
 
 /// Coefficients of a buffered recursion that change from step to step; see VaryingBufferedDecoder.
 struct VaryingBuffers {
-  std::int64_t num_buffers;            ///< q
+  std::int64_t buffers;                ///< q
   std::vector<double> inverse_scales;  ///< 1 / c_t, one per step, positive
   std::vector<double> gains;           ///< g_t, q per step
   std::vector<double> factors;         ///< phi_t, q per step, in (0, 1]
@@ -278,7 +278,7 @@ struct VaryingBuffers {
 /// A lower-triangular encoder of few bands whose entries change from step to step; see
 /// VaryingBandedDecoder.
 struct VaryingBands {
-  std::int64_t num_bands;  ///< p, with the main diagonal
+  std::int64_t bands;  ///< p, with the main diagonal
   /// C_{t,t} > 0, C_{t,t-1}, ..., C_{t,t-p+1}: p per step, 0 left of the matrix.
   std::vector<double> entries;
   /// Upper bound on the standard deviation of a row w_0 + ... + w_t. The error bounds of the noise

@@ -5,8 +5,8 @@
 ///
 /// ```cpp
 /// const auto weekly =
-///     dpftrl::Participation::min_separation({.max_participations = 3, .min_separation = 7});
-/// assert(weekly.max_participations_within(/*num_steps=*/10) == 2);
+///     dpftrl::Participation::min_separation({.times = 3, .apart = 7});
+/// assert(weekly.times_within(/*steps=*/10) == 2);
 /// dpftrl::ContributionBound bound(weekly);
 /// assert(bound.admits(/*person=*/42, /*step=*/0));
 /// assert(!bound.admits(42, 3));  // too soon: does not count
@@ -39,18 +39,18 @@ double neighbour_distance(Neighbours neighbours);
 /// Participation schema: the sets of steps to which one user may contribute.
 ///
 ///     single            any one step
-///     fixed epoch       s, s + b, ..., s + (k-1) b for some s < b; num_steps = k b
+///     fixed epoch       s, s + b, ..., s + (k-1) b for some s < b; steps = k b
 ///     min separation    at most k steps, any two at least b apart (b = j - i; 1 allows every step)
 class Participation {
  public:
   enum class Kind { single, fixed_epoch, min_separation };
   struct FixedEpoch {
-    std::int64_t num_epochs;    ///< k
+    std::int64_t epochs;        ///< k
     std::int64_t epoch_length;  ///< b
   };
   struct MinSeparation {
-    std::int64_t max_participations;  ///< k
-    std::int64_t min_separation;      ///< b = j - i
+    std::int64_t times;  ///< k
+    std::int64_t apart;  ///< b = j - i
   };
 
   static Participation single() { return {Kind::single, 1, 1}; }
@@ -60,42 +60,42 @@ class Participation {
   static Participation min_separation(const MinSeparation& schema);
 
   Kind kind() const { return kind_; }
-  std::int64_t max_participations() const { return max_participations_; }
+  std::int64_t times() const { return times_; }
   /// b, the exact or smallest distance of consecutive participations.
-  std::int64_t separation() const { return separation_; }
+  std::int64_t apart() const { return apart_; }
   /// "single", "fixed-epoch" or "min-separation".
   std::string_view name() const;
   /// Description in words: "at most 3 participations, at least 8 steps apart".
   std::string description() const;
 
-  /// Largest number of participations of a user within a horizon: min(k, ceil(num_steps / b)).
-  std::int64_t max_participations_within(std::int64_t num_steps) const;
-  /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
-  void require_horizon(std::int64_t num_steps) const;
+  /// Largest number of participations of a user within a horizon: min(k, ceil(steps / b)).
+  std::int64_t times_within(std::int64_t steps) const;
+  /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not steps.
+  void require_horizon(std::int64_t steps) const;
   /// True if a user may contribute to this set of steps (0-based, increasing). Every subset of an
   /// allowed set is allowed.
-  /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not num_steps.
-  bool allows(std::span<const std::int64_t> chosen, std::int64_t num_steps) const;
+  /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not steps.
+  bool allows(std::span<const std::int64_t> chosen, std::int64_t steps) const;
 
   bool operator==(const Participation&) const = default;
 
  private:
-  Participation(Kind kind, std::int64_t max_participations, std::int64_t separation)
-      : kind_(kind), max_participations_(max_participations), separation_(separation) {}
+  Participation(Kind kind, std::int64_t times, std::int64_t apart)
+      : kind_(kind), times_(times), apart_(apart) {}
 
   Kind kind_;
-  std::int64_t max_participations_;
-  std::int64_t separation_;
+  std::int64_t times_;
+  std::int64_t apart_;
 };
 
-/// Conversions from the conventions of other libraries. Here, `min_separation` is j - i, and
-/// `num_bands` counts the non-zero diagonals including the main one.
+/// Conversions from the conventions of other libraries. Here, `apart` is j - i, and `bands`
+/// counts the non-zero diagonals including the main one.
 ///
 /// Converts from the number of steps strictly between two participations, j - i - 1
 /// (tensorflow/privacy's tree sensitivity).
-std::int64_t min_separation_from_steps_between(std::int64_t steps_between);
+std::int64_t apart_from_steps_between(std::int64_t steps_between);
 /// Converts from the number of diagonals below the main one.
-std::int64_t num_bands_from_off_diagonals(std::int64_t num_off_diagonals);
+std::int64_t bands_from_off_diagonals(std::int64_t num_off_diagonals);
 /// "add-remove", "add-or-remove-one", "zero-out" -> zero_out; "replace", "replace-one",
 /// "change-one", "substitution" -> replace_one. Add/remove has the sensitivity of zero-out, as an
 /// absent record contributes zero to the sum.
@@ -104,8 +104,8 @@ Neighbours neighbours_from_convention(std::string_view name);
 // Bounds the contributions of each person to a stream.
 
 /// Decides which steps of each person count. These are the earliest ones that the pattern allows:
-/// the first, and then each one at least `separation()` steps after the last one that counted, up
-/// to `max_participations()`.
+/// the first, and then each one at least `apart()` steps after the last one that counted, up
+/// to `times()`.
 ///
 /// @guarantee   the steps that count for one person do not depend on other people, so leaving a
 ///              person out changes nothing else; and the steps that count are allowed by the
@@ -136,8 +136,8 @@ class ContributionBound {
   std::int64_t num_dropped() const { return num_dropped_; }
 
  private:
-  std::int64_t max_participations_;
-  std::int64_t separation_;
+  std::int64_t times_;
+  std::int64_t apart_;
   std::int64_t latest_ = 0;
   std::int64_t num_dropped_ = 0;
   std::unordered_map<std::int64_t, Counted> counted_;

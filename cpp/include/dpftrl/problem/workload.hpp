@@ -4,7 +4,7 @@
 /// The workload: the linear map A of the stream that is released.
 ///
 /// ```cpp
-/// const auto workload = dpftrl::Workload::momentum({.num_steps = 3, .momentum = 0.5});
+/// const auto workload = dpftrl::Workload::momentum({.steps = 3, .momentum = 0.5});
 /// assert(workload.apply({1, 0, 0}) == std::vector<double>({1, 1.5, 1.75}));
 /// assert(workload.matrix()(2, 0) == 1.75);
 /// ```
@@ -32,24 +32,24 @@ class Workload {
  public:
   enum class Kind { prefix, momentum, window, rates, matrix };
   struct Momentum {
-    std::int64_t num_steps;
+    std::int64_t steps;
     double momentum = 0;  ///< beta, 0 <= beta < 1
     double decay = 1;     ///< alpha, 0 < alpha <= 1
   };
   struct Window {
-    std::int64_t num_steps;
-    std::int64_t width;  ///< W >= 1
+    std::int64_t steps;
+    std::int64_t window;  ///< W >= 1
   };
   struct Rates {
     std::vector<double> rates;  ///< chi, one per step, non-zero and finite
     double momentum = 0;        ///< beta, 0 <= beta < 1
   };
 
-  /// @throws Error{invalid_argument} num_steps outside 1..kMaxNumSteps.
-  static Workload prefix_sums(std::int64_t num_steps);
+  /// @throws Error{invalid_argument} steps outside 1..kMaxNumSteps.
+  static Workload prefix_sums(std::int64_t steps);
   /// Momentum 0 and decay 1 give the prefix sums.
   static Workload momentum(const Momentum& options);
-  /// A width of num_steps or more gives the prefix sums.
+  /// A window of n steps or more gives the prefix sums.
   static Workload sliding_window(const Window& options);
   /// The number of steps is the number of rates.
   static Workload learning_rates(Rates options);
@@ -60,7 +60,7 @@ class Workload {
   Kind kind() const { return kind_; }
   /// "prefix", "momentum=0.9,decay=0.99", "window=8", "rates", "rates,momentum=0.9", "matrix".
   std::string name() const;
-  std::int64_t num_steps() const { return num_steps_; }
+  std::int64_t steps() const { return steps_; }
   bool is_prefix() const { return kind_ == Kind::prefix; }
   /// True if A = I by definition: every release is about its own step alone.
   bool is_single_step() const { return kind_ == Kind::window && width_ == 1; }
@@ -70,34 +70,34 @@ class Workload {
 
   double momentum() const { return momentum_; }
   double decay() const { return decay_; }
-  std::int64_t width() const { return width_; }
+  std::int64_t window() const { return width_; }
   const std::vector<double>& rates() const { return rates_; }
   /// A(step, column) of a workload of kind `matrix`, without a copy.
   double entry(std::int64_t step, std::int64_t column) const {
     return matrix_(static_cast<Eigen::Index>(step), static_cast<Eigen::Index>(column));
   }
 
-  /// First column of a Toeplitz workload, num_steps entries.
+  /// First column of a Toeplitz workload, one entry a step.
   /// @throws Error{unsupported} not Toeplitz, or more than 2^26 steps.
   std::vector<double> coefficients() const;
   /// The matrix A.
   /// @throws Error{unsupported} more than kMaxDenseSteps steps.
   Matrix matrix() const;
-  /// The same workload over the first num_steps steps: the leading block of A.
-  Workload leading(std::int64_t num_steps) const { return block(0, num_steps); }
-  /// The diagonal block of A for num_steps steps, starting at `first`.
-  Workload block(std::int64_t first, std::int64_t num_steps) const;
-  /// A w for a sequence w of num_steps numbers (a column), in O(num_steps) except for `matrix`.
+  /// The same workload over the first `steps` steps: the leading block of A.
+  Workload leading(std::int64_t steps) const { return block(0, steps); }
+  /// The diagonal block of A for `steps` steps, starting at `first`.
+  Workload block(std::int64_t first, std::int64_t steps) const;
+  /// A w for a sequence w of one number a step (a column), in O(steps) except for `matrix`.
   std::vector<double> apply(std::vector<double> sequence) const;
 
  private:
-  Workload(Kind kind, std::int64_t num_steps) : kind_(kind), num_steps_(num_steps) {}
-  static Workload window_of(std::int64_t num_steps, std::int64_t width);
+  Workload(Kind kind, std::int64_t steps) : kind_(kind), steps_(steps) {}
+  static Workload window_of(std::int64_t steps, std::int64_t width);
 
   std::vector<double> apply_matrix(std::vector<double> sequence) const;
 
   Kind kind_;
-  std::int64_t num_steps_;
+  std::int64_t steps_;
   double momentum_ = 0;
   double decay_ = 1;
   std::int64_t width_ = 0;

@@ -70,7 +70,7 @@ concept Columns = requires(const C& columns, typename C::Record record, std::spa
   { columns.release_options(options) } -> std::same_as<PrefixSumOptions>;
 };
 
-/// Records of one number, clipped to clip_norm; reads the running total, or the other sum of the
+/// Records of one number, clipped to `clip`; reads the running total, or the other sum of the
 /// mechanism's workload.
 class Number {
  public:

@@ -22,7 +22,7 @@
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
-///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+///     {.strategy = "honaker", .steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
 /// const dpftrl::PrefixSumOptions options{.key = dpftrl::Key::from_entropy()};
 /// assert(dpftrl::Memory(mechanism, options, {}).sums().step() == 0);
 /// ```
@@ -122,8 +122,8 @@ using LogTag = std::array<std::byte, 16>;
 /// Bytes to append to a log.
 struct LogPart {
   std::vector<std::byte> bytes;
-  LogTag tag;              ///< of these bytes and everything before them
-  std::int64_t num_steps;  ///< that the bytes record
+  LogTag tag;          ///< of these bytes and everything before them
+  std::int64_t steps;  ///< that the bytes record
 };
 
 struct LogEnd {
@@ -198,7 +198,7 @@ class Journal : public detail::OpenSums {
   /// @param open  the change of the open step, stored if the frame has all steps.
   LogPart frame(const LogTag& before, std::int64_t max_steps,
                 std::span<const std::byte> open) const;
-  void acknowledge(std::int64_t num_steps);
+  void acknowledge(std::int64_t steps);
 
   /// One step of a log, or with an empty `code` the end of a frame.
   struct Event {

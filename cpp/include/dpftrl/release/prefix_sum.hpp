@@ -11,7 +11,7 @@
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
-///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+///     {.strategy = "honaker", .steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
 /// dpftrl::PrefixSum visits(mechanism, {.key = dpftrl::Key::from_entropy()});
 /// std::array<double, 1> total{};
 /// for (const double visit : {1.0, 0.0, 1.0}) visits.release(std::array{visit}, total);
@@ -19,27 +19,27 @@
 ///
 /// const auto weekly = dpftrl::Mechanism::make(
 ///     {.strategy = "normalized-square-root",
-///      .num_steps = 100,
+///      .steps = 100,
 ///      .target = {.epsilon = 1, .delta = 1e-6},
-///      .workload = dpftrl::Workload::sliding_window({.num_steps = 100, .width = 7})});
+///      .workload = dpftrl::Workload::sliding_window({.steps = 100, .window = 7})});
 /// dpftrl::PrefixSum last_week(weekly, {.key = dpftrl::Key::from_entropy()});
 /// for (int day = 0; day < 9; ++day) last_week.release(std::array{1.0}, total);
 /// // total[0] is 7 and noise
 ///
 /// const auto fading = dpftrl::Mechanism::make(
 ///     {.strategy = "optimal",
-///      .num_steps = 100,
+///      .steps = 100,
 ///      .target = {.epsilon = 1, .delta = 1e-6},
-///      .workload = dpftrl::Workload::momentum({.num_steps = 100, .momentum = 0, .decay = 0.5})});
+///      .workload = dpftrl::Workload::momentum({.steps = 100, .momentum = 0, .decay = 0.5})});
 /// dpftrl::PrefixSum lately(fading, {.key = dpftrl::Key::from_entropy()});
 /// for (int day = 0; day < 3; ++day) lately.release(std::array{1.0}, total);
 /// // total[0] is 1.75 and noise
 ///
 /// const auto hourly = dpftrl::Mechanism::make(
-///     {.num_steps = 24,
+///     {.steps = 24,
 ///      .target = {.epsilon = 1, .delta = 1e-6},
 ///      .participation = dpftrl::Participation::min_separation(
-///          {.max_participations = 2, .min_separation = 1})});
+///          {.times = 2, .apart = 1})});
 /// dpftrl::PeopleSum people(hourly, {.key = dpftrl::Key::from_entropy()});
 /// for (int hour = 0; hour < 3; ++hour) {
 ///   const bool counts = people.contribute(/*person=*/42, std::array{1.0});
@@ -127,7 +127,7 @@ class PrefixSum {
   /// @checked-by    prefix_sum_test, window_sum_test, weighted_sum_test, exact_entry_test,
   ///             lattice_test, audit_test, pure_sum_test
   /// @throws Error{wrong_length, invalid_argument} the record is refused; Error{past_horizon} after
-  ///         num_steps releases. Nothing changes in any of these cases.
+  ///         `steps` releases. Nothing changes in any of these cases.
   void release(std::span<const double> record, std::span<double> noisy,
                ReleaseSink* sink = nullptr);
   /// The same for a record that is not materialised; `noisy` must not overlap any part of it.
@@ -142,7 +142,7 @@ class PrefixSum {
   ///                allows. PeopleSum enforces that.
   /// @checked-by    prefix_sum_test, people_sum_test
   /// @throws Error{wrong_length, invalid_argument} the contribution is refused; Error{past_horizon}
-  ///         after num_steps releases; Error{resource_exhausted} after max_contributions() of them.
+  ///         after `steps` releases; Error{resource_exhausted} after max_contributions() of them.
   ///         Nothing changes in any of these cases.
   void contribute(std::span<const double> contribution);
   void contribute(const ProductRecord& contribution);
@@ -205,7 +205,7 @@ class PrefixSum {
   ///              thirty-second. Others: each with the noise of the step that has most.
   /// @guarantee   over all steps of the horizon, released or not, rounding included.
   /// @throws Error{invalid_argument} a probability that is not between 1e-200 and 1.
-  /// @cost        O(num_steps) for pure mechanisms up to 2^20 steps, and in mode lattice.
+  /// @cost        O(steps) for pure mechanisms up to 2^20 steps, and in mode lattice.
   /// @checked-by  half_width_test, pure_sum_test "all releases keep to their bound together"
   double simultaneous_half_width(double probability) const;
   /// Law of the noise of a node of a pure mechanism; empty for other mechanisms.
@@ -214,11 +214,11 @@ class PrefixSum {
   /// Number of entries of a record that may differ from zero, which is less in a stack. A record
   /// may leave out the zeros.
   std::int64_t record_size() const { return dimension_ / mechanism_->num_readers(); }
-  std::int64_t num_steps() const { return mechanism_->num_steps(); }
+  std::int64_t steps() const { return mechanism_->steps(); }
   /// Number of releases made so far.
   std::int64_t step() const { return step_; }
   double grid() const { return grid_; }
-  /// Number of records and contributions that the sums have room for, at least num_steps() and
+  /// Number of records and contributions that the sums have room for, at least steps() and
   /// 2^31, including those that have left a window; in mode lattice, contributions to one step.
   std::int64_t max_contributions() const { return max_contributions_; }
   /// Mode lattice: the noisy integers of the last release, measurement after measurement.
@@ -259,10 +259,10 @@ class PrefixSum {
 };
 
 struct GradientNoiseOptions {
-  MechanismOptions mechanism;  ///< for prefix sums; the caller guarantees `clip_norm`
+  MechanismOptions mechanism;  ///< for prefix sums; the caller guarantees `clip`
   Key key;
   std::int64_t dimension = 1;
-  /// Spacing of the results, a power of two. Default: default_grid, or finer: at most clip_norm /
+  /// Spacing of the results, a power of two. Default: default_grid, or finer: at most clip /
   /// (1024 sqrt(dimension)).
   std::optional<double> grid = {};
 };
@@ -276,7 +276,7 @@ struct GradientNoiseOptions {
 ///
 /// @guarantee  that of mode grid of PrefixSum, for neighbouring streams whose sums, as passed in
 ///             here, differ at each step of the user by at most the promised norm. The noise is
-///             made for mechanism().clip_norm(), which includes what truncating a sum adds to that
+///             made for mechanism().clip(), which includes what truncating a sum adds to that
 ///             norm, below sqrt(dimension) grid: docs/math/grid.md, section 8. The caller is
 ///             responsible for clipping, and for the rounding of the sums.
 /// @checked-by gradient_noise_test
@@ -289,7 +289,7 @@ class GradientNoise {
   /// twice, unless noise() seeks back.
   ///
   /// @param sum  dimension entries, input units; becomes a multiple of grid().
-  /// @param step  step() .. num_steps() - 1.
+  /// @param step  step() .. steps() - 1.
   /// @throws Error{wrong_length} sum; Error{past_horizon} step; Error{already_released} a step
   ///         before step(): two sums with the same noise reveal their difference;
   ///         Error{invalid_argument} an entry that is not finite, or beyond 2^52 grids. Nothing
@@ -302,13 +302,13 @@ class GradientNoise {
   const NoiseIncrements& noise() const { return noise_; }
   /// The mechanism for the promised norm plus the effect of truncation.
   const Mechanism& mechanism() const { return *mechanism_; }
-  double clip_norm() const { return clip_norm_; }  ///< as promised by the caller
+  double clip() const { return clip_; }  ///< as promised by the caller
   double grid() const { return grid_; }
 
  private:
   GradientNoise(const GradientNoiseOptions& options, std::shared_ptr<const Mechanism> promised);
 
-  double clip_norm_;
+  double clip_;
   double grid_;
   std::shared_ptr<const Mechanism> mechanism_;
   NoiseIncrements noise_;
@@ -333,7 +333,7 @@ class PeopleSum {
   /// @param values  dimension entries, input units. Sums beyond the range of double saturate at the
   ///                largest double.
   /// @return        false if the pattern is used up and this does not count. Not private.
-  /// @throws Error{wrong_length, invalid_argument} refused; Error{past_horizon} after num_steps
+  /// @throws Error{wrong_length, invalid_argument} refused; Error{past_horizon} after `steps`
   ///         releases. Nothing changes in any of these cases.
   bool contribute(std::int64_t person, std::span<const double> values);
 
@@ -366,7 +366,7 @@ class PeopleSum {
     return sums_.simultaneous_half_width(probability);
   }
   std::int64_t dimension() const { return sums_.dimension(); }
-  std::int64_t num_steps() const { return sums_.num_steps(); }
+  std::int64_t steps() const { return sums_.steps(); }
   /// Number of releases made so far.
   std::int64_t step() const { return sums_.step(); }
   double grid() const { return sums_.grid(); }

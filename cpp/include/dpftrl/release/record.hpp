@@ -5,7 +5,7 @@
 ///
 /// ```cpp
 /// std::array<double, 2> record{3, 4};
-/// dpftrl::clip_to_norm(record, /*clip_norm=*/1);
+/// dpftrl::clip_to_norm(record, /*clip=*/1);
 /// assert(std::abs(record[0] - 0.6) < 1e-12 && std::abs(record[1] - 0.8) < 1e-12);
 /// const std::array<double, 3> scales{1, 0, -1};
 /// assert((dpftrl::ProductRecord{.scales = scales, .features = record}.size()) == 6);
@@ -43,15 +43,15 @@ struct PrefixSumOptions {
 };
 
 /// Largest power of two that is at most 1, so that integers are kept exactly; at most 1/64 of the
-/// smallest release std; at most clip_norm / (64 sqrt(dimension)), so that small entries survive;
-/// and at most 1 / (4 n) of the RMS release std, n = num_steps (for other workloads the largest
+/// smallest release std; at most clip / (64 sqrt(dimension)), so that small entries survive;
+/// and at most 1 / (4 n) of the RMS release std, n = steps (for other workloads the largest
 /// row sum of |A|) up to 2^18, so that the truncation of n records stays below a quarter of the
 /// noise. Coarser if 62-bit sums require it.
 double default_grid(const Mechanism& mechanism, std::int64_t dimension);
 
-/// Scales the record by min(1, clip_norm / ||record||), in place.
+/// Scales the record by min(1, clip / ||record||), in place.
 /// @throws Error{invalid_argument} an entry is not finite.
-void clip_to_norm(std::span<double> record, double clip_norm);
+void clip_to_norm(std::span<double> record, double clip);
 
 /// A record of scales.size() * features.size() entries that is not materialised: entry
 /// k * features.size() + i is scales[k] * features[i]. Gradients of linear models have this form.

@@ -5,7 +5,7 @@
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
-///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+///     {.strategy = "honaker", .steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
 /// const dpftrl::PrefixSumOptions options{.key = dpftrl::Key::from_entropy()};
 /// dpftrl::ReleaseLedger ledger(mechanism, options);
 /// ledger.decide(/*step=*/0, std::array{1.0});
@@ -74,8 +74,8 @@ class Ledger {
 
   struct LogPart {
     std::vector<std::byte> bytes;
-    LogTag tag;              ///< of these bytes and everything before them
-    std::int64_t num_steps;  ///< that the bytes record
+    LogTag tag;          ///< of these bytes and everything before them
+    std::int64_t steps;  ///< that the bytes record
   };
   static constexpr std::int64_t kAllSteps = std::numeric_limits<std::int64_t>::max();
   struct FrameOptions {
@@ -107,10 +107,10 @@ class Ledger {
   /// @checked-by release_ledger_test, ledger_log_test, people_ledger_test
   LogEnd replay(std::span<const std::byte> log, const LogOptions& options);
 
-  /// Confirms that the latest bytes of `state` or `log_frame`, with num_steps decisions, are
+  /// Confirms that the latest bytes of `state` or `log_frame`, with `steps` decisions, are
   /// durable.
   /// @throws Error{invalid_argument} more steps than were decided.
-  virtual void acknowledge(std::int64_t num_steps);
+  virtual void acknowledge(std::int64_t steps);
 
   /// The release of an acknowledged step.
   /// @throws Error{invalid_argument} the step is not acknowledged.
@@ -135,7 +135,7 @@ class Ledger {
     return sums_.simultaneous_half_width(probability);
   }
   std::int64_t dimension() const { return sums_.dimension(); }
-  std::int64_t num_steps() const { return sums_.num_steps(); }
+  std::int64_t steps() const { return sums_.steps(); }
   double grid() const { return sums_.grid(); }
   std::int64_t num_decided() const { return sums_.step(); }
   std::int64_t num_acknowledged() const { return num_acknowledged_; }
@@ -273,7 +273,7 @@ class PeopleLedger : public Ledger {
   LogPart log_frame(const LogTag& before, const FrameOptions& options) override;
   /// Also acknowledges contributions, unless some came after the last state() or log_frame(); then
   /// the next frame has all of them again.
-  void acknowledge(std::int64_t num_steps) override;
+  void acknowledge(std::int64_t steps) override;
   void restore(std::span<const std::byte> bytes) override;
 
  private:

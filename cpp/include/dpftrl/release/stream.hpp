@@ -15,7 +15,7 @@
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
-///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+///     {.strategy = "honaker", .steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
 /// const dpftrl::PrefixSumOptions options{.key = dpftrl::Key::from_entropy()};
 /// dpftrl::RecordStream visits(dpftrl::Number(), mechanism, options);
 /// for (const double visit : {1.0, 0.0, 1.0}) {
@@ -176,7 +176,7 @@ class RecordStream {
 
   /// Number of steps that were ended.
   std::int64_t step() const { return sums().step(); }
-  std::int64_t num_steps() const { return sums().num_steps(); }
+  std::int64_t steps() const { return sums().steps(); }
   /// Not private where it says who did not count.
   RecordCounts counts() const {
     RecordCounts counts = counts_;
@@ -289,7 +289,7 @@ class RecordStream {
     std::vector<std::byte> change;
     if (counts_.records != num_stored_ && counts_.waiting() > 0) append_change(change);
     LogPart part = place_.frame(before, max_steps, change);
-    if (place_.num_acknowledged() + part.num_steps == step()) num_recorded_ = counts_.records;
+    if (place_.num_acknowledged() + part.steps == step()) num_recorded_ = counts_.records;
     return part;
   }
 
@@ -303,12 +303,12 @@ class RecordStream {
     return place_.read(log, options, [&](Journal::Event&& event) { take(std::move(event)); });
   }
 
-  /// Confirms that the latest bytes of `state` or `frame`, with num_steps steps, are durable.
+  /// Confirms that the latest bytes of `state` or `frame`, with `steps` steps, are durable.
   /// @throws Error{invalid_argument} more steps than were ended.
-  void acknowledge(std::int64_t num_steps)
+  void acknowledge(std::int64_t steps)
     requires(kJournal)
   {
-    place_.acknowledge(num_steps);
+    place_.acknowledge(steps);
     // Records that came later than the bytes are in the next ones, again with those before them.
     if (place_.num_acknowledged() != step() || num_recorded_ != counts_.records) return;
     num_stored_ = counts_.records;

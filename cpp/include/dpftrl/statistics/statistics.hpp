@@ -10,7 +10,7 @@
 /// #include <array>
 /// #include <cmath>
 /// #include "dpftrl/release/stream.hpp"
-/// const dpftrl::MechanismOptions year{.num_steps = 400,
+/// const dpftrl::MechanismOptions year{.steps = 400,
 ///                                     .target = {.epsilon = 1, .delta = 1e-6}};
 /// const dpftrl::PrefixSumOptions seeded{.key = dpftrl::Key::insecure_from_seed(1)};
 /// dpftrl::RecordStream ages(dpftrl::MomentColumns({.ranges = {{.low = 0, .high = 100}}}), year,
@@ -26,10 +26,10 @@
 ///
 /// dpftrl::RecordStream<dpftrl::HistogramColumns, dpftrl::People> guests(
 ///     dpftrl::HistogramColumns({.num_categories = 3}),
-///     {.num_steps = 7,
+///     {.steps = 7,
 ///      .target = {.epsilon = 1, .delta = 1e-6},
 ///      .participation = dpftrl::Participation::min_separation(
-///          {.max_participations = 2, .min_separation = 1})},
+///          {.times = 2, .apart = 1})},
 ///     seeded);
 /// for (int day = 0; day < 7; ++day) guests.release("ann", /*category=*/day % 3);
 /// assert(guests.counts().dropped == 5);
@@ -38,7 +38,7 @@
 ///                                               dpftrl::Workload::sliding_window({60, 7})}};
 /// dpftrl::RecordStream visits(dpftrl::SumColumns(sums),
 ///                             {.strategy = "optimal",
-///                              .num_steps = 60,
+///                              .steps = 60,
 ///                              .target = {.epsilon = 1, .delta = 1e-6}},
 ///                             seeded);
 /// std::vector<dpftrl::Estimates> found;
@@ -158,7 +158,7 @@ class MomentColumns {
   static constexpr bool adds() { return false; }
   /// @throws Error{wrong_length, invalid_argument} the record is refused.
   void check(std::span<const double> record) const;
-  /// The mechanism for these columns; clip_norm and neighbours are overridden.
+  /// The mechanism for these columns; `clip` and neighbours are overridden.
   ///
   /// @guarantee   all readings of a RecordStream with it together are mu-GDP for its mu, hence
   ///              (epsilon, delta)-DP with nothing to add to delta, for streams that differ in
@@ -170,7 +170,7 @@ class MomentColumns {
   /// @throws      as Mechanism::make.
   /// @checked-by  moments_test, histograms_test, moving_records_test, people_statistics_test
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const;
-  /// The privacy claim of such a mechanism for records. With replace-one, clip_norm is half their
+  /// The privacy claim of such a mechanism for records. With replace-one, `clip` is half their
   /// largest distance.
   Certificate certificate(const Mechanism& mechanism) const;
   /// @throws Error{unsupported} mode lattice.

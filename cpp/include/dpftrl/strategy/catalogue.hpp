@@ -5,8 +5,8 @@
 ///
 /// ```cpp
 /// const auto strategy = dpftrl::make_strategy(
-///     {.name = "banded-square-root", .num_steps = 1000, .parameters = {.num_bands = 8}});
-/// assert(strategy->num_bands() == 8);
+///     {.name = "banded-square-root", .steps = 1000, .parameters = {.bands = 8}});
+/// assert(strategy->bands() == 8);
 /// for (const dpftrl::StrategyInfo& info : dpftrl::strategy_catalogue())
 ///   assert(!info.summary.empty());
 /// ```
@@ -22,7 +22,7 @@
 
 namespace dpftrl {
 
-/// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad num_steps
+/// @throws Error{invalid_argument} unknown name (the message lists the known ones), bad steps
 ///         or parameters, a fixed-epoch schema of another horizon; Error{unsupported}
 ///         encoder_workload for a family that has no encoder for it (Toeplitz workloads: families
 ///         of Toeplitz encoders; `optimal`: workloads with an optimum, others up to 2048 steps),

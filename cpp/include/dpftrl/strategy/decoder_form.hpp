@@ -36,7 +36,7 @@ struct RunningSumDecoder {};
 ///     est_0 = z,    est_l = w_l z + (1 - w_l) (est_left + est_right),
 /// and row t of B Z adds the estimates of the nodes in the binary expansion of t + 1.
 struct DyadicDecoder {
-  /// w_l for levels 0 .. floor(lg num_steps), in [1/2, 1], w_0 = 1. B C = A for any weights.
+  /// w_l for levels 0 .. floor(lg steps), in [1/2, 1], w_0 = 1. B C = A for any weights.
   std::vector<double> node_weights;
 };
 
@@ -53,7 +53,7 @@ struct KaryDecoder {
   std::int64_t num_levels;
 };
 
-/// Haar coefficients, N = 2^k >= num_steps, k = scales.size(). Measurement 0 belongs to the mean,
+/// Haar coefficients, N = 2^k >= steps, k = scales.size(). Measurement 0 belongs to the mean,
 /// 2^(k-l) + i to the Haar function of support i 2^l .. (i+1) 2^l - 1. With T = t + 1, r = T mod
 /// 2^l, row t is
 ///     mean_scale T z_0  +  sum_{l=1..k} scales[l-1] min(r, 2^l - r) z_{2^(k-l) + floor(t / 2^l)}.
@@ -64,7 +64,7 @@ struct HaarDecoder {
 
 /// Row t is c_0 z_t + c_1 z_{t-1} + ... + c_t z_0.
 struct ToeplitzDecoder {
-  std::vector<double> coefficients;  ///< at least num_steps entries, at most 2^22
+  std::vector<double> coefficients;  ///< at least one a step, at most 2^22
 };
 
 /// B = A C^-1, C lower-triangular Toeplitz with the few given coefficients, c_0 != 0:
@@ -115,10 +115,10 @@ struct VaryingBandedDecoder {
 /// leaves row `closing_row` of its form. Measurements are numbered block by block.
 struct BlockDecoder {
   struct Block {
-    std::int64_t num_steps;
+    std::int64_t steps;
     std::shared_ptr<const DecoderForm> form;
     std::int64_t num_measurements;  ///< of the form
-    std::int64_t closing_row;       ///< a row that the form has; it may be past num_steps
+    std::int64_t closing_row;       ///< a row that the form has; it may be past the steps
   };
   std::vector<Block> blocks;
 };

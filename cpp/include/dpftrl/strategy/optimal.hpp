@@ -5,7 +5,7 @@
 ///
 /// ```cpp
 /// const auto strategy = dpftrl::optimal_strategy(
-///     dpftrl::Workload::prefix_sums(100), /*num_buffers=*/4, dpftrl::Objective::mean,
+///     dpftrl::Workload::prefix_sums(100), /*buffers=*/4, dpftrl::Objective::mean,
 ///     dpftrl::Participation::single());
 /// assert(std::abs(strategy->max_column_norm_squared() - 1) < 1e-9);
 /// ```
@@ -54,7 +54,7 @@ class VaryingBufferedStrategy : public Strategy {
   const VaryingBuffers& numbers() const { return *parts_.numbers; }
   const std::vector<double>& column_scales() const { return parts_.column_scales; }
   std::string_view name() const override { return parts_.name; }
-  std::int64_t num_measurements() const override { return num_steps(); }
+  std::int64_t num_measurements() const override { return steps(); }
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override { return max_column_norm_squared_; }
   double row_norm_squared(std::int64_t step) const override;
@@ -103,7 +103,7 @@ struct OptimalPlan {
 struct OptimalPlanOptions {
   Objective objective = Objective::max;
   /// Number of buffers of the recursion; 0 means as many as full accuracy needs (30 to 60).
-  std::int64_t num_buffers = 8;
+  std::int64_t buffers = 8;
   bool use_solver = true;  ///< false: weights in closed form, no certificate beyond the general one
   OptimumOptions solver = {};
 };
@@ -125,7 +125,7 @@ bool has_optimum(const Workload& workload, Objective objective);
 OptimumProblem optimum_problem(const Workload& workload, Objective objective);
 
 /// The plan for the weights of a solver, or for those in closed form if `optimum` is null.
-OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t num_buffers,
+OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t buffers,
                              const Optimum* optimum);
 
 /// @param workload  prefix sums; momentum 0 with decay; rates without momentum (mean objective).
@@ -150,7 +150,7 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
 
   const OptimalPlan& plan() const { return plan_; }
   /// Bound that the weights of the plan prove as dual variables. It is computed anew at every call,
-  /// in O(num_steps) for each of about 30 nodes, and does not trust their origin.
+  /// in O(steps) for each of about 30 nodes, and does not trust their origin.
   OwnBound certified_lower_bound(Objective objective,
                                  const Participation& participation) const override;
 
@@ -171,12 +171,12 @@ std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, Optim
 /// optimum for fixed epochs, at most 64 of them.
 inline constexpr std::int64_t kMaxEpochSteps = kMaxDenseOptimumColumns;
 
-/// True if `optimal` is the dense optimum for these arguments. If num_buffers is unset or 0,
+/// True if `optimal` is the dense optimum for these arguments. If `buffers` is unset or 0,
 /// workloads without a recursion (plan_optimal) use it up to 2048 steps, and fixed epochs up to
 /// 1024 steps, or up to kMaxEpochSteps for prefix sums and decay with the mean objective. Beyond
 /// that, or with buffers, the former use the encoder for prefix sums, the latter that for one
 /// participation.
-bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> num_buffers,
+bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> buffers,
                         Objective objective, const Participation& participation);
 
 /// Participation for which the dense optimum at this horizon is found: fixed epochs if a method is
@@ -190,7 +190,7 @@ Participation densely_optimised_for(const Workload& workload, Objective objectiv
 std::string_view optimised_for(const StrategyOptions& options);
 
 /// @throws Error{unsupported} full accuracy (0 buffers) for a workload without a recursion.
-void require_recursion(const Workload& workload, std::optional<std::int64_t> num_buffers,
+void require_recursion(const Workload& workload, std::optional<std::int64_t> buffers,
                        Objective objective);
 
 /// Checks, before the search for a mechanism, that its errors can be computed. The encoder for
@@ -206,14 +206,14 @@ void require_known_errors(const StrategyOptions& options);
 ///          processor time at 16 epochs of 128. A Planner does the same incrementally, with
 ///          progress, and can be cancelled.
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
-                                                 std::optional<std::int64_t> num_buffers,
+                                                 std::optional<std::int64_t> buffers,
                                                  Objective objective,
                                                  const Participation& participation);
 
 /// The encoder of optimal_strategy, with a decoder for the prefix sums.
 /// @throws as optimal_strategy; Error{unsupported} a workload that has no encoder of its own.
 std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
-                                                       std::optional<std::int64_t> num_buffers,
+                                                       std::optional<std::int64_t> buffers,
                                                        Objective objective,
                                                        const Participation& participation);
 

@@ -3,24 +3,24 @@
 
 /// Factorizations A = B C of a workload A.
 ///
-/// A strategy provides its encoder C (num_measurements x num_steps), the decoder B with B C = A
-/// (num_steps x num_measurements), their column and row norms, and a DecoderForm: a compact
+/// A strategy provides its encoder C (num_measurements x steps), the decoder B with B C = A
+/// (steps x num_measurements), their column and row norms, and a DecoderForm: a compact
 /// description from which the noise stream generates rows of B Z without a matrix.
 ///
 /// ```cpp
 /// // Noise on every record, C = I and B = A, as a strategy of one's own:
 /// struct InputNoise final : dpftrl::Strategy {
-///   explicit InputNoise(std::int64_t num_steps)
-///       : Strategy(dpftrl::Workload::prefix_sums(num_steps)) {}
+///   explicit InputNoise(std::int64_t steps)
+///       : Strategy(dpftrl::Workload::prefix_sums(steps)) {}
 ///   std::string_view name() const override { return "input-noise"; }
-///   std::int64_t num_measurements() const override { return num_steps(); }
+///   std::int64_t num_measurements() const override { return steps(); }
 ///   double column_norm_squared(std::int64_t) const override { return 1; }
 ///   double max_column_norm_squared() const override { return 1; }
 ///   double row_norm_squared(std::int64_t step) const override {
 ///     return static_cast<double>(step + 1);
 ///   }
 ///   dpftrl::RowNorms row_norms() const override {
-///     const auto n = static_cast<double>(num_steps());
+///     const auto n = static_cast<double>(steps());
 ///     return {.min_squared = 1, .max_squared = n, .mean_squared = (n + 1) / 2};
 ///   }
 ///   dpftrl::Matrix encoder() const override {
@@ -62,7 +62,7 @@ struct PlanNumbers {
 struct RowNorms {
   double min_squared;   ///< min_t ||B_t||^2
   double max_squared;   ///< max_t ||B_t||^2
-  double mean_squared;  ///< ||B||_F^2 / num_steps
+  double mean_squared;  ///< ||B||_F^2 / steps
 };
 
 /// Cost of generating rows of noise, in words.
@@ -73,7 +73,7 @@ struct StreamCost {
 
 class Strategy;
 
-/// C has one row for every dyadic interval completed within num_steps: 1 on its steps, else 0.
+/// C has one row for every dyadic interval completed within the steps: 1 on its steps, else 0.
 struct DyadicColumns {};
 /// C measures Haar coefficients; the HaarDecoder has their scales.
 struct HaarColumns {};
@@ -108,7 +108,7 @@ class Strategy {
 
   virtual std::string_view name() const = 0;
   const Workload& workload() const { return workload_; }
-  std::int64_t num_steps() const { return workload_.num_steps(); }
+  std::int64_t steps() const { return workload_.steps(); }
   /// Rows of C, and of the noise matrix Z.
   virtual std::int64_t num_measurements() const = 0;
 
@@ -129,14 +129,14 @@ class Strategy {
   virtual DecoderForm decoder_form() const = 0;
 
   virtual ColumnStructure columns() const { return OtherColumns{}; }
-  /// First column of a lower-triangular Toeplitz C (num_steps entries); empty for any other C.
+  /// First column of a lower-triangular Toeplitz C (one entry a step); empty for any other C.
   virtual std::span<const double> toeplitz_encoder() const { return {}; }
   /// First column of a lower-triangular Toeplitz B, or the part of it that is kept; empty for any
   /// other B, and if only the DecoderForm has it.
   virtual std::span<const double> toeplitz_decoder() const { return {}; }
   /// b if C is square and C_ij = 0 unless 0 <= i - j < b, so that columns b or more apart are
   /// orthogonal; 0 if unknown.
-  virtual std::int64_t num_bands() const { return 0; }
+  virtual std::int64_t bands() const { return 0; }
   /// True if the inner products of columns of C are known to be non-negative.
   virtual bool has_nonnegative_gram() const { return false; }
   /// Bound on the relative amount by which the column norms of the exact C, the one with B C = A
@@ -184,7 +184,7 @@ class Strategy {
  protected:
   explicit Strategy(Workload workload) : workload_(std::move(workload)) {}
   void require_step(std::int64_t step) const;
-  /// Returns num_steps, as the size of dense matrices.
+  /// Returns n, as the size of dense matrices.
   /// @throws Error{unsupported} more than kMaxDenseSteps steps.
   Eigen::Index dense_size() const;
 

@@ -7,8 +7,8 @@
 /// ```cpp
 /// dpftrl::StrategyOptions options;
 /// options.name = "blt";
-/// options.num_steps = 1000;
-/// options.parameters.num_buffers = 3;
+/// options.steps = 1000;
+/// options.parameters.buffers = 3;
 /// assert(dpftrl::objective_of(options.parameters) == dpftrl::Objective::max);
 /// const dpftrl::StrategyPlan plan{.numbers = {{"decays", {0.9, 0.5}}, {"weights", {0.1, 0.2}}}};
 /// assert(plan.list("decays")[1] == 0.5);
@@ -42,7 +42,7 @@ inline constexpr std::string_view kRowDuals = "row_duals";
 ///     mechanism              lists, in this order
 ///     optimal                column_weights, row_weights (one per step), shifts, weights (one
 ///                            per buffer), direct, decay (one number); or, if found with dense
-///                            matrices, columns (num_steps per step), alone or with the duals that
+///                            matrices, columns (n per step), alone or with the duals that
 ///                            prove its lower bound: column_duals (one per step; k per step for k
 ///                            epochs), row_duals (max: one per step)
 ///     blt, blt-normalized    decays, weights (one per buffer)
@@ -67,19 +67,19 @@ struct StrategyPlan {
   double number(std::string_view name) const;
   /// The columns of an encoder, with the same number of entries for each step, at most
   /// `most_bands`.
-  Matrix columns(std::int64_t num_steps, std::int64_t most_bands) const;
-  /// Plan for the leading block of num_steps of the `of_steps` steps. Lists with several numbers
-  /// per step keep those of the first steps; all others keep at most num_steps entries. Dual
+  Matrix columns(std::int64_t steps, std::int64_t most_bands) const;
+  /// Plan for the leading block of steps of the `of_steps` steps. Lists with several numbers
+  /// per step keep those of the first steps; all others keep at most `steps` entries. Dual
   /// variables of dense matrices prove nothing about the block and are left out.
-  [[nodiscard]] StrategyPlan leading(std::int64_t num_steps, std::int64_t of_steps) const;
+  [[nodiscard]] StrategyPlan leading(std::int64_t steps, std::int64_t of_steps) const;
 };
 
 /// Parameters of the families. Unset ones have the family's default, stated in its header or
 /// source.
 /// @throws (make_strategy) Error{invalid_argument} a parameter that the family does not take.
 struct StrategyParameters {
-  std::optional<std::int64_t> num_bands = {};    ///< banded, banded-...
-  std::optional<std::int64_t> num_buffers = {};  ///< blt, blt-..., optimal
+  std::optional<std::int64_t> bands = {};        ///< banded, banded-...
+  std::optional<std::int64_t> buffers = {};      ///< blt, blt-..., optimal
   std::vector<double> decays = {};               ///< blt: theta
   std::vector<double> weights = {};              ///< blt: omega
   std::optional<std::int64_t> arity = {};        ///< tree-k
@@ -136,8 +136,8 @@ inline Objective objective_of(const StrategyParameters& parameters) {
 
 struct StrategyOptions {
   std::string name;
-  std::int64_t num_steps = 0;
-  /// Default: the prefix sums of num_steps steps. Its horizon must be num_steps.
+  std::int64_t steps = 0;
+  /// Default: the prefix sums of `steps` steps. Its horizon must be `steps`.
   std::optional<Workload> workload = {};
   /// Workload for which the encoder is made, while prefix sums are decoded, for callers that
   /// compute that workload from the prefix sums. Default: `workload`.

@@ -27,33 +27,32 @@ class PatternSearch {
                     std::to_string(encoder.rows()) + " x " + std::to_string(encoder.cols()));
     require_all_finite(function, "encoder", detail::span_of(encoder));
     participation.require_horizon(encoder.cols());
-    num_steps_ = encoder.cols();
+    steps_ = encoder.cols();
   }
 
  protected:
   void count_visit() {
     if (++num_visits_ <= kMaxVisits) return;
     fail(ErrorCode::unsupported, function_, "participation",
-         "must have at most " + to_text(kMaxVisits) + " patterns in " + to_text(num_steps_) +
-             " steps",
+         "must have at most " + to_text(kMaxVisits) + " patterns in " + to_text(steps_) + " steps",
          participation_.description());
   }
 
   /// Steps at which the next participation may be; `last` is the latest one so far, or -1.
   Range next_steps(std::int64_t count, std::int64_t last) const {
-    const std::int64_t b = participation_.separation();
-    if (count == participation_.max_participations()) return {0, 0};
+    const std::int64_t b = participation_.apart();
+    if (count == participation_.times()) return {0, 0};
     const bool is_fixed = participation_.kind() == Participation::Kind::fixed_epoch;
-    const std::int64_t first = count == 0 ? 0 : std::min(last + b, num_steps_);
-    const std::int64_t width = !is_fixed ? num_steps_ : count == 0 ? b : 1;
+    const std::int64_t first = count == 0 ? 0 : std::min(last + b, steps_);
+    const std::int64_t width = !is_fixed ? steps_ : count == 0 ? b : 1;
     return {static_cast<Eigen::Index>(first),
-            static_cast<Eigen::Index>(std::min(first + width, num_steps_))};
+            static_cast<Eigen::Index>(std::min(first + width, steps_))};
   }
 
  private:
   const char* function_;
   const Participation& participation_;
-  std::int64_t num_steps_ = 0;
+  std::int64_t steps_ = 0;
   std::int64_t num_visits_ = 0;
 };
 

@@ -14,16 +14,14 @@
 namespace dpftrl {
 namespace {
 
-/// Upper bound on max over m <= max_participations of (sensitivity to m participations)^2 / m.
-double largest_share(const Strategy& strategy, std::int64_t max_participations,
-                     std::int64_t separation) {
+/// Upper bound on max over m <= times of (sensitivity to m participations)^2 / m.
+double largest_share(const Strategy& strategy, std::int64_t times, std::int64_t separation) {
   double largest = 0;
-  for (std::int64_t fewest = 1; fewest <= max_participations;) {
+  for (std::int64_t fewest = 1; fewest <= times;) {
     // One by one up to 4, then twice as many at a time.
-    const std::int64_t most = std::min(max_participations, fewest < 4 ? fewest : 2 * fewest - 1);
+    const std::int64_t most = std::min(times, fewest < 4 ? fewest : 2 * fewest - 1);
     const double value =
-        sensitivity(strategy, Participation::min_separation(
-                                  {.max_participations = most, .min_separation = separation}))
+        sensitivity(strategy, Participation::min_separation({.times = most, .apart = separation}))
             .value;
     largest = std::max(largest, value * value / static_cast<double>(fewest));
     fewest = most + 1;
@@ -32,20 +30,20 @@ double largest_share(const Strategy& strategy, std::int64_t max_participations,
 }
 
 /// Blocks are orthogonal, so squared sensitivities add up over them.
-Sensitivity restart_sensitivity(std::int64_t num_steps, const RestartedColumns& columns,
+Sensitivity restart_sensitivity(std::int64_t steps, const RestartedColumns& columns,
                                 const Participation& participation) {
-  const std::int64_t n = num_steps, e = columns.epoch_length;
-  const std::int64_t b = participation.separation();
+  const std::int64_t n = steps, e = columns.epoch_length;
+  const std::int64_t b = participation.apart();
   const Strategy& inside = *columns.epoch;
-  const bool is_even = n % e == 0 && e % b == 0 && inside.num_steps() == e;
+  const bool is_even = n % e == 0 && e % b == 0 && inside.steps() == e;
   if (participation.kind() == Participation::Kind::fixed_epoch && is_even) {
     const Sensitivity one =
-        sensitivity(inside, Participation::fixed_epoch({.num_epochs = e / b, .epoch_length = b}));
+        sensitivity(inside, Participation::fixed_epoch({.epochs = e / b, .epoch_length = b}));
     return {one.value * std::sqrt(static_cast<double>(n / e)) * (1 + 0x1p-50), one.exactness,
             "the same phase in every block"};
   }
-  const std::int64_t k = participation.max_participations_within(n);
-  const std::int64_t most = participation.max_participations_within(e);
+  const std::int64_t k = participation.times_within(n);
+  const std::int64_t most = participation.times_within(e);
   const double squared = static_cast<double>(k) * largest_share(inside, most, b);
   return {std::sqrt(squared) * (1 + 0x1p-50), Exactness::upper_bound,
           "block by block: participations times the largest share of one"};
@@ -63,8 +61,8 @@ Sensitivity scaled_sensitivity(const ScaledColumns& columns, const Participation
 /// Uses the family's bounds on inner products of columns.
 Sensitivity separated_sensitivity(const Strategy& strategy, const Participation& participation) {
   constexpr std::int64_t kMaxOperations = std::int64_t{1} << 24;
-  const std::int64_t n = strategy.num_steps();
-  if (strategy.later_products(std::min(n, participation.separation())).empty())
+  const std::int64_t n = strategy.steps();
+  if (strategy.later_products(std::min(n, participation.apart())).empty())
     return {std::numeric_limits<double>::infinity(), Exactness::upper_bound, ""};
   ColumnPairs columns{.norms_squared = {},
                       .products = [&](std::int64_t lag) { return strategy.later_products(lag); }};
@@ -81,7 +79,7 @@ std::int64_t orthogonal_distance(const Strategy& strategy) {
   if (const auto* scaled = std::get_if<ScaledColumns>(&columns))
     return orthogonal_distance(*scaled->base);
   const auto* restarted = std::get_if<RestartedColumns>(&columns);
-  if (restarted == nullptr) return strategy.num_bands();
+  if (restarted == nullptr) return strategy.bands();
   const std::int64_t inside = orthogonal_distance(*restarted->epoch);
   return inside == 0 ? restarted->epoch_length : std::min(inside, restarted->epoch_length);
 }
@@ -89,7 +87,7 @@ std::int64_t orthogonal_distance(const Strategy& strategy) {
 Sensitivity family_sensitivity(const Strategy& strategy, const Participation& participation) {
   const ColumnStructure columns = strategy.columns();
   if (const auto* restarted = std::get_if<RestartedColumns>(&columns))
-    return restart_sensitivity(strategy.num_steps(), *restarted, participation);
+    return restart_sensitivity(strategy.steps(), *restarted, participation);
   if (const auto* scaled = std::get_if<ScaledColumns>(&columns))
     return scaled_sensitivity(*scaled, participation);
   if (const auto levels = level_sensitivity(strategy, participation)) return *levels;

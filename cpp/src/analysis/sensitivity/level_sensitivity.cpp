@@ -23,13 +23,12 @@ struct Level {
 
 /// Largest contribution of one participation to sum_v w_v m_v^2.
 /// @param levels_per_step  largest number of levels on which a step has a node
-double largest_share(std::span<const Level> levels, std::size_t levels_per_step,
-                     std::int64_t num_steps, const Participation& participation) {
+double largest_share(std::span<const Level> levels, std::size_t levels_per_step, std::int64_t steps,
+                     const Participation& participation) {
   std::vector<double> shares;
   for (const Level& level : levels) {
-    const std::int64_t longest = std::min(level.longest_node, num_steps);
-    shares.push_back(level.weight *
-                     static_cast<double>(participation.max_participations_within(longest)));
+    const std::int64_t longest = std::min(level.longest_node, steps);
+    shares.push_back(level.weight * static_cast<double>(participation.times_within(longest)));
   }
   std::ranges::sort(shares, std::ranges::greater());
   shares.resize(std::min(shares.size(), levels_per_step));
@@ -39,9 +38,9 @@ double largest_share(std::span<const Level> levels, std::size_t levels_per_step,
 }
 
 double bound_by_levels(std::span<const Level> levels, std::size_t levels_per_step,
-                       std::int64_t num_steps, const Participation& participation) {
-  return static_cast<double>(participation.max_participations_within(num_steps)) *
-         largest_share(levels, levels_per_step, num_steps, participation);
+                       std::int64_t steps, const Participation& participation) {
+  return static_cast<double>(participation.times_within(steps)) *
+         largest_share(levels, levels_per_step, steps, participation);
 }
 
 /// Writes the node of a step on every level, kNoNode for none.
@@ -51,7 +50,7 @@ using NodesOf = std::function<std::span<const double>(std::int64_t, std::span<st
 /// Returns the maximum over phases of sum_v w_v m_v^2.
 double largest_phase(const Participation& participation, std::size_t num_levels,
                      const NodesOf& nodes_of) {
-  const std::int64_t k = participation.max_participations(), b = participation.separation();
+  const std::int64_t k = participation.times(), b = participation.apart();
   std::vector<std::int64_t> nodes(num_levels), current(num_levels), counts(num_levels),
       sums(num_levels);
   double largest = 0;
@@ -94,7 +93,7 @@ bool visits_phases(const Strategy& strategy, const Participation& participation,
                    std::size_t num_levels) {
   return participation.kind() == Participation::Kind::fixed_epoch &&
          strategy.has_nonnegative_gram() &&
-         strategy.num_steps() <= kMaxLevelVisits / static_cast<std::int64_t>(num_levels);
+         strategy.steps() <= kMaxLevelVisits / static_cast<std::int64_t>(num_levels);
 }
 
 /// Inner products of columns of a Haar basis whose smallest common support has 2^m steps, m = 0, 1,
@@ -140,7 +139,7 @@ Sensitivity level_sensitivity_of(const HaarColumns&, const Strategy& strategy,
   const std::vector<double> products = haar_products(strategy);
   if (!visits_phases(strategy, participation, products.size())) {
     const std::vector<Level> levels = binary_levels(products);
-    return level_bound(bound_by_levels(levels, levels.size(), strategy.num_steps(), participation));
+    return level_bound(bound_by_levels(levels, levels.size(), strategy.steps(), participation));
   }
   const std::vector<double> weights = differences(products);
   return exact_phases(largest_phase(participation, weights.size(),
@@ -158,7 +157,7 @@ Sensitivity level_sensitivity_of(const KaryColumns& columns, const Strategy& str
   for (std::int64_t l = 0; l < columns.num_levels; ++l, place *= columns.arity)
     levels.push_back({1, place});
   if (!visits_phases(strategy, participation, levels.size()))
-    return level_bound(bound_by_levels(levels, levels.size(), strategy.num_steps(), participation));
+    return level_bound(bound_by_levels(levels, levels.size(), strategy.steps(), participation));
   const std::vector<double> weights(levels.size(), 1.0);
   return exact_phases(largest_phase(participation, levels.size(),
                                     [&](std::int64_t step, std::span<std::int64_t> nodes) {

@@ -49,18 +49,18 @@ ScaledCoefficients coefficients_of(const Strategy& strategy) {
 double largest_opposition(const ScaledCoefficients& columns) {
   const std::span<const double> c = columns.coefficients;
   const std::int64_t n = std::ssize(c);
-  std::int64_t num_bands = n;
-  while (num_bands > 1 && c[index_of(num_bands - 1)] == 0) --num_bands;
+  std::int64_t bands = n;
+  while (bands > 1 && c[index_of(bands - 1)] == 0) --bands;
   std::vector<double> factors(c.size(), 1.0);  // 1 / D
   for (std::size_t i = 0; i < columns.scales.size(); ++i) factors[i] = 1 / columns.scales[i];
-  const std::int64_t num_scanned = std::min(n, kMaxScannedProducts / num_bands);
+  const std::int64_t num_scanned = std::min(n, kMaxScannedProducts / bands);
 
-  std::vector<double> products(index_of(num_bands));  // R_l(m)
+  std::vector<double> products(index_of(bands));  // R_l(m)
   double largest = 0;
   for (std::int64_t m = 1; m <= num_scanned; ++m) {
     const double first = c[index_of(m - 1)];
-    const std::int64_t num_lags = std::min(num_bands, n - m + 1);
-    for (std::int64_t l = 1; l < std::min(num_lags, num_bands - m + 1); ++l)
+    const std::int64_t num_lags = std::min(bands, n - m + 1);
+    for (std::int64_t l = 1; l < std::min(num_lags, bands - m + 1); ++l)
       products[index_of(l)] += first * c[index_of(m - 1 + l)];
     double smallest = 0;
     for (std::int64_t l = 1; l < num_lags; ++l)
@@ -70,7 +70,7 @@ double largest_opposition(const ScaledCoefficients& columns) {
   if (num_scanned == n) return largest;
   const double left = detail::sum_of_squares(c.subspan(index_of(num_scanned)));
   const double factor = std::ranges::max(std::span(factors).first(index_of(n - num_scanned)));
-  for (std::int64_t l = 1; l < std::min(num_bands, n - num_scanned); ++l)
+  for (std::int64_t l = 1; l < std::min(bands, n - num_scanned); ++l)
     largest = std::max(largest, (left - products[index_of(l)]) * factor * factor);
   return largest;
 }
@@ -88,8 +88,8 @@ double worst_pair(const Matrix& gram) {
 Sensitivity squared_if_opposed(const Strategy& strategy, const Participation& participation,
                                const Sensitivity& fixed) {
   const double squared = fixed.value * fixed.value;
-  const std::int64_t n = strategy.num_steps();
-  const auto k = static_cast<double>(participation.max_participations_within(n));
+  const std::int64_t n = strategy.steps();
+  const auto k = static_cast<double>(participation.times_within(n));
   if (n <= kMaxOpposedSteps) {
     const Matrix encoder = strategy.encoder();
     const Matrix gram = encoder.transpose() * encoder;
@@ -108,8 +108,8 @@ Sensitivity squared_if_opposed(const Strategy& strategy, const Participation& pa
 
 Sensitivity moving_sensitivity(const Strategy& strategy, const Participation& participation) {
   Sensitivity result = sensitivity(strategy, participation);
-  const auto n = static_cast<double>(strategy.num_steps());
-  const auto k = static_cast<double>(participation.max_participations_within(strategy.num_steps()));
+  const auto n = static_cast<double>(strategy.steps());
+  const auto k = static_cast<double>(participation.times_within(strategy.steps()));
   if (!strategy.has_nonnegative_gram() && n > 1) {
     const double most = 2 * result.value * result.value;
     const Sensitivity squared = squared_if_opposed(strategy, participation, result);

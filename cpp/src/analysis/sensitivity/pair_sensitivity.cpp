@@ -57,8 +57,8 @@ double rounded_up(double squared, std::int64_t num_terms) {
 double largest_pair_sum(const ColumnPairs& columns, const Participation& participation,
                         std::int64_t max_operations) {
   const std::int64_t n = std::ssize(columns.norms_squared);
-  const std::int64_t k = participation.max_participations_within(n);
-  const std::int64_t b = participation.separation();
+  const std::int64_t k = participation.times_within(n);
+  const std::int64_t b = participation.apart();
   return n <= max_operations / k ? best_ordered_sum(columns, k, b)
                                  : largest_products_sum(columns, k, b);
 }

@@ -146,8 +146,8 @@ class PatternProgram {
 }  // namespace
 
 std::optional<Pattern> largest_pattern(const Matrix& products, const Participation& participation) {
-  const std::int64_t n = products.cols(), b = participation.separation();
-  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t n = products.cols(), b = participation.apart();
+  const std::int64_t k = participation.times_within(n);
   const std::int64_t width = width_of(products);
   // Bound on the number of patterns to extend, by their last step and the relevant ones before it.
   const double states =

@@ -25,8 +25,8 @@ inline bool is_non_increasing(std::span<const double> values) {
 
 /// Largest number of operations of the dynamic program over patterns.
 inline constexpr std::int64_t kMaxPatternOperations = std::int64_t{1} << 30;
-inline bool fits_pattern_budget(std::int64_t num_steps, std::int64_t max_participations) {
-  return max_participations <= kMaxPatternOperations / num_steps;
+inline bool fits_pattern_budget(std::int64_t steps, std::int64_t times) {
+  return times <= kMaxPatternOperations / steps;
 }
 
 /// Upper bound on the sum of entries in the rows of one pattern and the columns of another: each

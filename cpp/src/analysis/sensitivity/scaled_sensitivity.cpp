@@ -27,7 +27,7 @@ class ScaledToeplitz {
       least_scales_[j] = std::min(least_scales_[j], least_scales_[j - 1]);
   }
 
-  std::int64_t num_steps() const { return std::ssize(coefficients_); }
+  std::int64_t steps() const { return std::ssize(coefficients_); }
 
   /// Calls visit(j, X_{j-l,j}), or visit(j, Y_j(l)) if `of_all_longer_lags`, for j = n - 1 down to
   /// l.
@@ -35,8 +35,8 @@ class ScaledToeplitz {
   void visit_products(std::int64_t lag, bool of_all_longer_lags, const Visit& visit) const {
     const std::span<const double> earlier = of_all_longer_lags ? least_scales_ : scales_;
     DoubleDouble sum;
-    for (std::int64_t j = num_steps() - 1; j >= lag; --j) {
-      const std::int64_t p = num_steps() - 1 - j;
+    for (std::int64_t j = steps() - 1; j >= lag; --j) {
+      const std::int64_t p = steps() - 1 - j;
       sum = add(sum, coefficients_[index_of(p)] * coefficients_[index_of(p + lag)]);
       visit(j, sum.high / earlier[index_of(j - lag)] / scales_[index_of(j)]);
     }
@@ -46,7 +46,7 @@ class ScaledToeplitz {
   std::vector<double> products(std::int64_t lag) const {
     std::vector<double> products(coefficients_.size());
     visit_products(lag, lag > 0, [&](std::int64_t j, double product) {
-      products[index_of(num_steps() - 1 - j)] = product;
+      products[index_of(steps() - 1 - j)] = product;
     });
     return products;
   }
@@ -57,7 +57,7 @@ class ScaledToeplitz {
 };
 
 double largest_phase(const ScaledToeplitz& columns, const Participation& participation) {
-  const std::int64_t k = participation.max_participations(), b = participation.separation();
+  const std::int64_t k = participation.times(), b = participation.apart();
   std::vector<double> phases(index_of(b));
   for (std::int64_t d = 0; d < k; ++d)
     columns.visit_products(d * b, false, [&](std::int64_t j, double product) {
@@ -73,7 +73,7 @@ Sensitivity scaled_toeplitz_sensitivity(std::span<const double> coefficients,
                                         const Participation& participation,
                                         std::int64_t max_operations) {
   const std::int64_t n = std::ssize(coefficients);
-  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t k = participation.times_within(n);
   if (!std::ranges::all_of(coefficients, [](double c) { return c >= 0; })) return unknown();
   const ScaledToeplitz columns(coefficients, column_scales);
   const bool is_short = n <= max_operations / k;

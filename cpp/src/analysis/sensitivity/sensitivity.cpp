@@ -50,11 +50,11 @@ std::vector<double> absolute_values(std::span<const double> values) {
 
 /// Dynamic program f_k(i) = max(f_k(i+1), x_i + f_{k-1}(i+b)), the best over patterns within steps
 /// i, i+1, ...
-double best_separated_sum(std::span<const double> values, std::int64_t max_participations,
+double best_separated_sum(std::span<const double> values, std::int64_t times,
                           std::int64_t separation) {
   const std::int64_t n = std::ssize(values);
   std::vector<double> fewer(values.size() + 1), best(values.size() + 1);
-  for (std::int64_t k = 1; k <= max_participations; ++k) {
+  for (std::int64_t k = 1; k <= times; ++k) {
     for (std::int64_t i = n - 1; i >= 0; --i) {
       const double with = values[index_of(i)] + fewer[index_of(std::min(i + separation, n))];
       best[index_of(i)] = std::max(best[index_of(i + 1)], with);
@@ -71,8 +71,8 @@ double gram_entry(const Matrix& gram, std::int64_t row, std::int64_t column) {
 /// Sum of |X_ij| over the pattern first, first + b, ... of at most k steps.
 double evenly_spaced_sum(const Matrix& gram, const Participation& participation,
                          std::int64_t first) {
-  const std::int64_t n = gram.rows(), b = participation.separation();
-  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t n = gram.rows(), b = participation.apart();
+  const std::int64_t k = participation.times_within(n);
   DoubleDouble sum;
   for (std::int64_t i = first; i < n && i < first + k * b; i += b)
     for (std::int64_t j = first; j < n && j < first + k * b; j += b)
@@ -82,8 +82,8 @@ double evenly_spaced_sum(const Matrix& gram, const Participation& participation,
 
 /// True if no two columns in which one user may participate have a negative inner product.
 bool is_nonnegative_on_patterns(const Matrix& gram, const Participation& participation) {
-  const std::int64_t n = gram.rows(), b = participation.separation();
-  if (participation.max_participations_within(n) == 1) return true;
+  const std::int64_t n = gram.rows(), b = participation.apart();
+  if (participation.times_within(n) == 1) return true;
   const std::int64_t stride = participation.kind() == Kind::fixed_epoch ? b : 1;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = i + b; j < n; j += stride)
@@ -127,8 +127,8 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
   if (n == 0) fail_argument(kFunction, "coefficients", "one number a step", "none");
   require_all_finite(kFunction, "coefficients", coefficients);
   participation.require_horizon(n);
-  const std::int64_t k = participation.max_participations_within(n);
-  const std::int64_t b = participation.separation();
+  const std::int64_t k = participation.times_within(n);
+  const std::int64_t b = participation.apart();
   if (k == 1)
     return {std::sqrt(sum_of_squares(coefficients)), Exactness::exact, "norm of the first column"};
 
@@ -138,9 +138,9 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
     if (is_nonnegative)
       return {norm_of_shifts(coefficients, k, b), Exactness::exact,
               "Toeplitz: norm of the sum of the columns of the first phase"};
-    std::int64_t num_bands = n;
-    while (num_bands > 1 && coefficients[index_of(num_bands - 1)] == 0) --num_bands;
-    if (cost_of_absolute_products(num_bands, n, b) <= kMostProducts) {
+    std::int64_t bands = n;
+    while (bands > 1 && coefficients[index_of(bands - 1)] == 0) --bands;
+    if (cost_of_absolute_products(bands, n, b) <= kMostProducts) {
       const ColumnSum found = sum_of_absolute_products(coefficients, b);
       return {std::sqrt(found.sum), found.has_negative ? Exactness::upper_bound : Exactness::exact,
               "Toeplitz: sum of |X_ij| over the first phase"};
@@ -170,8 +170,8 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
   for (std::int64_t i = 0; i < n; ++i)
     require_non_negative(kFunction, "values[" + to_text(i) + "]", values[index_of(i)]);
   participation.require_horizon(n);
-  const std::int64_t k = participation.max_participations_within(n);
-  const std::int64_t b = participation.separation();
+  const std::int64_t k = participation.times_within(n);
+  const std::int64_t b = participation.apart();
   if (k == 1) return std::ranges::max(values);
 
   // Fixed epochs try every phase. With non-increasing values, the i-th step of any pattern is i b
@@ -213,13 +213,13 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
     require_non_negative(kFunction, "gram(" + to_text(i) + ", " + to_text(i) + ")",
                          gram_entry(gram, i, i));
   participation.require_horizon(n);
-  if (participation.max_participations_within(n) == 1)
+  if (participation.times_within(n) == 1)
     return {std::sqrt(gram.diagonal().maxCoeff()), Exactness::exact, "largest diagonal entry"};
 
   const bool is_nonnegative = is_nonnegative_on_patterns(gram, participation);
   double attained = 0;
   const bool is_fixed = participation.kind() == Kind::fixed_epoch;
-  for (std::int64_t first = 0; first < (is_fixed ? participation.separation() : n); ++first)
+  for (std::int64_t first = 0; first < (is_fixed ? participation.apart() : n); ++first)
     attained = std::max(attained, evenly_spaced_sum(gram, participation, first));
   if (is_fixed)
     return is_nonnegative
@@ -231,7 +231,7 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
     return {std::sqrt(bound), Exactness::exact,
             "Gram matrix: bound by row patterns, attained at even distances"};
   if (const auto worst = largest_pattern(gram.cwiseAbs(), participation)) {
-    const std::int64_t k = participation.max_participations_within(n);
+    const std::int64_t k = participation.times_within(n);
     const double value = std::sqrt(rounded_up(worst->value, 2 * k * k));
     if (is_nonnegative || signs_attain(gram, worst->steps))
       return {value, Exactness::exact, "Gram matrix: the worst pattern"};

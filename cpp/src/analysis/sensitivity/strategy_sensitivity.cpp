@@ -23,8 +23,8 @@ constexpr std::int64_t kMaxGramSteps = 1024;
 constexpr std::int64_t kMaxColumnNorms = std::int64_t{1} << 24;
 
 Sensitivity banded_sensitivity(const Strategy& strategy, const Participation& participation) {
-  const std::int64_t n = strategy.num_steps();
-  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t n = strategy.steps();
+  const std::int64_t k = participation.times_within(n);
   if (n <= kMaxColumnNorms) {
     std::vector<double> squares(index_of(n));
     for (std::int64_t j = 0; j < n; ++j) squares[index_of(j)] = strategy.column_norm_squared(j);
@@ -36,7 +36,7 @@ Sensitivity banded_sensitivity(const Strategy& strategy, const Participation& pa
   const double largest = strategy.max_column_norm_squared();
   bool is_attained = k <= kMaxColumnNorms;  // by the pattern 0, b, 2b, ...
   for (std::int64_t i = 0; i < k && is_attained; ++i)
-    is_attained = strategy.column_norm_squared(i * participation.separation()) == largest;
+    is_attained = strategy.column_norm_squared(i * participation.apart()) == largest;
   return {std::sqrt(static_cast<double>(k) * largest),
           is_attained ? Exactness::exact : Exactness::upper_bound,
           "orthogonal columns: participations times the largest"};
@@ -49,7 +49,7 @@ Sensitivity dense_sensitivity(const Strategy& strategy, const Participation& par
   Sensitivity result = gram_sensitivity(gram, participation);
   // An inner product of m terms is off by at most m 2^-53 times the product of the norms, and (sum
   // of k norms)^2 <= k sens^2, so the result is rounded up by that.
-  const auto k = static_cast<double>(participation.max_participations_within(gram.rows()));
+  const auto k = static_cast<double>(participation.times_within(gram.rows()));
   result.value *= 1 + k * static_cast<double>(encoder.rows()) * 0x1p-53;
   return result;
 }
@@ -67,14 +67,13 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
   const ColumnStructure columns = strategy.columns();
   if (const auto* scaled = std::get_if<ScaledColumns>(&columns); scaled && scaled->scales.empty())
     return within_horizon(*scaled->base, participation);
-  const std::int64_t n = strategy.num_steps();
-  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t n = strategy.steps();
+  const std::int64_t k = participation.times_within(n);
   const double single = std::sqrt(strategy.max_column_norm_squared());
   if (k == 1) return {single, Exactness::exact, "largest column norm"};
   if (std::holds_alternative<DyadicColumns>(columns)) return tree_sensitivity(n, participation);
 
-  if (const double squared = strategy.spaced_norm_squared(k, participation.separation());
-      squared > 0)
+  if (const double squared = strategy.spaced_norm_squared(k, participation.apart()); squared > 0)
     return {std::sqrt(squared), Exactness::exact,
             "Toeplitz: norm of the sum of columns 0, b, 2b, ..., in closed form"};
 
@@ -90,11 +89,11 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
     if (improve(toeplitz_sensitivity(coefficients, participation))) return best;
   }
   const std::int64_t bands = orthogonal_distance(strategy);
-  if (bands >= 1 && bands <= participation.separation() &&
+  if (bands >= 1 && bands <= participation.apart() &&
       improve(banded_sensitivity(strategy, participation)))
     return best;
   if (participation.kind() == Kind::fixed_epoch) {
-    const std::vector<double> phases = strategy.epoch_norms_squared(participation.separation());
+    const std::vector<double> phases = strategy.epoch_norms_squared(participation.apart());
     if (!phases.empty()) {
       const double largest = std::sqrt(std::ranges::max(phases));
       if (strategy.has_nonnegative_gram())
@@ -110,18 +109,18 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
 }  // namespace
 
 Sensitivity sensitivity(const Strategy& strategy, const Participation& participation) {
-  participation.require_horizon(strategy.num_steps());
+  participation.require_horizon(strategy.steps());
   const Sensitivity own = within_horizon(strategy, participation);
   const double factor = cap_factor(strategy);
   if (factor == 1) return own;
-  const bool is_single = participation.max_participations_within(strategy.num_steps()) == 1;
+  const bool is_single = participation.times_within(strategy.steps()) == 1;
   return {is_single ? own.value : own.value * factor, Exactness::upper_bound,
           "scaled to the horizon cap"};
 }
 
 Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& participation) {
-  const std::int64_t n = strategy.num_steps();
-  const std::int64_t k = participation.max_participations_within(n);
+  const std::int64_t n = strategy.steps();
+  const std::int64_t k = participation.times_within(n);
   participation.require_horizon(n);
   // The entries of these trees are 0 and 1, so squared norms are l1-norms.
   if (std::holds_alternative<KaryColumns>(strategy.columns())) {
@@ -135,7 +134,7 @@ Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& partic
     return {largest_pattern_sum(nodes, participation), Exactness::exact,
             "l1: best sum of numbers of nodes over the patterns"};
   }
-  if (strategy.num_bands() == 1 && !strategy.toeplitz_encoder().empty())
+  if (strategy.bands() == 1 && !strategy.toeplitz_encoder().empty())
     return {static_cast<double>(k) * std::abs(strategy.toeplitz_encoder().front()),
             Exactness::exact, "l1: one measurement of each participation"};
   const Matrix encoder = strategy.encoder();

@@ -16,8 +16,8 @@ constexpr std::int64_t kMaxTreeOperations = std::int64_t{1} << 28;
 constexpr std::int64_t kOperationsPerSum = 64;
 constexpr std::int64_t kMaxStoredGaps = std::int64_t{1} << 23;
 
-int num_levels(std::int64_t num_steps) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(num_steps)));
+int num_levels(std::int64_t steps) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(steps)));
 }
 
 /// Entry p is the largest number of steps that can be left free at the right end of a block if p
@@ -30,14 +30,14 @@ constexpr std::int32_t kImpossible = -1;
 /// participations, maps a sum of squares to the gaps that reach at least that sum; sums dominated
 /// by a larger one are left out.
 struct Block {
-  std::int64_t num_steps = 0;
+  std::int64_t steps = 0;
   std::vector<std::map<std::int64_t, Gaps>> ways = {};
 };
 
 class TreeSearch {
  public:
-  TreeSearch(std::int64_t max_participations, std::int64_t separation)
-      : max_participations_(max_participations), separation_(separation) {}
+  TreeSearch(std::int64_t times, std::int64_t separation)
+      : times_(times), separation_(separation) {}
 
   bool is_within_budget() const { return operations_ <= kMaxTreeOperations; }
 
@@ -53,9 +53,9 @@ class TreeSearch {
 
   /// Joins two neighbouring blocks; with `is_node` they are the children of a node, which adds m^2.
   Block join(const Block& left, const Block& right, bool is_node) {
-    Block joined{left.num_steps + right.num_steps};
+    Block joined{left.steps + right.steps};
     const std::int64_t most =
-        std::min<std::int64_t>(max_participations_, std::ssize(left.ways) + std::ssize(right.ways));
+        std::min<std::int64_t>(times_, std::ssize(left.ways) + std::ssize(right.ways));
     std::int64_t stored = 0;
     for (std::int64_t m = 1; m <= most && is_within_budget(); ++m) {
       joined.ways.push_back(undominated(joint_ways(left, right, m), is_node ? m * m : 0));
@@ -75,11 +75,11 @@ class TreeSearch {
       if (in_left > std::ssize(left.ways) || in_right > std::ssize(right.ways)) continue;
       if (in_right == 0) {
         for (const auto& [sum, gaps] : left.ways[index(m - 1)])
-          add(ways, sum, [&](std::size_t p) { return widened(gaps[p], right.num_steps); });
+          add(ways, sum, [&](std::size_t p) { return widened(gaps[p], right.steps); });
       } else if (in_left == 0) {
         for (const auto& [sum, gaps] : right.ways[index(m - 1)])
           add(ways, sum, [&](std::size_t p) {
-            return gaps[index(std::max<std::int64_t>(0, std::int64_t(p) - left.num_steps))];
+            return gaps[index(std::max<std::int64_t>(0, std::int64_t(p) - left.steps))];
           });
       } else {
         for (const auto& [left_sum, left_gaps] : left.ways[index(in_left - 1)])
@@ -123,18 +123,18 @@ class TreeSearch {
 
   static std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-  std::int64_t max_participations_;
+  std::int64_t times_;
   std::int64_t separation_;
   std::int64_t operations_ = 0;
 };
 
 /// Sum of squares of one pattern first, first + b, ... of k steps.
-std::int64_t evenly_spaced_tree_sum(std::int64_t num_steps, const Participation& participation,
+std::int64_t evenly_spaced_tree_sum(std::int64_t steps, const Participation& participation,
                                     std::int64_t first) {
-  const std::int64_t k = participation.max_participations(), b = participation.separation();
+  const std::int64_t k = participation.times(), b = participation.apart();
   std::int64_t sum = 0;
-  for (int level = 0; level < num_levels(num_steps); ++level) {
-    const std::int64_t completed = num_steps >> level;
+  for (int level = 0; level < num_levels(steps); ++level) {
+    const std::int64_t completed = steps >> level;
     std::int64_t node = -1, count = 0;
     for (std::int64_t i = 0; i < k; ++i) {
       const std::int64_t next = (first + i * b) >> level;
@@ -149,29 +149,29 @@ std::int64_t evenly_spaced_tree_sum(std::int64_t num_steps, const Participation&
 
 }  // namespace
 
-double level_by_level_bound(std::int64_t num_steps, const Participation& participation) {
-  const std::int64_t k = participation.max_participations_within(num_steps);
+double level_by_level_bound(std::int64_t steps, const Participation& participation) {
+  const std::int64_t k = participation.times_within(steps);
   double sum = 0;
-  for (int level = 0; level < num_levels(num_steps); ++level) {
+  for (int level = 0; level < num_levels(steps); ++level) {
     const std::int64_t size = std::int64_t{1} << level;
-    const std::int64_t in_node = participation.max_participations_within(size);
+    const std::int64_t in_node = participation.times_within(size);
     sum += static_cast<double>(k) * static_cast<double>(in_node);
   }
   return sum * (1 + 0x1p-45);  // covers the rounding of 41 products and sums
 }
 
-std::optional<std::int64_t> largest_tree_sum(std::int64_t num_steps,
+std::optional<std::int64_t> largest_tree_sum(std::int64_t steps,
                                              const Participation& participation) {
-  const std::int64_t k = participation.max_participations_within(num_steps);
-  const std::int64_t b = participation.separation();
+  const std::int64_t k = participation.times_within(steps);
+  const std::int64_t b = participation.apart();
   if (b > kMaxStoredGaps) return std::nullopt;
   TreeSearch search(k, b);
   Block tree, all;
   // The nodes completed within the horizon are those of the whole trees in its binary expansion.
-  for (int level = 0; level < num_levels(num_steps); ++level) {
+  for (int level = 0; level < num_levels(steps); ++level) {
     tree =
         (std::int64_t{1} << level) <= b ? search.small_tree(level) : search.join(tree, tree, true);
-    if ((num_steps >> level & 1) != 0) all = search.join(tree, all, false);
+    if ((steps >> level & 1) != 0) all = search.join(tree, all, false);
     if (!search.is_within_budget()) return std::nullopt;
   }
   std::int64_t largest = 0;
@@ -180,24 +180,24 @@ std::optional<std::int64_t> largest_tree_sum(std::int64_t num_steps,
   return largest;
 }
 
-Sensitivity tree_sensitivity(std::int64_t num_steps, const Participation& participation) {
-  participation.require_horizon(num_steps);
-  if (participation.max_participations_within(num_steps) == 1)
-    return {std::sqrt(static_cast<double>(num_levels(num_steps))), Exactness::exact,
+Sensitivity tree_sensitivity(std::int64_t steps, const Participation& participation) {
+  participation.require_horizon(steps);
+  if (participation.times_within(steps) == 1)
+    return {std::sqrt(static_cast<double>(num_levels(steps))), Exactness::exact,
             "number of levels of the tree"};
   if (participation.kind() == Participation::Kind::fixed_epoch) {
-    if (num_steps <= kMaxTreeVisits / num_levels(num_steps)) {
+    if (steps <= kMaxTreeVisits / num_levels(steps)) {
       std::int64_t largest = 0;
-      for (std::int64_t first = 0; first < participation.separation(); ++first)
-        largest = std::max(largest, evenly_spaced_tree_sum(num_steps, participation, first));
+      for (std::int64_t first = 0; first < participation.apart(); ++first)
+        largest = std::max(largest, evenly_spaced_tree_sum(steps, participation, first));
       return {std::sqrt(static_cast<double>(largest)), Exactness::exact,
               "every phase of the epochs, node by node"};
     }
-  } else if (const auto largest = largest_tree_sum(num_steps, participation)) {
+  } else if (const auto largest = largest_tree_sum(steps, participation)) {
     return {std::sqrt(static_cast<double>(*largest)), Exactness::exact,
             "dynamic program over the levels of the tree"};
   }
-  return {std::sqrt(level_by_level_bound(num_steps, participation)), Exactness::upper_bound,
+  return {std::sqrt(level_by_level_bound(steps, participation)), Exactness::upper_bound,
           "largest counts, level by level of the tree"};
 }
 

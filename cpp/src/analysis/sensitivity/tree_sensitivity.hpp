@@ -11,20 +11,20 @@
 
 namespace dpftrl {
 
-/// The encoder has one row for every dyadic interval (node) completed within num_steps. Its Gram
+/// The encoder has one row for every dyadic interval (node) completed within the steps. Its Gram
 /// matrix has no negative entry, so
 ///     sens^2 = max over patterns of  sum over completed nodes of (participations in the node)^2.
 /// Exact if the search fits its budget (fixed epoch: 2^29 node visits; min separation: see
 /// largest_tree_sum), else level_by_level_bound.
-Sensitivity tree_sensitivity(std::int64_t num_steps, const Participation& participation);
+Sensitivity tree_sensitivity(std::int64_t steps, const Participation& participation);
 
 /// Computes that maximum for a min-separation schema by dynamic programming over the levels;
 /// returns nothing if that takes more than 2^28 elementary operations.
-std::optional<std::int64_t> largest_tree_sum(std::int64_t num_steps,
+std::optional<std::int64_t> largest_tree_sum(std::int64_t steps,
                                              const Participation& participation);
 
 /// Upper bound on that maximum for any schema: level l has at most k' participations, at most
 /// min(k', ceil(2^l / b)) in one node, hence adds at most their product.
-double level_by_level_bound(std::int64_t num_steps, const Participation& participation);
+double level_by_level_bound(std::int64_t steps, const Participation& participation);
 
 }  // namespace dpftrl

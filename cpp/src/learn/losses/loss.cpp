@@ -72,8 +72,8 @@ double SquaredLoss::max_slope(double max_prediction, double max_label) const {
   return max_prediction + max_label;
 }
 
-HuberLoss::HuberLoss(double threshold)
-    : threshold_(require_positive("huber", "threshold", threshold)) {}
+HuberLoss::HuberLoss(double huber_threshold)
+    : threshold_(require_positive("huber", "huber_threshold", huber_threshold)) {}
 
 LossAt HuberLoss::at(double prediction, double label) const {
   const double residual = prediction - label;
@@ -90,10 +90,10 @@ double HuberLoss::max_slope(double max_prediction, double max_label) const {
   return std::min(threshold_, max_prediction + max_label);
 }
 
-QuantileLoss::QuantileLoss(double level)
+QuantileLoss::QuantileLoss(double quantile)
     : name_("quantile"),
-      below_(-require_inside("quantile", "level", level, 0, 1)),
-      above_(1 - level) {}
+      below_(-require_inside("quantile", "quantile", quantile, 0, 1)),
+      above_(1 - quantile) {}
 
 LossAt QuantileLoss::at(double prediction, double label) const {
   return kinked(prediction - label, below_, above_);
@@ -153,15 +153,15 @@ std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameter
                 "\"" + std::string(name) + "\"");
 }
 
-void clipped_gradient(double slope, std::span<const double> features, double clip_norm,
+void clipped_gradient(double slope, std::span<const double> features, double clip,
                       std::span<double> out) {
-  clipped_gradient({&slope, 1}, features, clip_norm, out);
+  clipped_gradient({&slope, 1}, features, clip, out);
 }
 
-void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
-                      double clip_norm, std::span<double> out) {
+void clipped_gradient(std::span<const double> slopes, std::span<const double> features, double clip,
+                      std::span<double> out) {
   std::vector<double> scales(slopes.size());
-  scales_of_clipped_gradient(slopes, features, clip_norm, scales);
+  scales_of_clipped_gradient(slopes, features, clip, scales);
   for (std::size_t k = 0; k < slopes.size(); ++k)
     for (std::size_t i = 0; i < features.size(); ++i)
       out[k * features.size() + i] = scales[k] * features[i];
@@ -170,16 +170,16 @@ void clipped_gradient(std::span<const double> slopes, std::span<const double> fe
 namespace {
 
 struct ClipLengths {
-  double norm;       ///< of the features
-  double clip_norm;  ///< longest gradient that is not clipped
-  double shorter;    ///< length of a clipped gradient
+  double norm;     ///< of the features
+  double clip;     ///< longest gradient that is not clipped
+  double shorter;  ///< length of a clipped gradient
 };
 
 /// Scales for slopes of infinite norm: those that overflowed, and finite ones whose norm does.
 /// Infinite slopes leave nothing of the finite ones beside them.
 void scales_of_endless_slopes(std::span<const double> slopes, const ClipLengths& lengths,
                               std::span<double> scales) {
-  const auto& [norm, clip_norm, shorter] = lengths;
+  const auto& [norm, clip, shorter] = lengths;
   double largest = 0;
   for (const double slope : slopes) {
     if (std::isnan(slope)) fail_argument("clipped_gradient", "slopes", "numbers", "NaN");
@@ -192,7 +192,7 @@ void scales_of_endless_slopes(std::span<const double> slopes, const ClipLengths&
   double squares = 0;
   for (const double slope : slopes) squares += unit(slope) * unit(slope);
   const double steepness = std::sqrt(squares);
-  const bool is_clipped = norm > 0 && !(largest * norm * steepness <= clip_norm);
+  const bool is_clipped = norm > 0 && !(largest * norm * steepness <= clip);
   // Features below the normal numbers would need a scale beyond the doubles.
   const double scale = std::min(shorter / norm, std::numeric_limits<double>::max()) / steepness;
   for (std::size_t k = 0; k < slopes.size(); ++k) {
@@ -206,7 +206,7 @@ void scales_of_endless_slopes(std::span<const double> slopes, const ClipLengths&
 }  // namespace
 
 void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
-                                double clip_norm, std::span<double> scales) {
+                                double clip, std::span<double> scales) {
   double norm = std::sqrt(detail::sum_of_squares(features));
   const bool squares_are_safe = norm > 1e-140 && std::isfinite(norm);
   if (!squares_are_safe) norm = mapped(features).stableNorm();
@@ -218,13 +218,13 @@ void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const 
   const double steepness = slopes.size() == 1 ? std::abs(slopes[0]) : mapped(slopes).stableNorm();
   const double num_entries =
       static_cast<double>(slopes.size()) * static_cast<double>(features.size());
-  const double shorter = clip_norm * (1 - (16 + num_entries) * 0x1p-51);
+  const double shorter = clip * (1 - (16 + num_entries) * 0x1p-51);
   if (!std::isfinite(steepness))
-    return scales_of_endless_slopes(
-        slopes, {.norm = norm, .clip_norm = clip_norm, .shorter = shorter}, scales);
+    return scales_of_endless_slopes(slopes, {.norm = norm, .clip = clip, .shorter = shorter},
+                                    scales);
   const double length = steepness * norm;  // +infinity is clipped like any other length
   for (std::size_t k = 0; k < slopes.size(); ++k)
-    scales[k] = length <= clip_norm ? slopes[k] : shorter / norm * (slopes[k] / steepness);
+    scales[k] = length <= clip ? slopes[k] : shorter / norm * (slopes[k] / steepness);
 }
 
 }  // namespace dpftrl

@@ -9,14 +9,14 @@
 
 namespace dpftrl {
 
-Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t num_steps) {
-  require_between("descent", "num_steps", num_steps, 1, kMaxNumSteps);
+Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t steps) {
+  require_between("descent", "steps", steps, 1, kMaxNumSteps);
   if (schedule.rates.empty())
     return schedule.momentum == 0
-               ? Workload::prefix_sums(num_steps)
-               : Workload::momentum({.num_steps = num_steps, .momentum = schedule.momentum});
+               ? Workload::prefix_sums(steps)
+               : Workload::momentum({.steps = steps, .momentum = schedule.momentum});
   std::vector<double> rates = schedule.rates;
-  rates.resize(static_cast<std::size_t>(num_steps), rates.back());
+  rates.resize(static_cast<std::size_t>(steps), rates.back());
   return Workload::learning_rates({.rates = std::move(rates), .momentum = schedule.momentum});
 }
 

@@ -18,8 +18,8 @@ double lambda_at(double first, bool doubling, std::int64_t step) {
          std::sqrt(static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(step) + 1)));
 }
 
-double first_lambda(double last, std::int64_t num_steps) {
-  return last / std::sqrt(static_cast<double>(num_steps));
+double first_lambda(double last, std::int64_t steps) {
+  return last / std::sqrt(static_cast<double>(steps));
 }
 
 Ftrl::Ftrl(const FtrlOptions& options)

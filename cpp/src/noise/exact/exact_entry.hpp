@@ -32,7 +32,7 @@ detail::Enclosure enclose_entry(const DecoderForm& form, const detail::NoiseShar
 ///
 /// @param form               one that NoiseStream accepts; coefficients, weights, scales and rates
 ///                           up to 2^20 in magnitude, and rows below 2^61.
-/// @param step               0 <= step < num_steps.
+/// @param step               0 <= step < steps.
 /// @param coordinate_in_row  counted from shard.first_coordinate, below shard.dimension.
 /// @param scale              0 <= scale <= 2^60.
 /// @param offset             0 by default; the fraction of a sum that is rounded together with its

@@ -267,7 +267,7 @@ class DyadicRows final : public ExactRows {
 class BandedInverseRows final : public ExactRows {
  public:
   BandedInverseRows(std::span<const double> coefficients, const Measurements& measurements)
-      : z_(measurements), num_bands_(std::ssize(coefficients)) {
+      : z_(measurements), bands_(std::ssize(coefficients)) {
     const FixedPoint& fixed = z_.fixed();
     Enclosure weight;
     for (const double g : coefficients) {
@@ -286,16 +286,14 @@ class BandedInverseRows final : public ExactRows {
       slot = z_.draw(num_drawn_);
     }
     Enclosure sum = fixed.multiply(older_, weights_.back());
-    for (std::int64_t lag = 0; lag < std::min(num_bands_, step + 1); ++lag)
+    for (std::int64_t lag = 0; lag < std::min(bands_, step + 1); ++lag)
       sum = fixed.add(sum,
                       fixed.multiply(recent(step - lag), weights_[static_cast<std::size_t>(lag)]));
     return sum;
   }
 
  private:
-  Enclosure& recent(std::int64_t step) {
-    return recent_[static_cast<std::size_t>(step % num_bands_)];
-  }
+  Enclosure& recent(std::int64_t step) { return recent_[static_cast<std::size_t>(step % bands_)]; }
   void restart() {
     std::ranges::fill(recent_, Enclosure{});
     older_ = {};
@@ -303,7 +301,7 @@ class BandedInverseRows final : public ExactRows {
   }
 
   Measurements z_;
-  std::int64_t num_bands_;
+  std::int64_t bands_;
   std::vector<Enclosure> weights_;
   std::vector<Enclosure> recent_;
   Enclosure older_;
@@ -430,7 +428,7 @@ class VaryingBufferedLoop {
   VaryingBufferedLoop(const VaryingBufferedDecoder& decoder, const FixedPoint& fixed)
       : numbers_(*decoder.numbers),
         fixed_(fixed),
-        states_(numbers_.num_buffers()),
+        states_(numbers_.buffers()),
         max_row_stddev_(decoder.numbers->max_row_stddev) {}
 
   Enclosure respond(std::size_t step, const Enclosure& input) {
@@ -462,7 +460,7 @@ class VaryingBandedLoop {
   VaryingBandedLoop(const VaryingBandedDecoder& decoder, const FixedPoint& fixed)
       : numbers_(*decoder.numbers),
         fixed_(fixed),
-        recent_(static_cast<std::size_t>(numbers_.num_bands)) {}
+        recent_(static_cast<std::size_t>(numbers_.bands)) {}
 
   Enclosure respond(std::size_t step, Enclosure input) const {
     const double* const entries = entries_of(step);
@@ -482,7 +480,7 @@ class VaryingBandedLoop {
 
   const VaryingBands& numbers_;
   const FixedPoint& fixed_;
-  std::vector<Enclosure> recent_;  ///< ring buffer with w_t at t mod num_bands
+  std::vector<Enclosure> recent_;  ///< ring buffer with w_t at t mod bands
 };
 
 /// Computes row t = w_0 + ... + w_t for numbers that change from step to step. As in
@@ -541,7 +539,7 @@ class BlockRows final : public ExactRows {
       carried_ = {};
       open(0);
     }
-    while (step - first_step_ >= blocks_[current_].num_steps) close();
+    while (step - first_step_ >= blocks_[current_].steps) close();
     return with_row(step - first_step_);
   }
 
@@ -558,7 +556,7 @@ class BlockRows final : public ExactRows {
   void close() {
     const BlockDecoder::Block& block = blocks_[current_];
     carried_ = with_row(block.closing_row);
-    first_step_ += block.num_steps;
+    first_step_ += block.steps;
     first_measurement_ += block.num_measurements;
     open(current_ + 1);
   }
@@ -641,7 +639,7 @@ class FilteredRows final : public ExactRows {
 
   Enclosure window_row(std::int64_t step) {
     const FixedPoint& fixed = z_.fixed();
-    restart(std::max<std::int64_t>(0, step + 1 - workload().width()));
+    restart(std::max<std::int64_t>(0, step + 1 - workload().window()));
     if (telescopes()) return fixed.subtract(base_->row(step), previous_);
     prepare_until(step);
     Enclosure sum;
@@ -735,16 +733,16 @@ struct NumRows {
     return std::ssize(decoder.numbers->inverse_scales);
   }
   std::int64_t operator()(const VaryingBandedDecoder& decoder) const {
-    return std::ssize(decoder.numbers->entries) / decoder.numbers->num_bands;
+    return std::ssize(decoder.numbers->entries) / decoder.numbers->bands;
   }
   std::int64_t operator()(const BlockDecoder& decoder) const {
-    std::int64_t num_steps = 0;
-    for (const BlockDecoder::Block& block : decoder.blocks) num_steps += block.num_steps;
-    return num_steps;
+    std::int64_t steps = 0;
+    for (const BlockDecoder::Block& block : decoder.blocks) steps += block.steps;
+    return steps;
   }
   std::int64_t operator()(const FilteredDecoder& decoder) const {
     const std::int64_t of_base = num_exact_rows(*decoder.base);
-    return std::min(of_base, decoder.workload.num_steps());
+    return std::min(of_base, decoder.workload.steps());
   }
   template <class Form>
   std::int64_t operator()(const Form&) const {

@@ -22,7 +22,7 @@ class BlockProgram final : public Program {
         shared_(slots) {}
 
   Slot emit(std::int64_t step, StepOperations& operations) override {
-    if (step - first_step_ == block().num_steps) complete_block(operations);
+    if (step - first_step_ == block().steps) complete_block(operations);
     if (!program_) start_block(0, operations);
     const Slot own = emit_own(step - first_step_, operations);
     operations.combine(row_, {Term{{1, 0}, carry_}, Term{{1, 0}, own}});
@@ -37,7 +37,7 @@ class BlockProgram final : public Program {
     first_measurement_ = options_.first_measurement;
     carry_bound_ = {};
     operations.set_zero(carry_);
-    while (current_ < blocks_.size() && step - first_step_ >= block().num_steps) {
+    while (current_ < blocks_.size() && step - first_step_ >= block().steps) {
       start_block(block().closing_row, operations);
       emit_own(block().closing_row, operations);
       leave_block(operations);
@@ -53,7 +53,7 @@ class BlockProgram final : public Program {
   /// Starts the current block; its next row is that of `step`, counted within the block.
   void start_block(std::int64_t step, StepOperations& operations) {
     ProgramOptions options = options_;
-    options.num_rows = std::max(block().num_steps, block().closing_row + 1);
+    options.num_rows = std::max(block().steps, block().closing_row + 1);
     options.first_measurement = first_measurement_;
     slots_ = shared_;
     const std::int32_t first = slots_.num_state();
@@ -82,14 +82,14 @@ class BlockProgram final : public Program {
   }
 
   void complete_block(StepOperations& operations) {
-    for (std::int64_t t = block().num_steps; t <= block().closing_row; ++t) emit_own(t, operations);
+    for (std::int64_t t = block().steps; t <= block().closing_row; ++t) emit_own(t, operations);
     leave_block(operations);
   }
 
   void leave_block(StepOperations& operations) {
     operations.combine(carry_, {Term{{1, 0}, carry_}, Term{{1, 0}, closing_}});
     carry_bound_ = with_own(closing_bound_);
-    first_step_ += block().num_steps;
+    first_step_ += block().steps;
     first_measurement_ += block().num_measurements;
     program_.reset();
     ++current_;

@@ -19,7 +19,7 @@ namespace {
 
 [[noreturn]] void refuse(const ProgramOptions& options) {
   fail(ErrorCode::resource_exhausted, "noise_stream", "dimension",
-       "times {num_steps} must be small enough for 1 GiB of noise and scratch space, as this "
+       "times {steps} must be small enough for 1 GiB of noise and scratch space, as this "
        "strategy's noise is generated in advance (tree and honaker stream in O(log n) memory)",
        to_text(options.num_rows) + " * " + to_text(options.dimension));
 }

@@ -36,7 +36,7 @@ void Machine<Number>::run(const Window& window, Sink<Value>& sink) {
   for (std::size_t first = 0; first < dimension; first += block_width_) {
     const std::size_t width = std::min(block_width_, dimension - first);
     const Block block{first, width, padded(width, kPadding)};
-    for (std::int64_t i = 0; i < window.num_steps(); ++i) {
+    for (std::int64_t i = 0; i < window.steps(); ++i) {
       sink.expect(i, first, width);
       run_step(window, i, block, sink);
     }
@@ -48,28 +48,28 @@ void Machine<Number>::run_tiles(const Window& window, Sink<Value>& sink)
   requires(!std::is_same_v<Number, DoubleDouble>)
 {
   const std::size_t dimension = width_of(options_);
-  const auto num_steps = static_cast<std::size_t>(window.num_steps());
-  const std::size_t tile_width = std::bit_floor(kTileBytes / sizeof(Value) / num_steps);
-  tile_.resize(tile_width * num_steps);
+  const auto steps = static_cast<std::size_t>(window.steps());
+  const std::size_t tile_width = std::bit_floor(kTileBytes / sizeof(Value) / steps);
+  tile_.resize(tile_width * steps);
   for (std::size_t first = 0; first < dimension;) {
     // Tiles end where groups of normals do, in shards as well.
     const std::uint64_t coordinate = static_cast<std::uint64_t>(options_.first_coordinate) + first;
     const std::size_t width =
         std::min(tile_width - static_cast<std::size_t>(coordinate % tile_width), dimension - first);
-    for (std::size_t i = 0; i < num_steps; ++i) {
+    for (std::size_t i = 0; i < steps; ++i) {
       const auto step = static_cast<std::int64_t>(i);
       sink.expect(step, first, width);
       draw(window.draws(step).front() + window.measurement_shift(step), {first, width, width},
            &tile_[i * tile_width], nullptr);
     }
     Value* const rows = sink.rows();
-    simd::Steps<Value> tile_steps{num_steps, tile_.data(), tile_width, tile_.data(), tile_width};
+    simd::Steps<Value> tile_steps{steps, tile_.data(), tile_width, tile_.data(), tile_width};
     if (rows != nullptr) {
       tile_steps.rows = rows + first;
       tile_steps.row_stride = dimension;
     }
     run_steps(*window.shape(), window.first_step(), tile_steps, state_, first, width);
-    for (std::size_t i = 0; rows == nullptr && i < num_steps; ++i)
+    for (std::size_t i = 0; rows == nullptr && i < steps; ++i)
       sink.take(static_cast<std::int64_t>(i), first, {&tile_[i * tile_width], width});
     first += width;
   }

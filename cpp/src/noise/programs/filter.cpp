@@ -64,7 +64,7 @@ class FilteredProgram final : public Program {
         total_(slots.state()) {
     if (workload_.kind() == Workload::Kind::window)
       window_ =
-          slots.states(static_cast<std::size_t>(std::min(workload_.width(), options.num_rows)));
+          slots.states(static_cast<std::size_t>(std::min(workload_.window(), options.num_rows)));
     base_ = make_program(options, *decoder.base, slots);
   }
 
@@ -81,11 +81,11 @@ class FilteredProgram final : public Program {
     scales_.append(column_scale(decoder_, step));
     if (workload_.kind() == Workload::Kind::rates)
       rates_.append(workload_.rates()[static_cast<std::size_t>(step)]);
-    const double num_steps = static_cast<double>(step + 1);
-    const Entries entries = bound_entries(num_steps);
+    const double steps = static_cast<double>(step + 1);
+    const Entries entries = bound_entries(steps);
     const double partial = 2 * scales_.largest() + scales_.total();
     const double rounding =
-        num_steps * step_error(precision_) * bounds_.magnitude() *
+        steps * step_error(precision_) * bounds_.magnitude() *
         (roundings() * std::max(1.0, entries.largest) * partial + 2 * entries.variation);
     return {bounds_.error() * entries.variation + rounding,
             bounds_.magnitude() * entries.variation};
@@ -129,9 +129,9 @@ class FilteredProgram final : public Program {
   /// Roundings of a step, in units of the largest partial result.
   double roundings() const { return workload_.is_prefix() ? 2 : 8; }
 
-  Entries bound_entries(double num_steps) const {
+  Entries bound_entries(double steps) const {
     // Largest sum of the powers of the momentum or of the decay.
-    const double memory = std::min(num_steps, 1 / (1 - workload_.momentum()));
+    const double memory = std::min(steps, 1 / (1 - workload_.momentum()));
     switch (workload_.kind()) {
       case Workload::Kind::momentum: {
         const double largest =

@@ -85,7 +85,7 @@ template <class Number>
 template <class Drawn>
 void Narrow<Number>::draw(const Window& window) {
   measurements_.clear();
-  for (std::int64_t i = 0; i < window.num_steps(); ++i)
+  for (std::int64_t i = 0; i < window.steps(); ++i)
     for (const std::int64_t measurement : window.draws(i))
       measurements_.push_back(measurement + window.measurement_shift(i));
   const ProgramOptions& options = window.options();
@@ -119,7 +119,7 @@ void Narrow<Number>::run_coordinate(const Window& window, std::size_t coordinate
   const Number* fresh = drawn_.data() + coordinate * measurements_.size();
   Value* out = made_.data() + coordinate;
   const Term* const terms = terms_.data();
-  for (std::int64_t i = 0; i < window.num_steps(); ++i) {
+  for (std::int64_t i = 0; i < window.steps(); ++i) {
     for (const Operation& operation : window.operations(i)) {
       Number& target = rows[row_of(operation.target)];
       switch (operation.kind) {
@@ -153,14 +153,14 @@ std::span<const typename Narrow<Number>::Value> Narrow<Number>::run(
   else
     draw<Value>(window);
   const std::size_t dimension = width_of(window.options());
-  const auto num_steps = static_cast<std::size_t>(window.num_steps());
-  made_.resize(num_steps * dimension);
+  const auto steps = static_cast<std::size_t>(window.steps());
+  made_.resize(steps * dimension);
   if constexpr (!kIsPair) {
     if (window.shape()) {
       for (std::size_t c = 0; c < dimension; ++c)
         run_steps<Value>(*window.shape(), window.first_step(),
-                         {num_steps, drawn_.data() + c * num_steps, 1, made_.data() + c, dimension},
-                         state, c, 1);
+                         {steps, drawn_.data() + c * steps, 1, made_.data() + c, dimension}, state,
+                         c, 1);
       return made_;
     }
   }

@@ -99,10 +99,10 @@ std::int64_t resume_point(const DecoderForm& form, std::int64_t step) {
   if (const auto* blocks = std::get_if<BlockDecoder>(&form)) {
     std::int64_t first = 0;
     for (const BlockDecoder::Block& block : blocks->blocks) {
-      if (step - first < block.num_steps) return first + resume_point(*block.form, step - first);
+      if (step - first < block.steps) return first + resume_point(*block.form, step - first);
       if (block.closing_row > 0 && resume_point(*block.form, block.closing_row) < block.closing_row)
         return first;
-      first += block.num_steps;
+      first += block.steps;
     }
     return first;
   }

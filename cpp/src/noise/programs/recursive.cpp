@@ -192,9 +192,9 @@ class BandedInverseRecursion {
     std::size_t step_ = 0;
   };
 
-  Rounding rounding(const Responses&, double w_sum, double num_steps) const {
+  Rounding rounding(const Responses&, double w_sum, double steps) const {
     const double relative = combine_error(precision_, static_cast<double>(coefficients_.size()));
-    return {0, relative * w_sum * kNormalMax * num_steps, 0};
+    return {0, relative * w_sum * kNormalMax * steps, 0};
   }
 
  private:
@@ -262,13 +262,13 @@ class BufferedRecursion {
     std::vector<Number> buffers_;
   };
 
-  Rounding rounding(const Responses& responses, double w_sum, double num_steps) const {
+  Rounding rounding(const Responses& responses, double w_sum, double steps) const {
     const double num_terms = static_cast<double>(buffers_.size() + 1);
     const double relative = combine_error(precision_, num_terms);
     double terms = kNormalMax, states = 0, amplification = 1;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const double weight = std::abs(decoder_.weights[i]);
-      const double memory = std::min(num_steps, 1 / (1 - decoder_.decays[i]));
+      const double memory = std::min(steps, 1 / (1 - decoder_.decays[i]));
       const double magnitude = kTail * responses.states[i].root();
       terms += weight * magnitude;
       states += weight * memory * 2 * magnitude;
@@ -300,42 +300,42 @@ class ResponseBounds {
 
   /// Bounds grow with the step, so the bound of a later step holds for all before it.
   Bound at(std::int64_t step) {
-    while (evaluated_.empty() || evaluated_.back().num_steps <= step) {
-      const std::int64_t end = num_steps_ + 1 + num_steps_ / kStepsPerBound;
-      while (num_steps_ < std::min(end, num_rows_)) advance();
-      evaluated_.push_back({num_steps_, evaluate()});
+    while (evaluated_.empty() || evaluated_.back().steps <= step) {
+      const std::int64_t end = steps_ + 1 + steps_ / kStepsPerBound;
+      while (steps_ < std::min(end, num_rows_)) advance();
+      evaluated_.push_back({steps_, evaluate()});
     }
-    if (last_ > 0 && step < evaluated_[last_ - 1].num_steps) last_ = 0;
-    while (evaluated_[last_].num_steps <= step) ++last_;
+    if (last_ > 0 && step < evaluated_[last_ - 1].steps) last_ = 0;
+    while (evaluated_[last_].steps <= step) ++last_;
     return evaluated_[last_].bound;
   }
 
  private:
   struct Evaluated {
-    std::int64_t num_steps;  ///< number of steps for which it holds
+    std::int64_t steps;  ///< number of steps for which it holds
     Bound bound;
   };
 
   void advance() {
-    const Number w = impulse_.advance(num_steps_ == 0 ? 1 : 0, responses_);
+    const Number w = impulse_.advance(steps_ == 0 ? 1 : 0, responses_);
     total_ = multiply_add(1, w, total_);
     responses_.w.append(value_of(w));
     row_.append(value_of(total_));
     w_sum_ = add(w_sum_, std::abs(value_of(w)));
     row_sum_ = add(row_sum_, std::abs(value_of(total_)));
-    ++num_steps_;
+    ++steps_;
   }
 
   Bound evaluate() const {
-    const double num_steps = static_cast<double>(num_steps_);
-    const Rounding rounding = recursion_.rounding(responses_, w_sum_.high, num_steps);
+    const double steps = static_cast<double>(steps_);
+    const Rounding rounding = recursion_.rounding(responses_, w_sum_.high, steps);
     const double input = normal_error_ + rounding.input;
     const double magnitude = kTail * row_.root();
-    const double sums = num_steps * step_error_ * (kTail * responses_.w.root() + magnitude);
+    const double sums = steps * step_error_ * (kTail * responses_.w.root() + magnitude);
     const double error = input * row_sum_.high + sums + rounding.output;
     // kSlack covers the rounding of the impulse itself, and kTail leaves a tenth of a standard
     // deviation for rounding errors.
-    const bool is_sound = rounding.impulse <= 0x1p-25 && input * std::sqrt(num_steps) <= 0.05 &&
+    const bool is_sound = rounding.impulse <= 0x1p-25 && input * std::sqrt(steps) <= 0.05 &&
                           error <= 0.05 * row_.root();
     return {is_sound ? error : kInfinity, magnitude};
   }
@@ -345,7 +345,7 @@ class ResponseBounds {
   double normal_error_;
   const Recursion& recursion_;
   typename Recursion::template Impulse<Number> impulse_;
-  std::int64_t num_steps_ = 0;
+  std::int64_t steps_ = 0;
   Number total_{};
   Responses responses_;
   SquareSum row_;
@@ -398,7 +398,7 @@ class VaryingBufferedProgram final : public Program {
         reader_(numbers_),
         fresh_(slots.scratch()),
         w_(slots.scratch()),
-        states_(slots.states(reader_.num_buffers())),
+        states_(slots.states(reader_.buffers())),
         total_(slots.state()),
         state_errors_(states_.size()) {}
 
@@ -419,7 +419,7 @@ class VaryingBufferedProgram final : public Program {
 
   Bound bound(std::int64_t step) override {
     const auto t = static_cast<std::size_t>(step);
-    const double num_steps = static_cast<double>(step + 1);
+    const double steps = static_cast<double>(step + 1);
     const double row = kTail * numbers_.max_row_stddev;
     const double state = kTail * numbers_.max_state_stddev;
     const double scale = numbers_.inverse_scales[t];
@@ -439,8 +439,8 @@ class VaryingBufferedProgram final : public Program {
     const double input = (combine_error(options_.precision, num_terms) * terms + states) / scale;
     inputs_squared_ += input * input;
     const double inputs =
-        std::sqrt(num_steps) * normal_error(options_.precision) + std::sqrt(inputs_squared_);
-    const double sums = num_steps * step_error(options_.precision) * 3 * row;
+        std::sqrt(steps) * normal_error(options_.precision) + std::sqrt(inputs_squared_);
+    const double sums = steps * step_error(options_.precision) * 3 * row;
     const double error = numbers_.max_row_stddev * inputs + sums;
     const bool is_sound = inputs <= 0.05 && error <= 0.05 * numbers_.max_row_stddev &&
                           largest_state_error_ <= 0.05 * numbers_.max_state_stddev;
@@ -470,14 +470,14 @@ class VaryingBandedProgram final : public Program {
         numbers_(*decoder.numbers),
         fresh_(slots.scratch()),
         w_(slots.scratch()),
-        history_(slots.states(num_bands() - 1)),
+        history_(slots.states(bands() - 1)),
         total_(slots.state()) {}
 
   Slot emit(std::int64_t step, StepOperations& operations) override {
     operations.draw(fresh_, options_.first_measurement + step);
     const double* const entries = entries_of(step);
     terms_.assign(1, Term{divide({1, 0}, entries[0]), fresh_});
-    const std::int64_t lags = std::min(numbers_.num_bands - 1, step);
+    const std::int64_t lags = std::min(numbers_.bands - 1, step);
     for (std::int64_t lag = 1; lag <= lags; ++lag)
       terms_.push_back({divide({-entries[lag], 0}, entries[0]), at(step - lag)});
     const Slot w = history_.empty() ? w_ : at(step);
@@ -487,26 +487,26 @@ class VaryingBandedProgram final : public Program {
   }
 
   Bound bound(std::int64_t step) override {
-    const double num_steps = static_cast<double>(step + 1);
+    const double steps = static_cast<double>(step + 1);
     const double row = kTail * numbers_.max_row_stddev;
     const double* const entries = entries_of(step);
     double terms = kNormalMax;
-    for (std::size_t lag = 1; lag < num_bands(); ++lag) terms += std::abs(entries[lag]) * 2 * row;
+    for (std::size_t lag = 1; lag < bands(); ++lag) terms += std::abs(entries[lag]) * 2 * row;
     const double input =
-        combine_error(options_.precision, static_cast<double>(numbers_.num_bands)) * terms;
+        combine_error(options_.precision, static_cast<double>(numbers_.bands)) * terms;
     inputs_squared_ += input * input;
     const double inputs =
-        std::sqrt(num_steps) * normal_error(options_.precision) + std::sqrt(inputs_squared_);
-    const double sums = num_steps * step_error(options_.precision) * 3 * row;
+        std::sqrt(steps) * normal_error(options_.precision) + std::sqrt(inputs_squared_);
+    const double sums = steps * step_error(options_.precision) * 3 * row;
     const double error = numbers_.max_row_stddev * inputs + sums;
     const bool is_sound = inputs <= 0.05 && error <= 0.05 * numbers_.max_row_stddev;
     return {is_sound ? error : kInfinity, row};
   }
 
  private:
-  std::size_t num_bands() const { return static_cast<std::size_t>(numbers_.num_bands); }
+  std::size_t bands() const { return static_cast<std::size_t>(numbers_.bands); }
   const double* entries_of(std::int64_t step) const {
-    return &numbers_.entries[static_cast<std::size_t>(step) * num_bands()];
+    return &numbers_.entries[static_cast<std::size_t>(step) * bands()];
   }
   Slot at(std::int64_t step) const {
     return history_[static_cast<std::size_t>(step % std::ssize(history_))];

@@ -53,14 +53,14 @@ void require_state(const ProgramOptions& options, std::string_view what, std::in
 /// Largest number of terms of a moving sum, whose blocks of normals take some hundred MB.
 constexpr std::int64_t kMaxMovingTerms = std::int64_t{1} << 14;
 
-/// Calls check(index, number) for a list of `num_buffers` numbers a step, or for its packed form.
+/// Calls check(index, number) for a list of `buffers` numbers a step, or for its packed form.
 template <class Packed, class Check>
 void check_each(const VaryingBuffers& numbers, const std::vector<double>& whole,
                 const Packed& packed, const Check& check) {
   if (!numbers.packed)
     for (std::size_t i = 0; i < whole.size(); ++i) check(i, whole[i]);
   const std::size_t n = numbers.packed ? numbers.inverse_scales.size() : 0;
-  const auto q = static_cast<std::size_t>(numbers.num_buffers);
+  const auto q = static_cast<std::size_t>(numbers.buffers);
   for (std::size_t t = 0; t < n; ++t)
     for (std::size_t k = 0; k < q; ++k) check(t * q + k, packed(t)[k]);
 }
@@ -103,7 +103,7 @@ struct RequireForm {
     require_coefficients("scales", decoder.scales);
     const std::int64_t num_scales = std::ssize(decoder.scales);
     if (num_scales > kMaxLevels || (std::int64_t{1} << num_scales) < options.num_rows)
-      fail_argument(kFunction, "scales", "k numbers with {num_steps} <= 2^k <= 2^62",
+      fail_argument(kFunction, "scales", "k numbers with {steps} <= 2^k <= 2^62",
                     to_text(num_scales));
   }
 
@@ -149,9 +149,9 @@ struct RequireForm {
   void operator()(const VaryingBufferedDecoder& decoder) const {
     if (!decoder.numbers) fail_argument(kFunction, "numbers", "a recursion", "none");
     const VaryingBuffers& numbers = *decoder.numbers;
-    require_between(kFunction, "num_buffers", numbers.num_buffers, 1, kMaxArity);
+    require_between(kFunction, "buffers", numbers.buffers, 1, kMaxArity);
     require_length_at_least("inverse_scales", std::ssize(numbers.inverse_scales), options.num_rows);
-    const std::int64_t size = numbers.num_buffers * options.num_rows;
+    const std::int64_t size = numbers.buffers * options.num_rows;
     if (!numbers.packed) {
       require_length_at_least("gains", std::ssize(numbers.gains), size);
       require_length_at_least("factors", std::ssize(numbers.factors), size);
@@ -173,27 +173,27 @@ struct RequireForm {
     });
     require_positive(kFunction, "max_row_stddev", numbers.max_row_stddev);
     require_non_negative(kFunction, "max_state_stddev", numbers.max_state_stddev);
-    require_state(options, "num_buffers", numbers.num_buffers, 16);
+    require_state(options, "buffers", numbers.buffers, 16);
   }
 
   void operator()(const VaryingBandedDecoder& decoder) const {
     if (!decoder.numbers) fail_argument(kFunction, "numbers", "bands", "none");
     const VaryingBands& numbers = *decoder.numbers;
-    require_between(kFunction, "num_bands", numbers.num_bands, 1, kMaxArity);
+    require_between(kFunction, "bands", numbers.bands, 1, kMaxArity);
     require_length_at_least("entries", std::ssize(numbers.entries),
-                            numbers.num_bands * options.num_rows);
+                            numbers.bands * options.num_rows);
     require_coefficients("entries", numbers.entries);
-    const auto bands = static_cast<std::size_t>(numbers.num_bands);
+    const auto bands = static_cast<std::size_t>(numbers.bands);
     for (std::size_t i = 0; i < numbers.entries.size(); i += bands)
       if (!(numbers.entries[i] >= 1 / kMaxCoefficient))
         fail_argument(kFunction, entry_name("entries", i), "at least 2^-20",
                       to_text(numbers.entries[i]));
     require_positive(kFunction, "max_row_stddev", numbers.max_row_stddev);
-    require_state(options, "num_bands", numbers.num_bands, 16);
+    require_state(options, "bands", numbers.bands, 16);
   }
 
   void operator()(const BlockDecoder& decoder) const {
-    std::int64_t num_steps = 0, num_measurements = options.first_measurement;
+    std::int64_t steps = 0, num_measurements = options.first_measurement;
     const DecoderForm* checked = nullptr;  // often all blocks share one form
     std::int64_t checked_rows = 0;
     for (std::size_t i = 0; i < decoder.blocks.size(); ++i) {
@@ -201,25 +201,25 @@ struct RequireForm {
       const auto name = [&](std::string_view part) {
         return entry_name("blocks", i) + "." + std::string(part);
       };
-      require_between(kFunction, name("num_steps"), block.num_steps, 1, kMaxNumSteps);
+      require_between(kFunction, name("steps"), block.steps, 1, kMaxNumSteps);
       require_between(kFunction, name("num_measurements"), block.num_measurements, 1,
                       kMaxMeasurements - 1);
       require_between(kFunction, name("closing_row"), block.closing_row, 0, kMaxNumSteps - 1);
       if (!block.form) fail_argument(kFunction, name("form"), "a form", "none");
       ProgramOptions of_block = options;
-      of_block.num_rows = std::max(block.num_steps, block.closing_row + 1);
+      of_block.num_rows = std::max(block.steps, block.closing_row + 1);
       if (block.form.get() != checked || of_block.num_rows > checked_rows) {
         require_form(of_block, *block.form);
         checked = block.form.get();
         checked_rows = of_block.num_rows;
       }
-      num_steps = std::min(num_steps + block.num_steps, kMaxNumSteps);
+      steps = std::min(steps + block.steps, kMaxNumSteps);
       num_measurements += block.num_measurements;
       require_between(kFunction, name("num_measurements"), num_measurements, 1, kMaxMeasurements);
     }
-    if (num_steps < options.num_rows)
+    if (steps < options.num_rows)
       fail_argument(kFunction, "blocks", "of " + to_text(options.num_rows) + " steps or more",
-                    to_text(num_steps));
+                    to_text(steps));
   }
 
   void operator()(const FilteredDecoder& decoder) const {
@@ -233,16 +233,16 @@ struct RequireForm {
                       to_text(scale));
     }
     const Workload& workload = decoder.workload;
-    if (workload.num_steps() < options.num_rows)
+    if (workload.steps() < options.num_rows)
       fail_argument(kFunction, "workload", "of at least " + to_text(options.num_rows) + " steps",
-                    to_text(workload.num_steps()));
+                    to_text(workload.steps()));
     if (workload.kind() == Workload::Kind::window)
-      require_state(options, "width", std::min(workload.width(), options.num_rows), 16);
+      require_state(options, "window", std::min(workload.window(), options.num_rows), 16);
     if (workload.kind() == Workload::Kind::rates) require_coefficients("rates", workload.rates());
     if (workload.kind() == Workload::Kind::matrix) {
       const Matrix matrix = workload.matrix();
       require_coefficients("matrix", detail::span_of(matrix));
-      require_state(options, "num_steps", options.num_rows, 8);
+      require_state(options, "steps", options.num_rows, 8);
     }
     require_form(options, *decoder.base);
   }

@@ -74,7 +74,7 @@ class RowMaker {
     }
     // The state that a program keeps besides its slots depends on the steps alone.
     window_.resume(0);
-    for (std::int64_t done = 0; done < step; done += window_.num_steps())
+    for (std::int64_t done = 0; done < step; done += window_.steps())
       window_.prepare(done, std::min(step - done, max_window()));
     require_slots(bytes);
     std::visit([&](auto& machine) { machine.read_state(bytes); }, machine_);

@@ -103,7 +103,7 @@ class StepOperations {
     draw_ends_.push_back(draws_.size());
   }
 
-  std::size_t num_steps() const { return ends_.size(); }
+  std::size_t steps() const { return ends_.size(); }
   std::span<const Operation> step(std::size_t i) const {
     const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
     return std::span(operations_).subspan(begin, ends_[i] - begin);

@@ -17,19 +17,18 @@ Window::Window(const ProgramOptions& options, const DecoderForm& form)
   shape_ = program_->shape();
 }
 
-void Window::prepare(std::int64_t first_step, std::int64_t num_steps) {
+void Window::prepare(std::int64_t first_step, std::int64_t steps) {
   first_step_ = first_step;
-  num_steps_ = num_steps;
+  steps_ = steps;
   if (period_ == 0) {
     if (!std::exchange(has_resumed_, false)) operations_.clear();
-    for (std::int64_t i = 0; i < num_steps; ++i) emit(first_step + i);
+    for (std::int64_t i = 0; i < steps; ++i) emit(first_step + i);
   } else {
-    for (; num_emitted_ < std::min(period_, first_step + num_steps); ++num_emitted_)
-      emit(num_emitted_);
+    for (; num_emitted_ < std::min(period_, first_step + steps); ++num_emitted_) emit(num_emitted_);
   }
   if (period_ > 0 && options_.precision != Precision::single) {
     bounds_.clear();
-    for (std::int64_t i = 0; i < num_steps; ++i) append_bound(first_step + i);
+    for (std::int64_t i = 0; i < steps; ++i) append_bound(first_step + i);
   }
 }
 
@@ -53,7 +52,7 @@ void Window::append_bound(std::int64_t step) {
 }
 
 void Window::emit(std::int64_t step) {
-  const std::size_t begin = operations_.num_steps() == 0 ? 0 : operations_.all().size();
+  const std::size_t begin = operations_.steps() == 0 ? 0 : operations_.all().size();
   operations_.finish(program_->emit(step, operations_));
   for (const Operation& operation : operations_.all().subspan(begin)) {
     std::size_t& count = operation.target.is_scratch ? num_scratch_ : num_state_;
@@ -63,7 +62,7 @@ void Window::emit(std::int64_t step) {
         num_state_ = std::max(num_state_, static_cast<std::size_t>(term.slot.index) + 1);
   }
   if (period_ == 0 && options_.precision != Precision::single) {
-    if (operations_.num_steps() == 1) bounds_.clear();
+    if (operations_.steps() == 1) bounds_.clear();
     append_bound(step);
   }
 }

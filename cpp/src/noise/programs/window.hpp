@@ -26,13 +26,13 @@ class Window {
   Precision precision() const { return options_.precision; }
   const ProgramOptions& options() const { return options_; }
 
-  /// Prepares steps first_step .. first_step + num_steps - 1; windows follow each other without
+  /// Prepares steps first_step .. first_step + steps - 1; windows follow each other without
   /// gaps.
-  void prepare(std::int64_t first_step, std::int64_t num_steps);
+  void prepare(std::int64_t first_step, std::int64_t steps);
   /// Makes the next window begin at `step`, which is 0 or a result of resume_point. At 0, every
   /// state slot must be 0. Must be called again if memory runs out, here or in `prepare`.
   void resume(std::int64_t step);
-  std::int64_t num_steps() const { return num_steps_; }
+  std::int64_t steps() const { return steps_; }
   std::span<const Operation> operations(std::int64_t i) const {
     return operations_.step(in_period(i));
   }
@@ -80,7 +80,7 @@ class Window {
   std::optional<StepShape> shape_;
   std::int64_t period_ = 0;  ///< of the program
   std::int64_t first_step_ = 0;
-  std::int64_t num_steps_ = 0;
+  std::int64_t steps_ = 0;
   std::int64_t num_emitted_ = 0;
   bool has_resumed_ = false;  ///< the operations begin with what Program::resume appended
   StepOperations operations_;

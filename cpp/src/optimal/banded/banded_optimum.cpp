@@ -22,16 +22,16 @@ constexpr double kSignedTolerance = 1e-5;
 
 void require_banded_problem(const char* function, const BandedProblem& problem,
                             std::int64_t max_steps, const FamilyOptions& options) {
-  require_between(function, "num_steps", problem.num_steps, 1, max_steps);
-  require_between(function, "num_bands", problem.num_bands, 1, problem.num_steps);
-  problem.participation.require_horizon(problem.num_steps);
+  require_between(function, "steps", problem.steps, 1, max_steps);
+  require_between(function, "bands", problem.bands, 1, problem.steps);
+  problem.participation.require_horizon(problem.steps);
   detail::require_family_options(function, options);
 }
 
 /// True if the columns that one user can touch have no common row.
 bool has_orthogonal_columns(const BandedProblem& problem) {
-  return problem.participation.max_participations_within(problem.num_steps) == 1 ||
-         problem.participation.separation() >= problem.num_bands;
+  return problem.participation.times_within(problem.steps) == 1 ||
+         problem.participation.apart() >= problem.bands;
 }
 
 /// Converts parameters to coefficients. If free, they are c_1, c_2, ... with c_0 = 1; otherwise ln
@@ -63,12 +63,12 @@ void pull_back_coefficients(const Vector& point, const Vector& by_coefficient, b
 /// Starts at the square root; free coefficients begin small where columns of one user would
 /// overlap.
 Vector starting_point(const BandedProblem& problem, bool is_free) {
-  const std::int64_t num_bands = problem.num_bands;
-  std::vector<double> f = square_root_coefficients(num_bands + 1);
+  const std::int64_t bands = problem.bands;
+  std::vector<double> f = square_root_coefficients(bands + 1);
   if (is_free && detail::has_signed_overlaps(problem))
-    for (std::int64_t j = problem.participation.separation(); j < num_bands; ++j)
+    for (std::int64_t j = problem.participation.apart(); j < bands; ++j)
       f[static_cast<std::size_t>(j)] *= 1e-3;
-  const Eigen::Index p = static_cast<Eigen::Index>(num_bands);
+  const Eigen::Index p = static_cast<Eigen::Index>(bands);
   Vector point(is_free ? p - 1 : p);
   for (Eigen::Index j = 0; j < point.size(); ++j) {
     const std::size_t k = static_cast<std::size_t>(j);
@@ -99,7 +99,7 @@ Task<BandedToeplitzOptimum> search_banded_toeplitz(BandedProblem problem,
   BandedToeplitzError error(problem);
   BandedToeplitzOptimum result;
   result.coefficients = {1.0};
-  if (problem.num_bands == 1) {
+  if (problem.bands == 1) {
     result.search.status = SolverStatus::converged;
     result.errors = error.errors(result.coefficients);
     co_return result;
@@ -107,7 +107,7 @@ Task<BandedToeplitzOptimum> search_banded_toeplitz(BandedProblem problem,
   FamilyOptions used = options;
   if (has_signed_overlaps(problem)) used.tolerance = std::max(used.tolerance, kSignedTolerance);
   Search search(used, pieces);
-  Vector by_coefficient(static_cast<Eigen::Index>(problem.num_bands));
+  Vector by_coefficient(static_cast<Eigen::Index>(problem.bands));
   const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
     const double value = error(coefficients_of(point, is_free), by_coefficient);
     pull_back_coefficients(point, by_coefficient, is_free, gradient);
@@ -126,19 +126,18 @@ Task<BandedToeplitzOptimum> search_banded_toeplitz(BandedProblem problem,
 Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& options,
                                   Pieces* pieces) {
   require_banded_problem("find_banded_optimum", problem, kMaxBandedSteps, options);
-  if (problem.num_steps * problem.num_bands > kMaxBandedEntries)
-    fail_argument("find_banded_optimum", "num_bands", "at most 2^24 / {num_steps}",
-                  to_text(problem.num_bands));
+  if (problem.steps * problem.bands > kMaxBandedEntries)
+    fail_argument("find_banded_optimum", "bands", "at most 2^24 / {steps}", to_text(problem.bands));
   if (!has_orthogonal_columns(problem))
     fail(ErrorCode::unsupported, "find_banded_optimum", "participation",
-         "must have a separation of at least {num_bands} = " + to_text(problem.num_bands),
-         to_text(problem.participation.separation()));
+         "must have a separation of at least {bands} = " + to_text(problem.bands),
+         to_text(problem.participation.apart()));
 
   // The best Toeplitz coefficients are a point of this family.
   BandedProblem toeplitz = problem;
   toeplitz.participation = Participation::single();
-  const double sensitivity = std::sqrt(
-      static_cast<double>(problem.participation.max_participations_within(problem.num_steps)));
+  const double sensitivity =
+      std::sqrt(static_cast<double>(problem.participation.times_within(problem.steps)));
   FamilyOptions coarse = options;
   coarse.tolerance = std::max(options.tolerance, 1e-3);
   coarse.progress = continued(options.progress, 0, sensitivity);
@@ -148,7 +147,7 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
   rest.max_total_iterations -= start.search.iterations;
   rest.progress = continued(options.progress, start.search.evaluations, sensitivity);
   Search search(rest, pieces);
-  BandedRowErrors rows(problem.num_steps, problem.num_bands);
+  BandedRowErrors rows(problem.steps, problem.bands);
   const Vector from = rows.parameters_of(start.coefficients);
   DescentResult best{SolverStatus::converged, from, 0, 0};
   if (start.search.status == SolverStatus::stopped)
@@ -163,7 +162,7 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
   const FamilyErrors errors{
       .sensitivity = sensitivity,
       .max_error = sensitivity * std::sqrt(largest),
-      .mean_error = sensitivity * std::sqrt(total / static_cast<double>(problem.num_steps))};
+      .mean_error = sensitivity * std::sqrt(total / static_cast<double>(problem.steps))};
   BandedOptimum result{
       .search = search.report(best), .columns = rows.columns_at(best.point), .errors = errors};
   result.search.iterations += start.search.iterations;

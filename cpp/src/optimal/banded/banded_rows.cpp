@@ -105,30 +105,30 @@ std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns) {
   return bounds;
 }
 
-BandedRowErrors::BandedRowErrors(std::int64_t num_steps, std::int64_t num_bands)
-    : num_steps_(num_steps),
-      num_bands_(num_bands),
+BandedRowErrors::BandedRowErrors(std::int64_t steps, std::int64_t bands)
+    : steps_(steps),
+      bands_(bands),
       num_parameters_(0),
-      ones_(static_cast<std::size_t>(num_steps), 1.0),
-      columns_(Matrix::Zero(index(num_steps), index(num_bands))),
-      system_(Matrix::Zero(index(num_steps), index(num_bands) + 1)),
-      covariance_(Matrix::Zero(index(num_steps), index(num_bands) + 1)) {
-  for (std::int64_t j = 0; j < num_steps; ++j) num_parameters_ += index(below(j));
+      ones_(static_cast<std::size_t>(steps), 1.0),
+      columns_(Matrix::Zero(index(steps), index(bands))),
+      system_(Matrix::Zero(index(steps), index(bands) + 1)),
+      covariance_(Matrix::Zero(index(steps), index(bands) + 1)) {
+  for (std::int64_t j = 0; j < steps; ++j) num_parameters_ += index(below(j));
 }
 
 Vector BandedRowErrors::parameters_of(const std::vector<double>& coefficients) const {
   Vector point(num_parameters_);
   Eigen::Index next = 0;
-  for (std::int64_t j = 0; j < num_steps_; ++j)
+  for (std::int64_t j = 0; j < steps_; ++j)
     for (std::int64_t m = 1; m <= below(j); ++m)
       point(next++) = coefficients[static_cast<std::size_t>(m)] / coefficients[0];
   return point;
 }
 
 Matrix BandedRowErrors::columns_at(const Vector& point) const {
-  Matrix columns = Matrix::Zero(index(num_steps_), index(num_bands_));
+  Matrix columns = Matrix::Zero(index(steps_), index(bands_));
   Eigen::Index next = 0;
-  for (std::int64_t j = 0; j < num_steps_; ++j) {
+  for (std::int64_t j = 0; j < steps_; ++j) {
     const Eigen::Index count = index(below(j));
     columns(index(j), 0) = 1;
     columns.row(index(j)).segment(1, count) = point.segment(next, count).transpose();
@@ -146,12 +146,12 @@ const std::vector<double>& BandedRowErrors::values(const Vector& point) {
 }
 
 void BandedRowErrors::pull_back(const std::vector<double>& weights, Vector& gradient) {
-  Matrix by_covariance = Matrix::Zero(index(num_steps_), index(num_bands_) + 1);
-  Matrix by_column = Matrix::Zero(index(num_steps_), index(num_bands_));
-  Vector by_system(index(num_bands_) + 1);
-  for (std::int64_t t = num_steps_; t-- > 0;) {
+  Matrix by_covariance = Matrix::Zero(index(steps_), index(bands_) + 1);
+  Matrix by_column = Matrix::Zero(index(steps_), index(bands_));
+  Vector by_system(index(bands_) + 1);
+  for (std::int64_t t = steps_; t-- > 0;) {
     const Eigen::Index row = index(t);
-    const std::int64_t order = std::min(num_bands_, t);
+    const std::int64_t order = std::min(bands_, t);
     const double by_variance = by_covariance(row, 0) + weights[static_cast<std::size_t>(t)];
     by_system.setZero();
     by_system(0) = 2 * by_variance * system_(row, 0);
@@ -171,14 +171,14 @@ void BandedRowErrors::pull_back(const std::vector<double>& weights, Vector& grad
     for (std::int64_t m = 1; m <= order; ++m) {
       const double by_entry = by_system(index(m)) * inverse;
       by_diagonal -= by_entry * system_(row, index(m));
-      if (m < num_bands_) by_column(row - index(m), index(m)) += by_entry;
+      if (m < bands_) by_column(row - index(m), index(m)) += by_entry;
       by_column(row - index(m) + 1, index(m) - 1) -= by_entry;
     }
     by_column(row, 0) += by_diagonal;
   }
   // Columns are x / ||x|| with x_0 = 1: column_0 = 1 / ||x||.
   Eigen::Index next = 0;
-  for (std::int64_t j = 0; j < num_steps_; ++j) {
+  for (std::int64_t j = 0; j < steps_; ++j) {
     const Eigen::Index row = index(j);
     const double radial = by_column.row(row).dot(columns_.row(row));
     for (std::int64_t m = 1; m <= below(j); ++m)

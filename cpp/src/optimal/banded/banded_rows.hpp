@@ -32,7 +32,7 @@ std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
 /// needs only a band of its covariance.
 class BandedRowErrors final : public RowErrors {
  public:
-  BandedRowErrors(std::int64_t num_steps, std::int64_t num_bands);
+  BandedRowErrors(std::int64_t steps, std::int64_t bands);
 
   /// Number of parameters: p - 1 for each column except the last ones, which are cut off.
   Eigen::Index num_parameters() const { return num_parameters_; }
@@ -47,11 +47,11 @@ class BandedRowErrors final : public RowErrors {
 
  private:
   std::int64_t below(std::int64_t column) const {
-    return std::min(num_bands_ - 1, num_steps_ - 1 - column);
+    return std::min(bands_ - 1, steps_ - 1 - column);
   }
 
-  std::int64_t num_steps_;
-  std::int64_t num_bands_;
+  std::int64_t steps_;
+  std::int64_t bands_;
   Eigen::Index num_parameters_;
   std::vector<double> ones_;
   std::vector<double> values_;

@@ -64,32 +64,32 @@ std::vector<double> SeriesProducts::inverse(std::span<const double> a) {
 }
 
 bool has_signed_overlaps(const BandedProblem& problem) {
-  const std::int64_t separation = problem.participation.separation();
+  const std::int64_t separation = problem.participation.apart();
   return problem.participation.kind() == Participation::Kind::fixed_epoch && separation >= 2 &&
-         separation < problem.num_bands;
+         separation < problem.bands;
 }
 
 BandedToeplitzError::BandedToeplitzError(const BandedProblem& problem)
     : problem_(problem),
-      repeats_(repeats_of(problem.participation, problem.num_steps)),
+      repeats_(repeats_of(problem.participation, problem.steps)),
       has_signs_(has_signed_overlaps(problem)),
-      is_direct_(problem.num_bands <= kMostDirectBands),
-      products_(problem.num_steps) {}
+      is_direct_(problem.bands <= kMostDirectBands),
+      products_(problem.steps) {}
 
 double BandedToeplitzError::row_weight(std::int64_t step, Objective objective) const {
   if (objective == Objective::max) return 1;
-  const double n = static_cast<double>(problem_.num_steps);
+  const double n = static_cast<double>(problem_.steps);
   return (n - static_cast<double>(step)) / n;
 }
 
 /// Returns || sum_{i<k} column i b ||^2, and adds the gradient of half its logarithm.
 double BandedToeplitzError::sensitivity_squared(std::span<const double> c, Vector* gradient) const {
-  const std::int64_t p = problem_.num_bands;
-  std::vector<double> sum(size_of(problem_.num_steps), 0.0);
+  const std::int64_t p = problem_.bands;
+  std::vector<double> sum(size_of(problem_.steps), 0.0);
   const auto visit = [&](const auto& action) {
     for (std::int64_t i = 0; i < repeats_.num_participations; ++i) {
       const std::int64_t from = i * repeats_.separation;
-      for (std::int64_t m = 0; m < std::min(p, problem_.num_steps - from); ++m)
+      for (std::int64_t m = 0; m < std::min(p, problem_.steps - from); ++m)
         action(size_of(from + m), m);
     }
   };
@@ -106,7 +106,7 @@ double BandedToeplitzError::sensitivity_squared(std::span<const double> c, Vecto
 /// Returns the smoothed sum of |X_ij| over the first phase, and adds its slopes. X_ij is the sum of
 /// c_u c_{u + (j - i) b} over u < n - j b.
 double BandedToeplitzError::phase_sum(std::span<const double> c, Vector& gradient) const {
-  const std::int64_t n = problem_.num_steps, p = problem_.num_bands, b = repeats_.separation;
+  const std::int64_t n = problem_.steps, p = problem_.bands, b = repeats_.separation;
   const std::int64_t k = repeats_.num_participations;
   double total = 0;
   for (std::int64_t i = 0; i < k && i * b < p; ++i) {
@@ -136,7 +136,7 @@ double BandedToeplitzError::phase_sum(std::span<const double> c, Vector& gradien
 /// Coefficients of 1 / c.
 std::vector<double> BandedToeplitzError::inverse(std::span<const double> c) {
   if (!is_direct_) return products_.inverse(c);
-  const std::int64_t n = problem_.num_steps, p = problem_.num_bands;
+  const std::int64_t n = problem_.steps, p = problem_.bands;
   std::vector<double> e(size_of(n));
   e[0] = 1 / c[0];
   for (std::int64_t t = 1; t < n; ++t) {
@@ -150,7 +150,7 @@ std::vector<double> BandedToeplitzError::inverse(std::span<const double> c) {
 double BandedToeplitzError::row_squared(const std::vector<double>& inverse,
                                         Objective objective) const {
   double b = 0, total = 0;
-  for (std::int64_t t = 0; t < problem_.num_steps; ++t) {
+  for (std::int64_t t = 0; t < problem_.steps; ++t) {
     b += inverse[size_of(t)];
     total += row_weight(t, objective) * b * b;
   }
@@ -162,7 +162,7 @@ double BandedToeplitzError::row_squared(const std::vector<double>& inverse,
 /// c_m is -sum_t mu_t e_{t-m}.
 void BandedToeplitzError::row_gradient(std::span<const double> c, const std::vector<double>& e,
                                        Vector& gradient) {
-  const std::int64_t n = problem_.num_steps, p = problem_.num_bands;
+  const std::int64_t n = problem_.steps, p = problem_.bands;
   std::vector<double> b(size_of(n));
   double sum = 0, total = 0;
   for (std::int64_t t = 0; t < n; ++t) {
@@ -216,7 +216,7 @@ double BandedToeplitzError::operator()(std::span<const double> c, Vector& gradie
 
 FamilyErrors BandedToeplitzError::errors(std::span<const double> c) {
   std::vector<double> column(c.begin(), c.end());
-  column.resize(size_of(problem_.num_steps));
+  column.resize(size_of(problem_.steps));
   const double sensitivity =
       std::sqrt(has_signs_ ? sum_of_absolute_products(column, repeats_.separation).sum
                            : sensitivity_squared(c, nullptr));

@@ -17,12 +17,11 @@ constexpr std::int64_t kFine = 128;
 
 }  // namespace
 
-double row_scale(std::span<const double> log_row_scales, std::int64_t num_steps,
-                 std::int64_t step) {
+double row_scale(std::span<const double> log_row_scales, std::int64_t steps, std::int64_t step) {
   require_length("row_scale", "log_row_scales", std::ssize(log_row_scales), kNumRowScaleKnots);
-  require_between("row_scale", "num_steps", num_steps, 1, kMaxNumSteps);
-  require_between("row_scale", "step", step, 0, num_steps - 1);
-  const detail::KnotPosition at = detail::knot_position(num_steps, step);
+  require_between("row_scale", "steps", steps, 1, kMaxNumSteps);
+  require_between("row_scale", "step", step, 0, steps - 1);
+  const detail::KnotPosition at = detail::knot_position(steps, step);
   const std::size_t lower = static_cast<std::size_t>(at.lower);
   return std::exp((1 - at.share_of_upper) * log_row_scales[lower] +
                   at.share_of_upper * log_row_scales[lower + 1]);
@@ -37,10 +36,10 @@ Eigen::Index num_knots_of(const BltNormalizedProblem& problem) {
 
 Task<DescentResult> descend_normalized(BltNormalizedProblem problem, Vector start, Search& search,
                                        Effort effort) {
-  const std::int64_t fine = problem.num_steps <= kMostSingleSteps ? problem.num_steps : kFine;
+  const std::int64_t fine = problem.steps <= kMostSingleSteps ? problem.steps : kFine;
   const NormalizedRowErrors::Options options{
-      .num_steps = problem.num_steps,
-      .num_buffers = static_cast<std::int64_t>((start.size() - num_knots_of(problem)) / 2),
+      .steps = problem.steps,
+      .buffers = static_cast<std::int64_t>((start.size() - num_knots_of(problem)) / 2),
       .scale_rows = problem.scale_rows,
       .cells_in_distance = effort == Effort::full ? fine : kCoarse};
   NormalizedRowErrors rows(options);
@@ -52,14 +51,11 @@ Task<DescentResult> descend_normalized(BltNormalizedProblem problem, Vector star
 
 Task<BltNormalizedOptimum> search_blt_normalized(BltNormalizedProblem problem,
                                                  const FamilyOptions& options, Pieces* pieces) {
-  require_blt_problem("find_blt_normalized_optimum", problem.num_steps, problem.num_buffers,
-                      options);
-  require_between("find_blt_normalized_optimum", "num_steps", problem.num_steps, 1,
-                  kMaxNormalizedBltSteps);
+  require_blt_problem("find_blt_normalized_optimum", problem.steps, problem.buffers, options);
+  require_between("find_blt_normalized_optimum", "steps", problem.steps, 1, kMaxNormalizedBltSteps);
   Search search(options, pieces);
-  const GrowOptions grow{.num_buffers = problem.num_buffers,
-                         .num_steps = problem.num_steps,
-                         .num_others = num_knots_of(problem)};
+  const GrowOptions grow{
+      .buffers = problem.buffers, .steps = problem.steps, .num_others = num_knots_of(problem)};
   const auto screen = [&](const Vector& start) {
     return descend_normalized(problem, start, search, Effort::screen);
   };
@@ -76,7 +72,7 @@ Task<BltNormalizedOptimum> search_blt_normalized(BltNormalizedProblem problem,
   result.decays = std::move(parameters.decays);
   result.weights = std::move(parameters.weights);
   result.inverse_decays = std::move(parameters.inverse_decays);
-  result.errors = normalized_errors(BltPoint(roots), result.log_row_scales, problem.num_steps);
+  result.errors = normalized_errors(BltPoint(roots), result.log_row_scales, problem.steps);
   co_return result;
 }
 

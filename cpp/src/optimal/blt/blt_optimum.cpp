@@ -11,26 +11,25 @@
 namespace dpftrl {
 namespace detail {
 
-Repeats repeats_of(const Participation& participation, std::int64_t num_steps) {
-  return {.num_steps = num_steps,
-          .num_participations = participation.max_participations_within(num_steps),
-          .separation = participation.separation()};
+Repeats repeats_of(const Participation& participation, std::int64_t steps) {
+  return {.steps = steps,
+          .num_participations = participation.times_within(steps),
+          .separation = participation.apart()};
 }
 
 BltObjective::BltObjective(const BltProblem& problem)
-    : repeats_(repeats_of(problem.participation, problem.num_steps)),
-      objective_(problem.objective) {}
+    : repeats_(repeats_of(problem.participation, problem.steps)), objective_(problem.objective) {}
 
 double BltObjective::operator()(const Vector& log_gaps, Vector& gradient) const {
   const BltPoint point(log_gaps);
   if (!point.is_finite) return std::numeric_limits<double>::infinity();
   const auto rows =
       objective_ == Objective::max ? detail::largest_row_squared : detail::mean_row_squared;
-  BltSlopes slopes(point.num_buffers);
+  BltSlopes slopes(point.buffers);
   const double sensitivity = sensitivity_squared(point, repeats_, nullptr, 0);
-  const double row = rows(point, repeats_.num_steps, nullptr, 0);
+  const double row = rows(point, repeats_.steps, nullptr, 0);
   (void)sensitivity_squared(point, repeats_, &slopes, 1 / (2 * sensitivity));
-  (void)rows(point, repeats_.num_steps, &slopes, 1 / (2 * row));
+  (void)rows(point, repeats_.steps, &slopes, 1 / (2 * row));
   pull_back(point, slopes, gradient);
   return (std::log(sensitivity) + std::log(row)) / 2;
 }
@@ -38,17 +37,17 @@ double BltObjective::operator()(const Vector& log_gaps, Vector& gradient) const 
 FamilyErrors BltObjective::errors(const Vector& log_gaps) const {
   const BltPoint point(log_gaps);
   const double sensitivity = std::sqrt(sensitivity_squared(point, repeats_, nullptr, 0));
-  const std::int64_t n = repeats_.num_steps;
+  const std::int64_t n = repeats_.steps;
   return {.sensitivity = sensitivity,
           .max_error = sensitivity * std::sqrt(largest_row_squared(point, n, nullptr, 0)),
           .mean_error = sensitivity * std::sqrt(mean_row_squared(point, n, nullptr, 0))};
 }
 
-Vector spread_roots(std::int64_t num_buffers, std::int64_t num_steps) {
+Vector spread_roots(std::int64_t buffers, std::int64_t steps) {
   // Spaces heights -ln(1 - root) evenly from 0 to just above ln n, where a decay lasts for the
   // horizon.
-  const double top = std::log(static_cast<double>(num_steps)) + 1;
-  const Eigen::Index size = static_cast<Eigen::Index>(2 * num_buffers);
+  const double top = std::log(static_cast<double>(steps)) + 1;
+  const Eigen::Index size = static_cast<Eigen::Index>(2 * buffers);
   return Vector::Constant(size, std::log(top / static_cast<double>(size + 1)));
 }
 
@@ -81,7 +80,7 @@ Vector joined(const Vector& first, const Vector& second) {
 BltParameters parameters_of(const Vector& log_gaps) {
   const BltPoint point(log_gaps);
   BltParameters result;
-  for (Eigen::Index i = 0; i < point.num_buffers; ++i) {
+  for (Eigen::Index i = 0; i < point.buffers; ++i) {
     result.decays.push_back(1 - point.decay(i));
     result.weights.push_back(point.weight(i));
     result.inverse_decays.push_back(1 - point.inverse(i));
@@ -89,11 +88,10 @@ BltParameters parameters_of(const Vector& log_gaps) {
   return result;
 }
 
-void require_blt_problem(const char* function, std::int64_t num_steps,
-                         const std::optional<std::int64_t>& num_buffers,
-                         const FamilyOptions& options) {
-  require_between(function, "num_steps", num_steps, 1, kMaxNumSteps);
-  if (num_buffers) require_between(function, "num_buffers", *num_buffers, 1, kMaxBuffers);
+void require_blt_problem(const char* function, std::int64_t steps,
+                         const std::optional<std::int64_t>& buffers, const FamilyOptions& options) {
+  require_between(function, "steps", steps, 1, kMaxNumSteps);
+  if (buffers) require_between(function, "buffers", *buffers, 1, kMaxBuffers);
   require_family_options(function, options);
 }
 
@@ -106,14 +104,14 @@ Task<DescentResult> as_it_is(DescentResult leader) {
 }  // namespace
 
 Task<BltOptimum> search_blt(BltProblem problem, const FamilyOptions& options, Pieces* pieces) {
-  require_blt_problem("find_blt_optimum", problem.num_steps, problem.num_buffers, options);
-  problem.participation.require_horizon(problem.num_steps);
+  require_blt_problem("find_blt_optimum", problem.steps, problem.buffers, options);
+  problem.participation.require_horizon(problem.steps);
   const BltObjective objective(problem);
   Search search(options, pieces);
   const SmoothFunction log_error = [&](const Vector& point, Vector& gradient) {
     return objective(point, gradient);
   };
-  const GrowOptions grow{.num_buffers = problem.num_buffers, .num_steps = problem.num_steps};
+  const GrowOptions grow{.buffers = problem.buffers, .steps = problem.steps};
   const auto screen = [&](const Vector& start) { return search.descend(log_error, start); };
   const DescentResult best = co_await grow_buffers(grow, search, screen, as_it_is);
   BltParameters parameters = parameters_of(best.point);

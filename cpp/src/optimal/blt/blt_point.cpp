@@ -66,11 +66,11 @@ Jet weighted_geometric_sum(double complement, std::int64_t count) {
 // Position of roots in the chain, counted from the smallest: theta^_d, theta_d, theta^_{d-1}, ...
 namespace {
 
-Eigen::Index position_of_decay(Eigen::Index num_buffers, Eigen::Index i) {
-  return 2 * (num_buffers - 1 - i) + 1;
+Eigen::Index position_of_decay(Eigen::Index buffers, Eigen::Index i) {
+  return 2 * (buffers - 1 - i) + 1;
 }
-Eigen::Index position_of_inverse(Eigen::Index num_buffers, Eigen::Index i) {
-  return 2 * (num_buffers - 1 - i);
+Eigen::Index position_of_inverse(Eigen::Index buffers, Eigen::Index i) {
+  return 2 * (buffers - 1 - i);
 }
 
 /// ln |root_p - root_q| = -s_q + ln(1 - exp(-(s_p - s_q))) for p > q.
@@ -90,12 +90,12 @@ Matrix log_differences(const Vector& gaps, const Vector& heights) {
 }  // namespace
 
 BltPoint::BltPoint(const Vector& log_gaps)
-    : num_buffers(log_gaps.size() / 2),
+    : buffers(log_gaps.size() / 2),
       gaps(log_gaps.array().exp()),
-      decay(num_buffers),
-      inverse(num_buffers),
-      weight(num_buffers),
-      sum_weight(num_buffers),
+      decay(buffers),
+      inverse(buffers),
+      weight(buffers),
+      sum_weight(buffers),
       limit(1) {
   const Eigen::Index size = gaps.size();
   Vector heights(size);  // -ln(1 - root)
@@ -103,19 +103,19 @@ BltPoint::BltPoint(const Vector& log_gaps)
   for (Eigen::Index p = 0; p < size; ++p) heights(p) = height += gaps(p);
   const Matrix differences = log_differences(gaps, heights);
   double log_limit = 0;
-  for (Eigen::Index i = 0; i < num_buffers; ++i) {
-    const Eigen::Index p = position_of_decay(num_buffers, i);
-    const Eigen::Index q = position_of_inverse(num_buffers, i);
+  for (Eigen::Index i = 0; i < buffers; ++i) {
+    const Eigen::Index p = position_of_decay(buffers, i);
+    const Eigen::Index q = position_of_inverse(buffers, i);
     decay(i) = std::exp(-heights(p));
     inverse(i) = std::exp(-heights(q));
     log_limit -= gaps(p);
     double log_weight = 0, log_sum_weight = heights(q);
-    for (Eigen::Index j = 0; j < num_buffers; ++j) {
-      log_weight += differences(p, position_of_inverse(num_buffers, j));
-      log_sum_weight += differences(q, position_of_decay(num_buffers, j));
+    for (Eigen::Index j = 0; j < buffers; ++j) {
+      log_weight += differences(p, position_of_inverse(buffers, j));
+      log_sum_weight += differences(q, position_of_decay(buffers, j));
       if (j == i) continue;
-      log_weight -= differences(p, position_of_decay(num_buffers, j));
-      log_sum_weight -= differences(q, position_of_inverse(num_buffers, j));
+      log_weight -= differences(p, position_of_decay(buffers, j));
+      log_sum_weight -= differences(q, position_of_inverse(buffers, j));
     }
     weight(i) = std::exp(log_weight);
     sum_weight(i) = std::exp(log_sum_weight);
@@ -139,7 +139,7 @@ Vector BltPoint::log_gaps_of(const Vector& decay_complements, const Vector& inve
 }
 
 void pull_back(const BltPoint& point, const BltSlopes& slopes, Eigen::Ref<Vector> gradient) {
-  const Eigen::Index d = point.num_buffers;
+  const Eigen::Index d = point.buffers;
   const Eigen::Index size = 2 * d;
   Vector by_height = Vector::Zero(size);
   Matrix by_difference = Matrix::Zero(size, size);  // [p][q], p > q
@@ -202,10 +202,9 @@ struct States {
 
 double sensitivity_squared(const BltPoint& point, const Repeats& repeats, BltSlopes* slopes,
                            double scale) {
-  const Eigen::Index d = point.num_buffers;
+  const Eigen::Index d = point.buffers;
   const std::size_t count = static_cast<std::size_t>(repeats.num_participations);
-  const std::int64_t rest =
-      repeats.num_steps - (repeats.num_participations - 1) * repeats.separation;
+  const std::int64_t rest = repeats.steps - (repeats.num_participations - 1) * repeats.separation;
   std::vector<States> states;
   for (Eigen::Index a = 0; a < d; ++a) states.emplace_back(point.decay(a), repeats);
   const auto at = [&](Eigen::Index a) -> const States& {
@@ -255,7 +254,7 @@ namespace {
 template <class Sum>
 double quadratic_in_rows(const BltPoint& point, double ones, double divisor, const Sum& sum,
                          BltSlopes* slopes, double scale) {
-  const Eigen::Index d = point.num_buffers;
+  const Eigen::Index d = point.buffers;
   const double factor = scale / divisor;
   const double square = point.limit * point.limit * ones;
   double total = square;
@@ -283,20 +282,19 @@ double quadratic_in_rows(const BltPoint& point, double ones, double divisor, con
 
 }  // namespace
 
-double largest_row_squared(const BltPoint& point, std::int64_t num_steps, BltSlopes* slopes,
+double largest_row_squared(const BltPoint& point, std::int64_t steps, BltSlopes* slopes,
                            double scale) {
   return quadratic_in_rows(
-      point, static_cast<double>(num_steps), 1,
-      [&](double complement) { return geometric_sum(complement, num_steps); }, slopes, scale);
+      point, static_cast<double>(steps), 1,
+      [&](double complement) { return geometric_sum(complement, steps); }, slopes, scale);
 }
 
-double mean_row_squared(const BltPoint& point, std::int64_t num_steps, BltSlopes* slopes,
+double mean_row_squared(const BltPoint& point, std::int64_t steps, BltSlopes* slopes,
                         double scale) {
-  const double n = static_cast<double>(num_steps);
+  const double n = static_cast<double>(steps);
   return quadratic_in_rows(
       point, n * (n + 1) / 2, n,
-      [&](double complement) { return weighted_geometric_sum(complement, num_steps); }, slopes,
-      scale);
+      [&](double complement) { return weighted_geometric_sum(complement, steps); }, slopes, scale);
 }
 
 }  // namespace dpftrl::detail

@@ -39,7 +39,7 @@ struct BltPoint {
   /// interlacing.
   static Vector log_gaps_of(const Vector& decay_complements, const Vector& inverse_complements);
 
-  Eigen::Index num_buffers;
+  Eigen::Index buffers;
   Vector gaps;        ///< exp(y)
   Vector decay;       ///< 1 - theta_i
   Vector inverse;     ///< 1 - theta^_i
@@ -51,11 +51,11 @@ struct BltPoint {
 
 /// Derivatives of a function of a BltPoint.
 struct BltSlopes {
-  explicit BltSlopes(Eigen::Index num_buffers)
-      : decay(Vector::Zero(num_buffers)),
-        inverse(Vector::Zero(num_buffers)),
-        log_weight(Vector::Zero(num_buffers)),
-        log_sum_weight(Vector::Zero(num_buffers)),
+  explicit BltSlopes(Eigen::Index buffers)
+      : decay(Vector::Zero(buffers)),
+        inverse(Vector::Zero(buffers)),
+        log_weight(Vector::Zero(buffers)),
+        log_sum_weight(Vector::Zero(buffers)),
         log_limit(0) {}
   Vector decay;
   Vector inverse;
@@ -69,9 +69,9 @@ void pull_back(const BltPoint& point, const BltSlopes& slopes, Eigen::Ref<Vector
 
 /// ||sum_{i<k} column i b||^2 with k participations b steps apart, in the closed form that costs
 /// O(k d^2). The derivatives, times `scale`, are added to `slopes` if it is given.
-/// @pre  (num_participations - 1) separation < num_steps
+/// @pre  (num_participations - 1) separation < steps
 struct Repeats {
-  std::int64_t num_steps;
+  std::int64_t steps;
   std::int64_t num_participations;
   std::int64_t separation;
 };
@@ -79,9 +79,8 @@ double sensitivity_squared(const BltPoint& point, const Repeats& repeats, BltSlo
                            double scale);
 
 /// ||B_t||^2 of the last row (the largest), or its mean over rows; only derivatives are scaled.
-double largest_row_squared(const BltPoint& point, std::int64_t num_steps, BltSlopes* slopes,
+double largest_row_squared(const BltPoint& point, std::int64_t steps, BltSlopes* slopes,
                            double scale);
-double mean_row_squared(const BltPoint& point, std::int64_t num_steps, BltSlopes* slopes,
-                        double scale);
+double mean_row_squared(const BltPoint& point, std::int64_t steps, BltSlopes* slopes, double scale);
 
 }  // namespace dpftrl::detail

@@ -12,7 +12,7 @@
 namespace dpftrl::detail {
 
 /// Participations 0, b, 2b, ... within the horizon.
-Repeats repeats_of(const Participation& participation, std::int64_t num_steps);
+Repeats repeats_of(const Participation& participation, std::int64_t steps);
 
 /// ln(error) of a BLT as a function of its log gaps, with the exact gradient.
 class BltObjective {
@@ -27,7 +27,7 @@ class BltObjective {
 };
 
 /// Default starting point of a search.
-Vector spread_roots(std::int64_t num_buffers, std::int64_t num_steps);
+Vector spread_roots(std::int64_t buffers, std::int64_t steps);
 /// Points with one more pair of roots, next to each other, and almost the same error.
 std::vector<Vector> with_one_more_buffer(const Vector& log_gaps);
 
@@ -41,23 +41,22 @@ struct BltParameters {
 };
 BltParameters parameters_of(const Vector& log_gaps);
 
-void require_blt_problem(const char* function, std::int64_t num_steps,
-                         const std::optional<std::int64_t>& num_buffers,
-                         const FamilyOptions& options);
+void require_blt_problem(const char* function, std::int64_t steps,
+                         const std::optional<std::int64_t>& buffers, const FamilyOptions& options);
 
 struct GrowOptions {
-  std::optional<std::int64_t> num_buffers;
-  std::int64_t num_steps;
+  std::optional<std::int64_t> buffers;
+  std::int64_t steps;
   Eigen::Index num_others = 0;  ///< parameters after the log gaps, initially 0
 };
 
-/// Points from which the search for `num_buffers` starts: spread out, and derived from the optimum
+/// Points from which the search for `buffers` starts: spread out, and derived from the optimum
 /// with one buffer fewer if there is one.
-inline std::vector<Vector> starts_of(const GrowOptions& options, std::int64_t num_buffers,
+inline std::vector<Vector> starts_of(const GrowOptions& options, std::int64_t buffers,
                                      const Vector& last) {
   const Vector others = Vector::Zero(options.num_others);
-  std::vector<Vector> starts{joined(spread_roots(num_buffers, options.num_steps), others)};
-  if (num_buffers == 1) return starts;
+  std::vector<Vector> starts{joined(spread_roots(buffers, options.steps), others)};
+  if (buffers == 1) return starts;
   const Vector roots = last.head(last.size() - options.num_others);
   for (const Vector& start : with_one_more_buffer(roots))
     starts.push_back(joined(start, last.tail(options.num_others)));
@@ -76,8 +75,8 @@ Task<DescentResult> grow_buffers(GrowOptions options, Search& search, Screen scr
   constexpr double infinity = std::numeric_limits<double>::infinity();
   DescentResult best{SolverStatus::not_converged, starts_of(options, 1, {}).front(), infinity,
                      infinity};
-  const std::int64_t most = options.num_buffers.value_or(kMaxBuffers);
-  const double least_gain = options.num_buffers ? 1e-12 : 1e-3;
+  const std::int64_t most = options.buffers.value_or(kMaxBuffers);
+  const double least_gain = options.buffers ? 1e-12 : 1e-3;
   DescentResult last = best;
   for (std::int64_t d = 1; d <= most && !search.stopped(); ++d) {
     const std::vector<Vector> starts = starts_of(options, d, last.point);
@@ -91,7 +90,7 @@ Task<DescentResult> grow_buffers(GrowOptions options, Search& search, Screen scr
     if (!search.stopped()) leader = co_await finish(leader);
     const bool gains = leader.value < best.value - least_gain;
     if (gains) best = leader;
-    if (!gains && !options.num_buffers) break;
+    if (!gains && !options.buffers) break;
     last = std::move(leader);
   }
   co_return best;

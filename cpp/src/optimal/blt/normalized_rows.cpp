@@ -37,9 +37,9 @@ double at(const Vector& v, std::size_t i) {
 
 }  // namespace
 
-KnotPosition knot_position(std::int64_t num_steps, std::int64_t step) {
-  if (num_steps == 1) return {0, 0};
-  const double n = static_cast<double>(num_steps);
+KnotPosition knot_position(std::int64_t steps, std::int64_t step) {
+  if (steps == 1) return {0, 0};
+  const double n = static_cast<double>(steps);
   const double t = static_cast<double>(step);
   const double share = (std::log((t + 1) / (n - t)) / std::log(n) + 1) / 2;
   const double scaled = std::clamp(share, 0.0, 1.0) * static_cast<double>(kNumRowScaleKnots - 1);
@@ -49,17 +49,17 @@ KnotPosition knot_position(std::int64_t num_steps, std::int64_t step) {
 
 NormalizedRowErrors::NormalizedRowErrors(const Options& options)
     : options_(options),
-      d_(static_cast<std::size_t>(options.num_buffers)),
-      blt_(Vector::Zero(static_cast<Eigen::Index>(2 * options.num_buffers))) {
+      d_(static_cast<std::size_t>(options.buffers)),
+      blt_(Vector::Zero(static_cast<Eigen::Index>(2 * options.buffers))) {
   std::map<std::int64_t, std::size_t> kind_of;
-  for (std::int64_t t = 0; t < options.num_steps;) {
-    const std::int64_t distance = std::min(t + 1, options.num_steps - t);
+  for (std::int64_t t = 0; t < options.steps;) {
+    const std::int64_t distance = std::min(t + 1, options.steps - t);
     const std::int64_t cell =
         cell_length(distance / options.cells_in_distance, options.cells_in_distance);
     const auto [known, is_new] = kind_of.try_emplace(cell, kinds_.size());
     if (is_new) kinds_.emplace_back(cell);
     cells_.push_back({.kind = known->second,
-                      .at = knot_position(options.num_steps, t + (cell - 1) / 2),
+                      .at = knot_position(options.steps, t + (cell - 1) / 2),
                       .scale_squared = 1,
                       .column_norm = 1,
                       .by_scale_squared = 0,
@@ -331,7 +331,7 @@ namespace {
 
 /// D_j for all steps, backward in time.
 std::vector<double> all_column_norms(const BltPoint& blt, const std::vector<double>& scales) {
-  const std::size_t d = static_cast<std::size_t>(blt.num_buffers);
+  const std::size_t d = static_cast<std::size_t>(blt.buffers);
   std::vector<double> norms(scales.size());
   Pairs rest{}, factor{};
   for (std::size_t i = 0; i < d; ++i)
@@ -354,12 +354,12 @@ std::vector<double> all_column_norms(const BltPoint& blt, const std::vector<doub
 }  // namespace
 
 FamilyErrors normalized_errors(const BltPoint& blt, std::span<const double> log_row_scales,
-                               std::int64_t num_steps) {
-  const std::size_t d = static_cast<std::size_t>(blt.num_buffers);
-  std::vector<double> scales(static_cast<std::size_t>(num_steps), 1.0);
+                               std::int64_t steps) {
+  const std::size_t d = static_cast<std::size_t>(blt.buffers);
+  std::vector<double> scales(static_cast<std::size_t>(steps), 1.0);
   if (!log_row_scales.empty())
     for (std::size_t t = 0; t < scales.size(); ++t)
-      scales[t] = row_scale(log_row_scales, num_steps, static_cast<std::int64_t>(t));
+      scales[t] = row_scale(log_row_scales, steps, static_cast<std::int64_t>(t));
   const std::vector<double> norms = all_column_norms(blt, scales);
   Pairs state{};
   Buffers cross{}, drift{}, decay{};
@@ -389,7 +389,7 @@ FamilyErrors normalized_errors(const BltPoint& blt, std::span<const double> log_
   }
   return {.sensitivity = 1,
           .max_error = std::sqrt(largest),
-          .mean_error = std::sqrt(total / static_cast<double>(num_steps))};
+          .mean_error = std::sqrt(total / static_cast<double>(steps))};
 }
 
 }  // namespace dpftrl::detail

@@ -17,7 +17,7 @@ struct KnotPosition {
   Eigen::Index lower;
   double share_of_upper;
 };
-KnotPosition knot_position(std::int64_t num_steps, std::int64_t step);
+KnotPosition knot_position(std::int64_t steps, std::int64_t step);
 
 /// Squared row norms of B' = prefix sums * C'^-1, C' = diag(lambda) T D^-1, at the ends of cells
 /// over which D and lambda are constant, and their derivatives in the log gaps of T, followed by
@@ -28,10 +28,10 @@ KnotPosition knot_position(std::int64_t num_steps, std::int64_t step);
 class NormalizedRowErrors final : public RowErrors {
  public:
   struct Options {
-    std::int64_t num_steps;
-    std::int64_t num_buffers;
+    std::int64_t steps;
+    std::int64_t buffers;
     bool scale_rows;
-    /// The distance to the nearer end is about this many cells; num_steps gives single steps.
+    /// The distance to the nearer end is about this many cells; `steps` gives single steps.
     std::int64_t cells_in_distance;
   };
   explicit NormalizedRowErrors(const Options& options);
@@ -86,6 +86,6 @@ class NormalizedRowErrors final : public RowErrors {
 
 /// The errors of C' over all steps. `log_row_scales` empty: lambda = 1.
 FamilyErrors normalized_errors(const BltPoint& blt, std::span<const double> log_row_scales,
-                               std::int64_t num_steps);
+                               std::int64_t steps);
 
 }  // namespace dpftrl::detail

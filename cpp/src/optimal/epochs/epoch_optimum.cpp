@@ -39,10 +39,9 @@ constexpr std::int64_t kCoarseIterations = 25;
 constexpr double kSumSlack = 0x1p-36;
 
 void require_problem(std::string_view function, const EpochOptimumProblem& problem) {
-  require_between(function, "num_epochs", problem.num_epochs, 1, kMaxEpochOptimumEpochs);
-  require_between(
-      function, "epoch_length", problem.epoch_length, 1,
-      kMaxEpochOptimumSize / (problem.num_epochs * problem.num_epochs * problem.num_epochs));
+  require_between(function, "epochs", problem.epochs, 1, kMaxEpochOptimumEpochs);
+  require_between(function, "epoch_length", problem.epoch_length, 1,
+                  kMaxEpochOptimumSize / (problem.epochs * problem.epochs * problem.epochs));
   if (!(problem.decay > 0 && problem.decay <= 1))
     fail_argument(function, "decay", "above 0 and at most 1", to_text(problem.decay));
 }
@@ -67,23 +66,23 @@ class Iteration {
  public:
   explicit Iteration(const EpochOptimumProblem& problem)
       : problem_(problem),
-        k_(static_cast<Eigen::Index>(problem.num_epochs)),
+        k_(static_cast<Eigen::Index>(problem.epochs)),
         b_(static_cast<Eigen::Index>(problem.epoch_length)) {}
 
   bool is_max() const { return problem_.objective == Objective::max; }
-  Eigen::Index num_epochs() const { return k_; }
-  Eigen::Index num_steps() const { return k_ * b_; }
+  Eigen::Index epochs() const { return k_; }
+  Eigen::Index steps() const { return k_ * b_; }
   Eigen::Index block_entries() const { return k_ * k_ * b_; }
 
   Vector uniform_start() const {
-    Vector x = Vector::Ones(block_entries() + (is_max() ? num_steps() : 0));
+    Vector x = Vector::Ones(block_entries() + (is_max() ? steps() : 0));
     for (Eigen::Index s = 0; s < b_; ++s) block(x, s).setIdentity();
     return x;
   }
 
   /// Stretches the point of a problem with fewer steps per epoch.
   Vector stretched(const Vector& coarse, Eigen::Index coarse_length) const {
-    const Iteration other({.num_epochs = problem_.num_epochs, .epoch_length = coarse_length});
+    const Iteration other({.epochs = problem_.epochs, .epoch_length = coarse_length});
     Vector x = uniform_start();
     for (Eigen::Index s = 0; s < b_; ++s) {
       const Between at(position(s, b_), coarse_length);
@@ -92,8 +91,8 @@ class Iteration {
     }
     if (!is_max()) return scaled(std::move(x));
     const auto rows = coarse.tail(k_ * coarse_length);
-    for (Eigen::Index t = 0; t < num_steps(); ++t) {
-      const Between at(position(t, num_steps()), rows.size());
+    for (Eigen::Index t = 0; t < steps(); ++t) {
+      const Between at(position(t, steps()), rows.size());
       x(block_entries() + t) = (1 - at.share) * rows(at.before) + at.share * rows(at.after);
     }
     return scaled(std::move(x));
@@ -104,8 +103,8 @@ class Iteration {
     for (Eigen::Index s = 0; s < b_; ++s)
       block(proposed, s) = detail::kept_positive(block(x, s), block(proposed, s));
     if (is_max()) {
-      const Vector floors = (detail::kLeastKept * x.tail(num_steps())).cwiseMax(detail::kLeastRoot);
-      proposed.tail(num_steps()) = proposed.tail(num_steps()).cwiseMax(floors).eval();
+      const Vector floors = (detail::kLeastKept * x.tail(steps())).cwiseMax(detail::kLeastRoot);
+      proposed.tail(steps()) = proposed.tail(steps()).cwiseMax(floors).eval();
     }
     return scaled(std::move(proposed));
   }
@@ -116,21 +115,21 @@ class Iteration {
       const Matrix root = DualBlock(block(x, s)).root;
       duals.columns.insert(duals.columns.end(), root.data(), root.data() + root.size());
     }
-    if (is_max()) duals.rows.assign(x.end() - num_steps(), x.end());
+    if (is_max()) duals.rows.assign(x.end() - steps(), x.end());
     return duals;
   }
 
   /// Lambda = M M^T. Weights u of 0 are replaced with tiny ones.
   EpochWeights weights(const DenseDuals& duals) const {
     EpochWeights weights{
-        .columns = {}, .inverse_rows = Vector::Ones(num_steps()), .decay = problem_.decay};
+        .columns = {}, .inverse_rows = Vector::Ones(steps()), .decay = problem_.decay};
     const Vector columns = Eigen::Map<const Vector>(duals.columns.data(), block_entries());
     for (Eigen::Index s = 0; s < b_; ++s) {
       const Matrix lambda = detail::multiply(block(columns, s), block(columns, s).transpose());
       weights.columns.emplace_back(0.5 * (lambda + lambda.transpose()));
     }
     if (is_max())
-      weights.inverse_rows = Eigen::Map<const Vector>(duals.rows.data(), num_steps())
+      weights.inverse_rows = Eigen::Map<const Vector>(duals.rows.data(), steps())
                                  .cwiseAbs2()
                                  .cwiseMax(0x1p-400)
                                  .cwiseInverse();
@@ -165,7 +164,7 @@ class Iteration {
   /// levels, as changes of the roots.
   Vector residual(const Vector& x, const Evaluation& value, double barrier) const {
     Vector residual(x.size());
-    const double level = value.root.nuclear / static_cast<double>(num_steps());
+    const double level = value.root.nuclear / static_cast<double>(steps());
     for (Eigen::Index s = 0; s < b_; ++s) {
       const auto phase = static_cast<std::size_t>(s);
       const DualBlock& part = value.blocks[phase];
@@ -222,9 +221,9 @@ class Iteration {
 
   /// Scales to tr L = n, sum u = n, which changes no bound.
   Vector scaled(Vector x) const {
-    const double size = std::sqrt(static_cast<double>(num_steps()));
+    const double size = std::sqrt(static_cast<double>(steps()));
     x.head(block_entries()) *= size / x.head(block_entries()).norm();
-    if (is_max()) x.tail(num_steps()) *= size / x.tail(num_steps()).norm();
+    if (is_max()) x.tail(steps()) *= size / x.tail(steps()).norm();
     return x;
   }
 
@@ -311,8 +310,8 @@ class EpochOptimumSolver::State {
   EpochOptimum result() const {
     const DenseDuals duals = iteration_.duals_of(best_.lower_point());
     // The upper bound allows for it once per pair of epochs.
-    const double accuracy = kProvedShare * std::clamp(gap(), gap_, 0.1) /
-                            static_cast<double>(iteration_.num_epochs() + 3);
+    const double accuracy =
+        kProvedShare * std::clamp(gap(), gap_, 0.1) / static_cast<double>(iteration_.epochs() + 3);
     Iteration::Proved proved = iteration_.proved(iteration_.weights(duals), accuracy);
     DenseDuals primal = duals;
     if (best_.upper_point() != best_.lower_point()) {
@@ -397,12 +396,11 @@ EpochOptimum EpochOptimumSolver::result() const {
   return state_->result();
 }
 
-bool has_epoch_optimum(const Workload& workload, std::int64_t num_epochs,
-                       std::int64_t epoch_length) {
+bool has_epoch_optimum(const Workload& workload, std::int64_t epochs, std::int64_t epoch_length) {
   const bool has_sums = workload.is_prefix() ||
                         (workload.kind() == Workload::Kind::momentum && workload.momentum() == 0);
-  return has_sums && num_epochs <= kMaxEpochOptimumEpochs &&
-         epoch_length <= kMaxEpochOptimumSize / (num_epochs * num_epochs * num_epochs);
+  return has_sums && epochs <= kMaxEpochOptimumEpochs &&
+         epoch_length <= kMaxEpochOptimumSize / (epochs * epochs * epochs);
 }
 
 EpochOptimum find_epoch_optimum(const EpochOptimumProblem& problem, const OptimumOptions& options) {
@@ -421,7 +419,7 @@ EpochWeights checked_weights(std::string_view function, const EpochOptimumProble
   const Iteration iteration(problem);
   require_length(function, "duals.columns", std::ssize(duals.columns), iteration.block_entries());
   require_length(function, "duals.rows", std::ssize(duals.rows),
-                 iteration.is_max() ? iteration.num_steps() : 0);
+                 iteration.is_max() ? iteration.steps() : 0);
   require_all_finite(function, "duals.columns", duals.columns);
   require_all_finite(function, "duals.rows", duals.rows);
   const Vector columns = detail::levelled(duals.columns), rows = detail::levelled(duals.rows);

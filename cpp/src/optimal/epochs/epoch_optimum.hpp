@@ -17,14 +17,13 @@ inline constexpr std::int64_t kMaxEpochOptimumSize = std::int64_t{1} << 23;
 /// Largest number of epochs, because matrices of 2k x 2k are inverted.
 inline constexpr std::int64_t kMaxEpochOptimumEpochs = 64;
 
-/// True if find_epoch_optimum takes the workload over `num_epochs` epochs of `epoch_length` steps.
-bool has_epoch_optimum(const Workload& workload, std::int64_t num_epochs,
-                       std::int64_t epoch_length);
+/// True if find_epoch_optimum takes the workload over `epochs` epochs of `epoch_length` steps.
+bool has_epoch_optimum(const Workload& workload, std::int64_t epochs, std::int64_t epoch_length);
 
-/// A_ij = decay^(i-j) over num_epochs * epoch_length steps; steps s, s + epoch_length, ... belong
+/// A_ij = decay^(i-j) over epochs * epoch_length steps; steps s, s + epoch_length, ... belong
 /// to one user.
 struct EpochOptimumProblem {
-  std::int64_t num_epochs = 1;    ///< k
+  std::int64_t epochs = 1;        ///< k
   std::int64_t epoch_length = 1;  ///< b
   Objective objective = Objective::mean;
   double decay = 1;  ///< alpha, 0 < alpha <= 1

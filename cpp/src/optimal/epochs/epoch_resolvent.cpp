@@ -124,7 +124,7 @@ Known difference(const Known& a, const Known& b) {
 class FoldedRing {
  public:
   FoldedRing(const EpochWeights& weights, bool is_wide)
-      : num_epochs_(weights.columns.front().rows()), length_(std::ssize(weights.columns)) {
+      : epochs_(weights.columns.front().rows()), length_(std::ssize(weights.columns)) {
     Wide before;
     for (const double own : weights.inverse_rows) {
       steps_.push_back({.coupling = two_product(weights.decay, own), .diagonal = add(before, own)});
@@ -137,17 +137,17 @@ class FoldedRing {
   }
 
   Index num_blocks() const { return (length_ + 1) / 2; }
-  Index num_epochs() const { return num_epochs_; }
+  Index epochs() const { return epochs_; }
   Index num_halves(Index block) const { return 2 * block + 1 == length_ ? 1 : 2; }
-  Index size(Index block) const { return num_halves(block) * num_epochs_; }
+  Index size(Index block) const { return num_halves(block) * epochs_; }
   /// The phase of the first or the second half of a block.
   Index phase(Index block, Index half) const { return half == 0 ? block : length_ - 1 - block; }
   Index step(Index block, Index entry) const {
-    return phase(block, entry / num_epochs_) + entry % num_epochs_ * length_;
+    return phase(block, entry / epochs_) + entry % epochs_ * length_;
   }
   /// The entry in the next block whose step is adjacent to that of `entry`.
   Index beside(Index block, Index entry) const {
-    return num_halves(block + 1) == 2 ? entry : entry % num_epochs_;
+    return num_halves(block + 1) == 2 ? entry : entry % epochs_;
   }
   /// Minus the entry of H between these two steps.
   const Wide& coupling(Index block, Index entry) const {
@@ -175,7 +175,7 @@ class FoldedRing {
   Known pushed_down(Index block, const Known& inverse) const {
     Known product = coupled(block, inverse);
     if (size(block + 1) == size(block)) return product;
-    const Index k = num_epochs_;
+    const Index k = epochs_;
     Known sum{.value = zeros(k, product.value.is_wide()),
               .error = product.error + 0x1p-96 * product.value.high.norm()};
     for (Index j = 0; j < 2 * k; ++j)
@@ -246,7 +246,7 @@ class FoldedRing {
   std::vector<Wide> couplings(Index block) const {
     std::vector<Wide> list;
     for (Index i = 0; i < size(block); ++i)
-      list.push_back(coupling_after(step(block, i) - (i < num_epochs_ ? 0 : 1)));
+      list.push_back(coupling_after(step(block, i) - (i < epochs_ ? 0 : 1)));
     return list;
   }
 
@@ -266,12 +266,12 @@ class FoldedRing {
   Matrix columns_of(const EpochWeights& weights, Index block) const {
     Matrix columns = Matrix::Zero(size(block), size(block));
     for (Index half = 0; half < num_halves(block); ++half)
-      columns.block(half * num_epochs_, half * num_epochs_, num_epochs_, num_epochs_) =
+      columns.block(half * epochs_, half * epochs_, epochs_, epochs_) =
           of(weights.columns, phase(block, half));
     return columns;
   }
 
-  Index num_epochs_, length_;
+  Index epochs_, length_;
   std::vector<Step> steps_;
   std::vector<Block> blocks_;
 };
@@ -287,7 +287,7 @@ class Accumulator {
         ring_(weights, options.is_proved),
         tops_(static_cast<std::size_t>(ring_.num_blocks())),
         from_above_(tops_.size()) {
-    const Index k = ring_.num_epochs();
+    const Index k = ring_.epochs();
     sum_.columns.assign(weights.columns.size(), Matrix::Zero(k, k));
     if (!options.has_rows) return;
     const Index n = weights.inverse_rows.size();
@@ -328,7 +328,7 @@ class Accumulator {
   }
 
   EpochRoot result(std::size_t num_nodes) {
-    const double k = static_cast<double>(ring_.num_epochs());
+    const double k = static_cast<double>(ring_.epochs());
     const double count = static_cast<double>(num_nodes) + 4;
     double size = 0;
     for (std::size_t s = 0; s < sum_.columns.size(); ++s) {
@@ -383,7 +383,7 @@ class Accumulator {
   }
 
   void add_columns(Index block, const WideMatrix& inverse, double weight) {
-    const Index k = ring_.num_epochs();
+    const Index k = ring_.epochs();
     for (Index half = 0; half < ring_.num_halves(block); ++half) {
       Matrix& sum = sum_.columns[static_cast<std::size_t>(ring_.phase(block, half))];
       const Index first = half * k;
@@ -403,7 +403,7 @@ class Accumulator {
       for (Index j = 0; j < ring_.size(block); ++j)
         if (ring_.step(block, j) == t + 1) next_[static_cast<std::size_t>(t)] = inverse.at(i, j);
       if (block + 1 == ring_.num_blocks()) continue;
-      const Index before = i < ring_.num_epochs() ? t : t - 1;
+      const Index before = i < ring_.epochs() ? t : t - 1;
       next_[static_cast<std::size_t>(before)] =
           ring_.across(block, i, tops_[static_cast<std::size_t>(block)], after);
     }

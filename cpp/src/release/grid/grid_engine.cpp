@@ -35,9 +35,9 @@ void require_enough_noise(std::string_view where, const Mechanism& mechanism) {
 double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
   require_enough_noise("prefix_sum", mechanism);
   const double grid = options.grid ? *options.grid : default_grid(mechanism, options.dimension);
-  if (!options.grid && grid <= kMaxGrid && !(mechanism.clip_norm() / grid >= 1))
-    fail_argument("prefix_sum", "clip_norm", "at least 2^-40 of the largest release std",
-                  to_text(mechanism.clip_norm()));
+  if (!options.grid && grid <= kMaxGrid && !(mechanism.clip() / grid >= 1))
+    fail_argument("prefix_sum", "clip", "at least 2^-40 of the largest release std",
+                  to_text(mechanism.clip()));
   detail::require_grid("prefix_sum", mechanism, grid);
   return grid;
 }
@@ -48,12 +48,12 @@ namespace detail {
 
 GridReleases::GridReleases(const Mechanism& mechanism, const PrefixSumOptions& options)
     : mechanism_(mechanism),
-      clip_norm_(mechanism.clip_norm()),
+      clip_(mechanism.clip()),
       grid_(grid_of(mechanism, options)),
       dimension_(options.dimension),
       max_contributions_(
-          std::max(mechanism.num_steps(),
-                   static_cast<std::int64_t>(kMaxSumInGrids / (clip_norm_ / grid_) /
+          std::max(mechanism.steps(),
+                   static_cast<std::int64_t>(kMaxSumInGrids / (clip_ / grid_) /
                                              largest_weight(mechanism.strategy().workload())))) {}
 
 double GridReleases::release_stddev(std::int64_t step) const {
@@ -71,7 +71,7 @@ double GridReleases::half_width(const ReleaseEntry& entry, double probability) c
 double GridReleases::simultaneous_half_width(double probability) const {
   // Every entry of every step gets the same share, and the largest noise that there is.
   const double num_entries =
-      static_cast<double>(mechanism_.num_steps()) * static_cast<double>(dimension_);
+      static_cast<double>(mechanism_.steps()) * static_cast<double>(dimension_);
   const double largest =
       mechanism_.noise_stddev() * std::sqrt(mechanism_.strategy().row_norms().max_squared);
   const double stddev = grid_ * std::sqrt(rounded_gaussian_variance(largest / grid_));
@@ -146,19 +146,17 @@ void GridEngine::restore_state(std::int64_t state_step, std::span<const std::byt
 void detail::require_grid(std::string_view where, const Mechanism& mechanism, double grid) {
   require_enough_noise(where, mechanism);
   if (!is_power_of_two(grid)) fail_argument(where, "grid", "a power of two", to_text(grid));
-  const double clip_in_grids = mechanism.clip_norm() / grid;
+  const double clip_in_grids = mechanism.clip() / grid;
   const double noise_in_grids = mechanism.noise_stddev() / grid;
   if (!(grid <= kMaxGrid)) fail_argument(where, "grid", "at most 2^900", to_text(grid));
-  const double num_steps = static_cast<double>(mechanism.num_steps());
+  const double steps = static_cast<double>(mechanism.steps());
   const double largest_row = std::sqrt(mechanism.strategy().row_norms().max_squared);
   if (!(clip_in_grids >= 1))
-    fail_argument(where, "grid", "at most {clip_norm} = " + to_text(mechanism.clip_norm()),
-                  to_text(grid));
+    fail_argument(where, "grid", "at most {clip} = " + to_text(mechanism.clip()), to_text(grid));
   if (!(noise_in_grids >= kMinNoise))
     fail_argument(where, "grid", "at most 2^900 noise stds", to_text(grid));
   const double largest = largest_weight(mechanism.strategy().workload());
-  if (!(clip_in_grids <= kMaxNormInGrids) ||
-      !(clip_in_grids * largest * num_steps <= kMaxSumInGrids) ||
+  if (!(clip_in_grids <= kMaxNormInGrids) || !(clip_in_grids * largest * steps <= kMaxSumInGrids) ||
       !(noise_in_grids * largest_row <= kMaxNoiseInGrids))
     fail_argument(where, "grid",
                   "coarse enough that a record spans at most 2^31 grids, the sums 2^62 and the "
@@ -170,19 +168,19 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
   require_between("default_grid", "dimension", dimension, 1, kMaxDimension);
   const RowNorms rows = mechanism.strategy().row_norms();
   const Workload& workload = mechanism.strategy().workload();
-  const double num_steps = static_cast<double>(mechanism.num_steps());
+  const double steps = static_cast<double>(mechanism.steps());
   const double smallest = mechanism.noise_stddev() * std::sqrt(rows.min_squared);
   const double typical = mechanism.noise_stddev() * std::sqrt(rows.mean_squared);
-  const double resolution = mechanism.clip_norm() / std::sqrt(static_cast<double>(dimension));
+  const double resolution = mechanism.clip() / std::sqrt(static_cast<double>(dimension));
   // Truncation takes up to one grid from every record; over a sum, this should stay below typical /
   // 4.
   const double horizon =
       typical * std::max(1 / (4 * detail::weight_of_row(workload)), kFinestOfNoise);
   const double wanted = std::min({1.0, smallest / 64, resolution / 64, horizon});
-  const double finest = std::max(
-      {mechanism.clip_norm() / kMaxNormInGrids,
-       mechanism.clip_norm() * detail::largest_weight(workload) * num_steps / kMaxSumInGrids,
-       mechanism.noise_stddev() * std::sqrt(rows.max_squared) / kMaxNoiseInGrids});
+  const double finest =
+      std::max({mechanism.clip() / kMaxNormInGrids,
+                mechanism.clip() * detail::largest_weight(workload) * steps / kMaxSumInGrids,
+                mechanism.noise_stddev() * std::sqrt(rows.max_squared) / kMaxNoiseInGrids});
   return std::max(power_of_two_at_most(wanted), 2 * power_of_two_at_most(finest));
 }
 

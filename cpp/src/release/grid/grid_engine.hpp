@@ -26,26 +26,24 @@ class GridReleases : public ReleaseEngine {
   double release_stddev(std::int64_t step) const final;
   double half_width(const ReleaseEntry& entry, double probability) const final;
   double simultaneous_half_width(double probability) const final;
-  GridRecord quantised(const ProductRecord& record) const final {
-    return {record, clip_norm_, grid_};
-  }
+  GridRecord quantised(const ProductRecord& record) const final { return {record, clip_, grid_}; }
   /// Does everything in `release` that can fail, so that the same call of `release` right after it
   /// does not throw. Has no visible effect.
   virtual void prepare(std::int64_t step, const GridRecord& record) = 0;
 
  protected:
   /// Returns the integer of a record of one finite number, the same as GridRecord does. A number
-  /// beyond the clip norm is clipped to exactly +-clip_norm there as well, because x / |x| is +-1
+  /// beyond the clip norm is clipped to exactly +-clip there as well, because x / |x| is +-1
   /// and the norm over the magnitude is 1. Division by the grid, a power of two, is exact or its
-  /// result is below 1, so an integer q has |q| <= clip_norm / grid as real numbers, and q^2, an
-  /// integer, is at most floor((clip_norm / grid)^2).
+  /// result is below 1, so an integer q has |q| <= clip / grid as real numbers, and q^2, an
+  /// integer, is at most floor((clip / grid)^2).
   std::int64_t integer_of(double record) const {
-    return static_cast<std::int64_t>(std::clamp(record, -clip_norm_, clip_norm_) / grid_);
+    return static_cast<std::int64_t>(std::clamp(record, -clip_, clip_) / grid_);
   }
 
  private:
   const Mechanism& mechanism_;
-  double clip_norm_;
+  double clip_;
   double grid_;
   std::int64_t dimension_;
   std::int64_t max_contributions_;

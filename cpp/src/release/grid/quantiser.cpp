@@ -32,10 +32,10 @@ enum class NormRange {
   unknown,            ///< longer, or not finite, or of magnitudes that cannot be squared
 };
 
-NormRange norm_range(const ProductRecord& record, double clip_norm) {
+NormRange norm_range(const ProductRecord& record, double clip) {
   constexpr int kMaxExponent = 1000;
   int exponent = 0;
-  std::frexp(clip_norm, &exponent);
+  std::frexp(clip, &exponent);
   if (std::abs(exponent) > kMaxExponent) return NormRange::unknown;
   // Scales by a power of two, so that squares that matter neither overflow nor vanish.
   const double to_one = std::ldexp(1.0, -exponent);
@@ -47,7 +47,7 @@ NormRange norm_range(const ProductRecord& record, double clip_norm) {
   // An entry is rounded at most features / 8 + 10 times and once for each scale, each time by at
   // most 2^-53 of the sum.
   const double slack = (static_cast<double>(record.size()) + 16) * 0x1p-51;
-  const double clip_squared = clip_norm * to_one * clip_norm * to_one;
+  const double clip_squared = clip * to_one * clip * to_one;
   if (sum <= clip_squared * (1 - slack)) return NormRange::within;
   return sum <= clip_squared * (1 + slack) ? NormRange::too_close_to_tell : NormRange::unknown;
 }
@@ -74,8 +74,8 @@ double power_of_two_at_most(double value) {
   return std::ldexp(1.0, exponent - 1);
 }
 
-Clip::Clip(const ProductRecord& record, double clip_norm)
-    : clip_norm_(require_positive("clip_to_norm", "clip_norm", clip_norm)) {
+Clip::Clip(const ProductRecord& record, double clip)
+    : clip_(require_positive("clip_to_norm", "clip", clip)) {
   require_all_finite("clip_to_norm", "scales", record.scales);
   const double largest_scale = largest_magnitude(record.scales);
   largest_ = largest_scale * largest_magnitude(record.features);
@@ -87,22 +87,22 @@ Clip::Clip(const ProductRecord& record, double clip_norm)
   double sum = 0;
   for_each_entry(record, [&](double x) { sum += (x / largest_) * (x / largest_); });
   const double ratio = std::sqrt(sum);  // the norm itself may overflow
-  if (!(largest_ * ratio <= clip_norm)) ratio_ = ratio;
+  if (!(largest_ * ratio <= clip)) ratio_ = ratio;
 }
 
-std::int64_t max_norm_squared(double clip_norm, double grid) {
-  return floor_of_square(clip_norm / grid);
+std::int64_t max_norm_squared(double clip, double grid) {
+  return floor_of_square(clip / grid);
 }
 
-GridRecord::GridRecord(const ProductRecord& record, double clip_norm, double grid)
+GridRecord::GridRecord(const ProductRecord& record, double clip, double grid)
     : record_(record), per_grid_(1 / grid) {
-  const NormRange norm = norm_range(record, clip_norm);
+  const NormRange norm = norm_range(record, clip);
   // Integers of magnitude at most |x| / grid then have a norm within the clip norm.
   if (norm == NormRange::within) return;
-  const std::int64_t most = max_norm_squared(clip_norm, grid);
+  const std::int64_t most = max_norm_squared(clip, grid);
   // The privacy proof rests on what follows: clipping involves rounding, the integers do not.
   if (norm == NormRange::too_close_to_tell && norm_squared() <= most) return;
-  clip_ = Clip(record, clip_norm);
+  clip_ = Clip(record, clip);
   const std::int64_t clipped = norm_squared();
   if (clipped > most) shorten(clipped, most);
 }
@@ -150,9 +150,9 @@ void GridRecord::add_to(std::span<std::int64_t> sums, std::size_t first) const {
 
 namespace dpftrl {
 
-void clip_to_norm(std::span<double> record, double clip_norm) {
+void clip_to_norm(std::span<double> record, double clip) {
   static constexpr std::array<double, 1> kOne = {1};
-  const detail::Clip clipping({kOne, record}, clip_norm);
+  const detail::Clip clipping({kOne, record}, clip);
   if (!clipping.changes()) return;
   for (double& x : record) x = clipping(x);
 }

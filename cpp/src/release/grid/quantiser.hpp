@@ -20,21 +20,21 @@ inline constexpr double kMaxNormInGrids = 0x1p31;
 bool is_power_of_two(double value);
 double power_of_two_at_most(double value);
 
-/// floor((clip_norm / grid)^2), for clip_norm / grid between 1 and kMaxNormInGrids.
-std::int64_t max_norm_squared(double clip_norm, double grid);
+/// floor((clip / grid)^2), for clip / grid between 1 and kMaxNormInGrids.
+std::int64_t max_norm_squared(double clip, double grid);
 
-/// Maps an entry x of a record to min(1, clip_norm / ||record||) x.
+/// Maps an entry x of a record to min(1, clip / ||record||) x.
 class Clip {
  public:
   /// Leaves records unchanged.
   Clip() = default;
-  /// @throws Error{invalid_argument} an entry is not finite, clip_norm is not positive.
-  Clip(const ProductRecord& record, double clip_norm);
+  /// @throws Error{invalid_argument} an entry is not finite, clip is not positive.
+  Clip(const ProductRecord& record, double clip);
   bool changes() const { return ratio_ > 0; }
-  double operator()(double x) const { return changes() ? x / largest_ / ratio_ * clip_norm_ : x; }
+  double operator()(double x) const { return changes() ? x / largest_ / ratio_ * clip_ : x; }
 
  private:
-  double clip_norm_ = 0;
+  double clip_ = 0;
   double largest_ = 0;  ///< largest magnitude of an entry
   double ratio_ = 0;    ///< norm / largest, or 0 if the record needs no clipping
 };
@@ -48,16 +48,16 @@ class Clip {
 /// A record of 10^6 entries thus needs no additional memory. Only a record whose integers still
 /// have to be shortened stores them.
 ///
-/// @guarantee  the sum of squares of the integers is at most max_norm_squared(clip_norm, grid).
+/// @guarantee  the sum of squares of the integers is at most max_norm_squared(clip, grid).
 /// @checked-by prefix_sum_test "what a record adds never exceeds the clip norm in integers"
 class GridRecord {
  public:
   /// An empty record, which adds nothing.
   GridRecord() = default;
   /// @param record  must not change while the integers are read.
-  /// @param grid    a power of two; clip_norm / grid between 1 and kMaxNormInGrids.
+  /// @param grid    a power of two; clip / grid between 1 and kMaxNormInGrids.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
-  GridRecord(const ProductRecord& record, double clip_norm, double grid);
+  GridRecord(const ProductRecord& record, double clip, double grid);
   /// Takes integers that were computed from records before.
   explicit GridRecord(std::vector<std::int64_t> integers) : integers_(std::move(integers)) {}
 

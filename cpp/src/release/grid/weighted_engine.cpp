@@ -21,10 +21,9 @@ constexpr double kMaxChance = 0x1p-104;
 void require_decisions(const Mechanism& mechanism, const PrefixSumOptions& options, double grid) {
   const Workload& workload = mechanism.strategy().workload();
   const double least_weight = detail::least_weight_of_own_step(workload);
-  const double least_stddev =
-      least_weight * mechanism.clip_norm() / grid / mechanism.certificate().mu;
+  const double least_stddev = least_weight * mechanism.clip() / grid / mechanism.certificate().mu;
   const double num_entries =
-      static_cast<double>(mechanism.num_steps()) * static_cast<double>(options.dimension);
+      static_cast<double>(mechanism.steps()) * static_cast<double>(options.dimension);
   const double chance =
       4 * detail::error_of_sums(workload) * 0x1p-256 * (1 + 0.4 / least_stddev) * num_entries;
   if (!(chance <= kMaxChance))

@@ -34,7 +34,7 @@ double largest_rate(const Workload& workload) {
 /// Calls visit(row, column, magnitude) for the entries of a matrix.
 template <class Visit>
 void visit_entries(const Workload& workload, Visit&& visit) {
-  for (std::int64_t row = 0; row < workload.num_steps(); ++row)
+  for (std::int64_t row = 0; row < workload.steps(); ++row)
     for (std::int64_t column = 0; column <= row; ++column)
       visit(row, column, std::abs(workload.entry(row, column)));
 }
@@ -122,7 +122,7 @@ class MatrixSums final : public WeightedSums {
  public:
   MatrixSums(const Workload& workload, std::size_t dimension)
       : workload_(workload),
-        records_(static_cast<std::size_t>(workload.num_steps()) * dimension),
+        records_(static_cast<std::size_t>(workload.steps()) * dimension),
         sums_(dimension) {}
 
   std::span<const WideNumber> after(std::int64_t step,
@@ -174,13 +174,13 @@ double largest_weight(const Workload& workload) {
     return largest;
   }
   // Entry (t, j) is at most the sum of rate_s beta^(s-j) over s = j .. t.
-  const double momentum = geometric_sum(workload.momentum(), workload.num_steps());
+  const double momentum = geometric_sum(workload.momentum(), workload.steps());
   return momentum * std::max(1.0, largest_rate(workload));
 }
 
 double weight_of_row(const Workload& workload) {
-  const std::int64_t n = workload.num_steps();
-  if (workload.kind() == Workload::Kind::window) return static_cast<double>(workload.width());
+  const std::int64_t n = workload.steps();
+  if (workload.kind() == Workload::Kind::window) return static_cast<double>(workload.window());
   if (workload.kind() == Workload::Kind::matrix) {
     std::vector<double> rows(static_cast<std::size_t>(n));
     visit_entries(workload, [&](std::int64_t row, std::int64_t, double weight) {
@@ -199,7 +199,7 @@ double weight_of_row(const Workload& workload) {
 double least_weight_of_own_step(const Workload& workload) {
   double least = std::numeric_limits<double>::infinity();
   if (workload.kind() == Workload::Kind::matrix) {
-    for (std::int64_t t = 0; t < workload.num_steps(); ++t)
+    for (std::int64_t t = 0; t < workload.steps(); ++t)
       least = std::min(least, std::abs(workload.entry(t, t)));
     return least;
   }
@@ -210,13 +210,13 @@ double least_weight_of_own_step(const Workload& workload) {
 double error_of_sums(const Workload& workload) {
   // A product is off by one unit, and none of at most n steps amplifies errors, so averages are off
   // by n and sums by n (1 + rate n + 1).
-  const double n = static_cast<double>(workload.num_steps());
+  const double n = static_cast<double>(workload.steps());
   return n * (2 + n * std::max(1.0, largest_rate(workload)));
 }
 
 std::unique_ptr<WeightedSums> make_weighted_sums(const Workload& workload, std::int64_t dimension) {
   const bool is_matrix = workload.kind() == Workload::Kind::matrix;
-  const double rows = static_cast<double>(workload.num_steps());
+  const double rows = static_cast<double>(workload.steps());
   const double numbers = RecursiveSums::has_averages(workload) ? 2 : 1;
   const double bytes = is_matrix ? 8 * rows : numbers * static_cast<double>(kBytesOfNumber);
   if (bytes * static_cast<double>(dimension) > kMaxBytes)

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kMaxRingBytes = std::int64_t{1} << 30;
 
 std::size_t ring_size(const Mechanism& mechanism, std::int64_t dimension) {
-  const std::int64_t width = mechanism.strategy().workload().width();
+  const std::int64_t width = mechanism.strategy().workload().window();
   // Divides, because a product may overflow.
   if (width > kMaxRingBytes / 8 / dimension)
     fail(ErrorCode::resource_exhausted, "prefix_sum", "workload",
@@ -31,7 +31,7 @@ class WindowEngine final : public detail::GridEngine {
  public:
   WindowEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
       : GridEngine(mechanism, options),
-        width_(mechanism.strategy().workload().width()),
+        width_(mechanism.strategy().workload().window()),
         ring_(ring_size(mechanism, options.dimension)) {}
 
   void add(const detail::GridRecord& record) override { record.add_to(row(open_)); }

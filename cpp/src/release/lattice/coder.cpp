@@ -280,7 +280,7 @@ std::unique_ptr<Coder> make_coder(const IntegerEncoder& encoder, std::int64_t di
 
 void append_encoder(detail::Sha256& hash, const IntegerEncoder& encoder) {
   hash.append(static_cast<std::uint64_t>(encoder.form().index()));
-  hash.append(encoder.num_steps());
+  hash.append(encoder.steps());
   hash.append(static_cast<std::int64_t>(encoder.precision_bits()));
   const auto append = [&](const auto& numbers) {
     hash.append(static_cast<std::uint64_t>(numbers.size()));

@@ -41,12 +41,10 @@ ToeplitzEncoder toeplitz_of(const Strategy& strategy, int bits) {
   // The integers of this horizon would not support a claim about a longer one.
   if (strategy.max_column_norm_squared() > squares * (1 + 1e-9))
     fail(ErrorCode::unsupported, "lattice", "horizon_cap",
-         "must be at most {num_steps} = " + to_text(strategy.num_steps()) +
-             " for an integer encoder",
+         "must be at most {steps} = " + to_text(strategy.steps()) + " for an integer encoder",
          "a larger one");
-  const std::int64_t length = strategy.num_bands() > 0
-                                  ? std::min(strategy.num_bands(), strategy.num_steps())
-                                  : strategy.num_steps();
+  const std::int64_t length =
+      strategy.bands() > 0 ? std::min(strategy.bands(), strategy.steps()) : strategy.steps();
   ToeplitzEncoder encoder;
   for (const double x : c.first(index_of(length))) {
     if (!(std::abs(x) <= 0x1p20))
@@ -74,13 +72,13 @@ BufferedEncoder buffered_of(const BufferedDecoder& decoder) {
 }
 
 /// c_0, c_1, ... of the unrounded matrix, in units of 2^-kMajorantBits, rounded up.
-std::vector<std::int64_t> majorant(const BufferedEncoder& encoder, std::int64_t num_steps) {
+std::vector<std::int64_t> majorant(const BufferedEncoder& encoder, std::int64_t steps) {
   constexpr int kGuardBits = 52 - kFactorBits;  // the powers are kept in units of 2^-52
   constexpr std::int64_t kUnit = std::int64_t{1} << (52 - kMajorantBits);
   std::vector<std::int64_t> powers;
   for (const std::int64_t weight : encoder.weights) powers.push_back(weight << kGuardBits);
   std::vector<std::int64_t> coefficients = {std::int64_t{1} << kMajorantBits};
-  while (std::ssize(coefficients) < num_steps) {
+  while (std::ssize(coefficients) < steps) {
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < powers.size(); ++i) {
       sum += powers[i];
@@ -119,7 +117,7 @@ std::optional<std::int64_t> even_pattern_sum(const std::vector<std::int64_t>& c,
 /// of squares, which is checked.
 std::optional<std::int64_t> absolute_product_sum(const std::vector<std::int64_t>& c, std::int64_t n,
                                                  std::int64_t b) {
-  const std::int64_t num_bands = std::min<std::int64_t>(std::ssize(c), n);
+  const std::int64_t bands = std::min<std::int64_t>(std::ssize(c), n);
   std::int64_t squares = 0;
   for (const std::int64_t x : c) {
     if (std::abs(x) >= std::int64_t{1} << 31 || squares >= kMaxSquaredSensitivity - x * x)
@@ -127,10 +125,10 @@ std::optional<std::int64_t> absolute_product_sum(const std::vector<std::int64_t>
     squares += x * x;
   }
   std::int64_t sum = 0;
-  for (std::int64_t lag = 0; lag < num_bands; lag += b) {
+  for (std::int64_t lag = 0; lag < bands; lag += b) {
     std::int64_t product = 0, row = 0;
     for (std::int64_t column = (n - 1) / b * b; column >= lag; column -= b) {
-      for (; row < std::min(n - column, num_bands - lag); ++row)
+      for (; row < std::min(n - column, bands - lag); ++row)
         product += c[index_of(row)] * c[index_of(row + lag)];
       for (int order = 0; order < (lag == 0 ? 1 : 2); ++order) {
         if (sum >= kMaxSquaredSensitivity - std::abs(product)) return std::nullopt;
@@ -141,17 +139,17 @@ std::optional<std::int64_t> absolute_product_sum(const std::vector<std::int64_t>
   return sum;
 }
 
-std::optional<IntegerSensitivity> toeplitz(std::vector<std::int64_t> c, std::int64_t num_steps,
+std::optional<IntegerSensitivity> toeplitz(std::vector<std::int64_t> c, std::int64_t steps,
                                            int bits, const Participation& participation) {
-  participation.require_horizon(num_steps);
-  const std::int64_t k = participation.max_participations_within(num_steps);
-  const std::int64_t b = k == 1 ? num_steps : participation.separation();
+  participation.require_horizon(steps);
+  const std::int64_t k = participation.times_within(steps);
+  const std::int64_t b = k == 1 ? steps : participation.apart();
   const bool is_apart = b >= std::ssize(c);
   const bool is_fixed = participation.kind() == Participation::Kind::fixed_epoch;
   constexpr std::int64_t kMostProducts = std::int64_t{1} << 27;
   if (k > 1 && !is_apart && is_fixed && std::ranges::min(c) < 0 &&
-      cost_of_absolute_products(std::ssize(c), num_steps, b) <= kMostProducts) {
-    const std::optional<std::int64_t> squared = absolute_product_sum(c, num_steps, b);
+      cost_of_absolute_products(std::ssize(c), steps, b) <= kMostProducts) {
+    const std::optional<std::int64_t> squared = absolute_product_sum(c, steps, b);
     if (!squared) return std::nullopt;
     return IntegerSensitivity{*squared, bits, Exactness::upper_bound,
                               "integers: sum of |X_ij| over the first phase"};
@@ -162,7 +160,7 @@ std::optional<IntegerSensitivity> toeplitz(std::vector<std::int64_t> c, std::int
     is_exact = false;
     for (std::size_t i = c.size() - 1; i-- > 0;) c[i] = std::max(c[i], c[i + 1]);
   }
-  const std::optional<std::int64_t> squared = even_pattern_sum(c, num_steps, k, b);
+  const std::optional<std::int64_t> squared = even_pattern_sum(c, steps, k, b);
   if (!squared) return std::nullopt;
   return IntegerSensitivity{*squared, bits, is_exact ? Exactness::exact : Exactness::upper_bound,
                             is_exact ? "integers: the first pattern is the worst"
@@ -202,7 +200,7 @@ IntegerEncoder IntegerEncoder::of(const Strategy& strategy, std::optional<int> p
   if (!strategy.workload().is_prefix())
     fail(ErrorCode::unsupported, "lattice", "workload", "must be prefix",
          "\"" + strategy.workload().name() + "\"");
-  const std::int64_t n = strategy.num_steps();
+  const std::int64_t n = strategy.steps();
   const DecoderForm form = strategy.decoder_form();
   if (const auto* dyadic = std::get_if<DyadicDecoder>(&form))
     return {DyadicEncoder{dyadic->node_weights}, n, require_bits(precision_bits, 0, 0)};
@@ -213,7 +211,7 @@ IntegerEncoder IntegerEncoder::of(const Strategy& strategy, std::optional<int> p
     fail(ErrorCode::unsupported, "lattice", "strategy",
          "must be tree, honaker, blt or another with a Toeplitz encoder",
          "\"" + std::string(strategy.name()) + "\": " + reason);
-  require_between("lattice", "num_steps", n, 1, kMaxToeplitzSteps);
+  require_between("lattice", "steps", n, 1, kMaxToeplitzSteps);
   if (const auto* buffered = std::get_if<BufferedDecoder>(&form))
     return {buffered_of(*buffered), n,
             require_bits(precision_bits, kDefaultBufferedBits, kMaxPrecisionBits)};
@@ -233,22 +231,21 @@ std::int64_t IntegerEncoder::num_measurements_before(std::int64_t step) const {
 std::optional<IntegerSensitivity> IntegerEncoder::sensitivity(
     const Participation& participation) const {
   if (const auto* toeplitz_form = std::get_if<ToeplitzEncoder>(&form_))
-    return toeplitz(toeplitz_form->coefficients, num_steps_, precision_bits_, participation);
+    return toeplitz(toeplitz_form->coefficients, steps_, precision_bits_, participation);
   if (const auto* buffered = std::get_if<BufferedEncoder>(&form_)) {
-    auto bound =
-        toeplitz(majorant(*buffered, num_steps_), num_steps_, kMajorantBits, participation);
+    auto bound = toeplitz(majorant(*buffered, steps_), steps_, kMajorantBits, participation);
     if (!bound) return std::nullopt;
     bound->exactness = Exactness::upper_bound;
     bound->method = "integers: coefficients of the buffers, rounded up";
     return bound;
   }
-  return integer_of(tree_sensitivity(num_steps_, participation));
+  return integer_of(tree_sensitivity(steps_, participation));
 }
 
 double IntegerEncoder::rounding_deviation() const {
   const auto* buffered = std::get_if<BufferedEncoder>(&form_);
   if (buffered == nullptr) return 0;
-  const double n = static_cast<double>(num_steps_), one = static_cast<double>(kOne);
+  const double n = static_cast<double>(steps_), one = static_cast<double>(kOne);
   double sum = 0;
   for (std::size_t i = 0; i < buffered->decays.size(); ++i) {
     const double state = std::min(n, one / static_cast<double>(kOne - buffered->decays[i]));
@@ -258,7 +255,7 @@ double IntegerEncoder::rounding_deviation() const {
 }
 
 double IntegerEncoder::largest_number() const {
-  const double n = static_cast<double>(num_steps_);
+  const double n = static_cast<double>(steps_);
   if (std::holds_alternative<DyadicEncoder>(form_)) return n;
   double sum = 0;
   if (const auto* toeplitz_form = std::get_if<ToeplitzEncoder>(&form_)) {

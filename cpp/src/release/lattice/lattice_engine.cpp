@@ -45,7 +45,7 @@ class RoundedNoise final : public IntegerNoise {
  public:
   RoundedNoise(double variance, std::int64_t num_measurements, const NoiseStreamOptions& options)
       // Rounded up, so at least the root.
-      : rows_(*make_strategy({.name = "output", .num_steps = num_measurements}), options,
+      : rows_(*make_strategy({.name = "output", .steps = num_measurements}), options,
               std::sqrt(variance) * (1 + 0x1p-50)),
         dimension_(static_cast<std::size_t>(options.dimension)) {}
 
@@ -96,7 +96,7 @@ class LatticeEngine final : public ReleaseEngine {
   std::span<const std::int64_t> measurements() const override { return measurements_; }
 
   GridRecord quantised(const ProductRecord& record) const override {
-    return {record, lattice_->certificate().clip_norm, grid()};
+    return {record, lattice_->certificate().clip, grid()};
   }
   void add(const GridRecord& record) override { record.add_to(open_); }
 
@@ -120,7 +120,7 @@ class LatticeEngine final : public ReleaseEngine {
 
   void append_fingerprint(Sha256& hash) const override {
     const LatticeCertificate& claim = lattice_->certificate();
-    hash.append(claim.num_steps);
+    hash.append(claim.steps);
     hash.append(claim.dimension);
     hash.append(static_cast<std::int64_t>(claim.noise));
     hash.append(claim.noise_variance);

@@ -50,7 +50,7 @@ double grid_of(const Mechanism& mechanism, const LatticeOptions& lattice) {
   const double grid = lattice.grid ? *lattice.grid : default_grid(mechanism, lattice.dimension);
   if (!detail::is_power_of_two(grid))
     fail_argument("lattice", "grid", "a power of two", to_text(grid));
-  const double clip_in_grids = mechanism.clip_norm() / grid;
+  const double clip_in_grids = mechanism.clip() / grid;
   if (!(clip_in_grids >= 1 && clip_in_grids <= detail::kMaxNormInGrids))
     fail_argument("lattice", "grid", "at most the clip norm and at least 2^-31 of it",
                   to_text(grid));
@@ -166,7 +166,7 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(
   const Certificate& claim = real->certificate();
   require_between("lattice", "dimension", lattice.dimension, 1, kMaxDimension);
   const double grid = grid_of(*real, lattice);
-  const std::int64_t max_norm_squared = detail::max_norm_squared(claim.clip_norm, grid);
+  const std::int64_t max_norm_squared = detail::max_norm_squared(claim.clip, grid);
 
   const auto [encoder, scaled] = choose(*real, lattice, max_norm_squared);
   if (!scaled)
@@ -184,7 +184,7 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(
       real, encoder,
       {.strategy = claim.strategy,
        .participation = claim.participation,
-       .num_steps = claim.num_steps,
+       .steps = claim.steps,
        .dimension = lattice.dimension,
        .neighbours = claim.neighbours,
        .noise = lattice.noise,
@@ -194,7 +194,7 @@ std::shared_ptr<const LatticeMechanism> LatticeMechanism::make(
                   ? rho_from_approximate_dp({.epsilon = claim.epsilon, .delta = claim.delta})
                   : claim.rho,
        .mu = is_discrete ? std::nullopt : std::optional<double>(claim.mu),
-       .clip_norm = claim.clip_norm,
+       .clip = claim.clip,
        .grid = grid,
        .max_norm_squared = max_norm_squared,
        .precision_bits = encoder.precision_bits(),
@@ -215,7 +215,7 @@ double LatticeMechanism::release_stddev(std::int64_t step) const {
 }
 
 double LatticeMechanism::ideal_stddev(std::int64_t step) const {
-  require_between("lattice", "step", step, 0, num_steps() - 1);
+  require_between("lattice", "step", step, 0, steps() - 1);
   const double noise = std::sqrt(certificate_.noise_variance);
   if (std::holds_alternative<DyadicEncoder>(encoder_.form()))
     return certificate_.grid * noise * std::sqrt(real_->strategy().row_norm_squared(step));
@@ -240,21 +240,20 @@ double LatticeMechanism::largest_stddev() const {
     return certificate_.grid * std::sqrt(certificate_.noise_variance) *
            std::sqrt(real_->strategy().row_norms().max_squared);
   double largest = 0;
-  for (std::int64_t t = 0; t < num_steps(); ++t) largest = std::max(largest, ideal_stddev(t));
+  for (std::int64_t t = 0; t < steps(); ++t) largest = std::max(largest, ideal_stddev(t));
   return largest;
 }
 
 double LatticeMechanism::simultaneous_half_width(double probability) const {
   const double num_entries =
-      static_cast<double>(num_steps()) * static_cast<double>(certificate_.dimension);
+      static_cast<double>(steps()) * static_cast<double>(certificate_.dimension);
   return half_width(largest_stddev(), probability / num_entries);
 }
 
 double LatticeMechanism::decoding_bias() const {
   if (encoder_.rounding_deviation() == 0) return 0;
   // A rounding is off by up to 1/2; the deviation counts two streams.
-  return certificate_.grid * norms_->up_to(num_steps() - 1).sizes * encoder_.rounding_deviation() /
-         2;
+  return certificate_.grid * norms_->up_to(steps() - 1).sizes * encoder_.rounding_deviation() / 2;
 }
 
 }  // namespace dpftrl

@@ -13,13 +13,13 @@
 namespace dpftrl {
 namespace {
 
-/// Returns the first num_bands coefficients of a root of the workload, at most one per step.
+/// Returns the first `bands` coefficients of a root of the workload, at most one per step.
 std::vector<double> leading_root(std::string_view name, const Workload& workload, bool inverse,
-                                 std::optional<std::int64_t> num_bands) {
-  require_between(name, "num_steps", workload.num_steps(), 1, ToeplitzStrategy::kMaxSteps);
+                                 std::optional<std::int64_t> bands) {
+  require_between(name, "steps", workload.steps(), 1, ToeplitzStrategy::kMaxSteps);
   const std::int64_t diagonals =
-      require_between(name, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
-  return workload_root_coefficients(workload.leading(std::min(diagonals, workload.num_steps())),
+      require_between(name, "bands", bands.value_or(kDefaultBands), 1, kMaxBands);
+  return workload_root_coefficients(workload.leading(std::min(diagonals, workload.steps())),
                                     {.inverse = inverse});
 }
 
@@ -30,36 +30,36 @@ std::vector<double> padded(std::vector<double> coefficients, std::int64_t size) 
 
 std::shared_ptr<const Strategy> banded_strategy(std::string_view name, const Workload& workload,
                                                 const std::vector<double>& bands) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   return std::make_shared<const ToeplitzStrategy>(
-      workload, ToeplitzStrategy::Parts{
-                    .name = name,
-                    .encoder = padded(bands, n),
-                    .decoder = workload.apply(reciprocal_series(bands, n)),
-                    .form = form_for_workload(BandedDecoder{.coefficients = bands}, workload),
-                    .num_bands = std::ssize(bands),
-                    .parameters = {{"num_bands", {static_cast<double>(bands.size())}},
-                                   {"coefficients", bands}}});
+      workload,
+      ToeplitzStrategy::Parts{
+          .name = name,
+          .encoder = padded(bands, n),
+          .decoder = workload.apply(reciprocal_series(bands, n)),
+          .form = form_for_workload(BandedDecoder{.coefficients = bands}, workload),
+          .bands = std::ssize(bands),
+          .parameters = {{"bands", {static_cast<double>(bands.size())}}, {"coefficients", bands}}});
 }
 
 }  // namespace
 
 std::shared_ptr<const Strategy> banded_square_root_strategy(const ToeplitzRequest& request,
-                                                            std::optional<std::int64_t> num_bands) {
+                                                            std::optional<std::int64_t> bands) {
   return banded_strategy(kBandedSquareRoot, request.workload,
-                         leading_root(kBandedSquareRoot, request.designed_for, false, num_bands));
+                         leading_root(kBandedSquareRoot, request.designed_for, false, bands));
 }
 
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
-                                                         std::optional<std::int64_t> num_bands,
+                                                         std::optional<std::int64_t> bands,
                                                          Objective objective) {
-  const std::int64_t n = require_between(kBandedToeplitz, "num_steps", request.workload.num_steps(),
-                                         1, kMaxBandedToeplitzSteps);
-  const std::int64_t diagonals = require_between(
-      kBandedToeplitz, "num_bands", num_bands.value_or(kDefaultNumBands), 1, kMaxNumBands);
+  const std::int64_t n = require_between(kBandedToeplitz, "steps", request.workload.steps(), 1,
+                                         kMaxBandedToeplitzSteps);
+  const std::int64_t diagonals =
+      require_between(kBandedToeplitz, "bands", bands.value_or(kDefaultBands), 1, kMaxBands);
   const BandedToeplitzOptimum best =
-      find_banded_toeplitz_optimum({.num_steps = n,
-                                    .num_bands = std::min(diagonals, n),
+      find_banded_toeplitz_optimum({.steps = n,
+                                    .bands = std::min(diagonals, n),
                                     .objective = objective,
                                     .participation = request.participation});
   return banded_toeplitz_strategy(request, best.coefficients);
@@ -67,21 +67,21 @@ std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& 
 
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
                                                          const std::vector<double>& coefficients) {
-  const std::int64_t n = require_between(kBandedToeplitz, "num_steps", request.workload.num_steps(),
-                                         1, kMaxBandedToeplitzSteps);
+  const std::int64_t n = require_between(kBandedToeplitz, "steps", request.workload.steps(), 1,
+                                         kMaxBandedToeplitzSteps);
   require_count(kBandedToeplitz, "coefficients", "entries", std::ssize(coefficients), 1,
-                std::min(n, kMaxNumBands));
+                std::min(n, kMaxBands));
   require_all_finite(kBandedToeplitz, "coefficients", coefficients);
   require_positive(kBandedToeplitz, "coefficients[0]", coefficients[0]);
   return banded_strategy(kBandedToeplitz, request.workload, coefficients);
 }
 
 std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
-    const ToeplitzRequest& request, std::optional<std::int64_t> num_bands) {
+    const ToeplitzRequest& request, std::optional<std::int64_t> bands) {
   const Workload& workload = request.workload;
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   const std::vector<double> coefficients =
-      leading_root(kBandedInverseSquareRoot, request.designed_for, true, num_bands);
+      leading_root(kBandedInverseSquareRoot, request.designed_for, true, bands);
   return std::make_shared<const ToeplitzStrategy>(
       workload,
       ToeplitzStrategy::Parts{
@@ -89,7 +89,7 @@ std::shared_ptr<const Strategy> banded_inverse_square_root_strategy(
           .encoder = reciprocal_series(coefficients, n),
           .decoder = workload.apply(padded(coefficients, n)),
           .form = form_for_workload(BandedInverseDecoder{.coefficients = coefficients}, workload),
-          .parameters = {{"num_bands", {static_cast<double>(coefficients.size())}},
+          .parameters = {{"bands", {static_cast<double>(coefficients.size())}},
                          {"coefficients", coefficients}}});
 }
 
@@ -99,9 +99,9 @@ FamilyRow row_of_bands(std::string_view name, std::string_view summary,
                        StrategyPointer (*make)(const ToeplitzRequest&, const StrategyParameters&)) {
   return {.info = {.name = name,
                    .summary = summary,
-                   .step_cost = "O(num_bands)",
-                   .memory_cost = "num_bands vectors",
-                   .parameters = "num_bands",
+                   .step_cost = "O(bands)",
+                   .memory_cost = "bands vectors",
+                   .parameters = "bands",
                    .workloads = WorkloadSupport::adapted,
                    .max_steps = ToeplitzStrategy::kMaxSteps,
                    .is_causal = true},
@@ -114,7 +114,7 @@ FamilyRow row_of_bands(std::string_view name, std::string_view summary,
 FamilyRow banded_square_root_family() {
   return row_of_bands(kBandedSquareRoot, "C = the first bands of the square root",
                       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-                        return banded_square_root_strategy(request, parameters.num_bands);
+                        return banded_square_root_strategy(request, parameters.bands);
                       });
 }
 
@@ -122,23 +122,23 @@ FamilyRow banded_inverse_square_root_family() {
   return row_of_bands(kBandedInverseSquareRoot,
                       "inverse of C = the first bands of the inverse square root",
                       [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-                        return banded_inverse_square_root_strategy(request, parameters.num_bands);
+                        return banded_inverse_square_root_strategy(request, parameters.bands);
                       });
 }
 
 FamilyRow banded_toeplitz_family() {
   return {.info = {.name = kBandedToeplitz,
                    .summary = "C of few bands, optimised",
-                   .step_cost = "O(num_bands)",
-                   .memory_cost = "num_bands vectors",
-                   .parameters = "num_bands, objective",
+                   .step_cost = "O(bands)",
+                   .memory_cost = "bands vectors",
+                   .parameters = "bands, objective",
                    .workloads = WorkloadSupport::decoded,
                    .max_steps = ToeplitzStrategy::kMaxSteps,
                    .is_causal = true},
           .makes = Makes::toeplitz,
           .make =
               [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-                return banded_toeplitz_strategy(request, parameters.num_bands,
+                return banded_toeplitz_strategy(request, parameters.bands,
                                                 objective_of(parameters));
               },
           .plan_lists = {"coefficients"},

@@ -64,7 +64,7 @@ std::vector<double> inverse_coefficients(const BufferParameters& parameters, std
 }
 
 std::vector<PlanNumbers> numbers_of(const BufferParameters& parameters) {
-  return {{"num_buffers", {static_cast<double>(parameters.decays.size())}},
+  return {{"buffers", {static_cast<double>(parameters.decays.size())}},
           {"decays", parameters.decays},
           {"weights", parameters.weights}};
 }
@@ -115,17 +115,16 @@ detail::BltPoint point_of(const BufferParameters& parameters) {
 
 class LongBltStrategy final : public Strategy {
  public:
-  LongBltStrategy(std::int64_t num_steps, const BufferParameters& parameters)
-      : Strategy(Workload::prefix_sums(num_steps)),
+  LongBltStrategy(std::int64_t steps, const BufferParameters& parameters)
+      : Strategy(Workload::prefix_sums(steps)),
         parameters_(parameters),
         point_(point_of(parameters)) {}
 
   std::string_view name() const override { return kBlt; }
-  std::int64_t num_measurements() const override { return num_steps(); }
+  std::int64_t num_measurements() const override { return steps(); }
   double column_norm_squared(std::int64_t step) const override {
     require_step(step);
-    return norm_squared(
-        {.num_steps = num_steps() - step, .num_participations = 1, .separation = 1});
+    return norm_squared({.steps = steps() - step, .num_participations = 1, .separation = 1});
   }
   double max_column_norm_squared() const override { return column_norm_squared(0); }
   double row_norm_squared(std::int64_t step) const override {
@@ -133,22 +132,21 @@ class LongBltStrategy final : public Strategy {
     return detail::largest_row_squared(point_, step + 1, nullptr, 0);
   }
   RowNorms row_norms() const override {
-    return {row_norm_squared(0), row_norm_squared(num_steps() - 1),
-            detail::mean_row_squared(point_, num_steps(), nullptr, 0)};
+    return {row_norm_squared(0), row_norm_squared(steps() - 1),
+            detail::mean_row_squared(point_, steps(), nullptr, 0)};
   }
   Matrix encoder() const override {
     (void)dense_size();
-    return lower_triangular_toeplitz(encoder_coefficients(parameters_, num_steps()));
+    return lower_triangular_toeplitz(encoder_coefficients(parameters_, steps()));
   }
   Matrix decoder() const override {
     (void)dense_size();
-    return lower_triangular_toeplitz(
-        workload().apply(inverse_coefficients(parameters_, num_steps())));
+    return lower_triangular_toeplitz(workload().apply(inverse_coefficients(parameters_, steps())));
   }
   DecoderForm decoder_form() const override {
-    fail(ErrorCode::unsupported, "blt", "num_steps",
+    fail(ErrorCode::unsupported, "blt", "steps",
          "must be at most " + to_text(ToeplitzStrategy::kMaxSteps) + " for noise",
-         to_text(num_steps()));
+         to_text(steps()));
   }
   bool has_nonnegative_gram() const override { return true; }
   std::vector<PlanNumbers> parameters() const override { return numbers_of(parameters_); }
@@ -156,9 +154,8 @@ class LongBltStrategy final : public Strategy {
   double spaced_norm_squared(std::int64_t num_participations,
                              std::int64_t separation) const override {
     if (num_participations > kMaxSpacedColumns) return 0;
-    return norm_squared({.num_steps = num_steps(),
-                         .num_participations = num_participations,
-                         .separation = separation});
+    return norm_squared(
+        {.steps = steps(), .num_participations = num_participations, .separation = separation});
   }
 
  private:
@@ -172,10 +169,10 @@ class LongBltStrategy final : public Strategy {
 
 std::shared_ptr<const Strategy> buffered(std::string_view name, const Workload& workload,
                                          const BufferParameters& parameters) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   if (name == kBlt && n > ToeplitzStrategy::kMaxSteps && workload.is_prefix())
     return long_blt_strategy(n, parameters);
-  require_between(name, "num_steps", n, 1, ToeplitzStrategy::kMaxSteps);
+  require_between(name, "steps", n, 1, ToeplitzStrategy::kMaxSteps);
   require_buffers(name, parameters);
   return std::make_shared<const ToeplitzStrategy>(
       workload,
@@ -232,14 +229,14 @@ std::vector<double> buffer_weights(std::span<const double> decays,
   return weights;
 }
 
-BufferParameters rational_buffers(std::int64_t num_buffers, RationalNodes nodes) {
-  require_between(kBltRational, "num_buffers", num_buffers, 1, kMaxGivenBuffers);
+BufferParameters rational_buffers(std::int64_t buffers, RationalNodes nodes) {
+  require_between(kBltRational, "buffers", buffers, 1, kMaxGivenBuffers);
   constexpr double kPi = 3.14159265358979323846;
-  const std::int64_t half = (num_buffers + 1) / 2;
+  const std::int64_t half = (buffers + 1) / 2;
   const bool shifted = nodes == RationalNodes::shifted;
   const double spacing =
       kPi / std::sqrt(static_cast<double>(2 * (half + 1))) * (shifted ? 1.6 : 1.0);
-  const auto size = static_cast<std::size_t>(num_buffers);
+  const auto size = static_cast<std::size_t>(buffers);
   // Poles theta^_k in decreasing order, and minus the weights of C^-1.
   std::vector<double> poles(size), pole_weights(size);
   double total = 0;
@@ -265,15 +262,15 @@ std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
   return buffered(kBlt, request.workload, parameters);
 }
 
-std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t num_steps,
+std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t steps,
                                                   const BufferParameters& parameters) {
-  require_between(kBlt, "num_steps", num_steps, 1, kMaxBufferedSteps);
+  require_between(kBlt, "steps", steps, 1, kMaxBufferedSteps);
   require_buffers(kBlt, parameters);
-  return std::make_shared<const LongBltStrategy>(num_steps, parameters);
+  return std::make_shared<const LongBltStrategy>(steps, parameters);
 }
 
 BufferParameters optimal_buffers(const BltProblem& problem) {
-  require_between(kBlt, "num_steps", problem.num_steps, 1, kMaxBufferedSteps);
+  require_between(kBlt, "steps", problem.steps, 1, kMaxBufferedSteps);
   BltOptimum best = find_blt_optimum(problem);
   // For a user in every step, the best decay is 1 up to rounding.
   for (double& decay : best.decays) decay = std::min(decay, kLargestDecay);
@@ -281,40 +278,40 @@ BufferParameters optimal_buffers(const BltProblem& problem) {
 }
 
 std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
-                                                        std::optional<std::int64_t> num_buffers,
+                                                        std::optional<std::int64_t> buffers,
                                                         Objective objective) {
   const std::int64_t n =
-      require_between(kBltNormalized, "num_steps", workload.num_steps(), 1, kMaxNormalizedBltSteps);
-  const BltNormalizedOptimum best = find_blt_normalized_optimum(
-      {.num_steps = n, .objective = objective, .num_buffers = num_buffers});
+      require_between(kBltNormalized, "steps", workload.steps(), 1, kMaxNormalizedBltSteps);
+  const BltNormalizedOptimum best =
+      find_blt_normalized_optimum({.steps = n, .objective = objective, .buffers = buffers});
   return blt_normalized_strategy(workload, {.decays = best.decays, .weights = best.weights});
 }
 
 std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
                                                         const BufferParameters& parameters) {
-  const Workload prefix = Workload::prefix_sums(workload.num_steps());
+  const Workload prefix = Workload::prefix_sums(workload.steps());
   return normalized_strategy(buffered(kBltNormalized, prefix, parameters), workload,
                              std::string(kBltNormalized));
 }
 
 std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& request,
-                                                      std::optional<std::int64_t> num_buffers) {
+                                                      std::optional<std::int64_t> buffers) {
   return buffered(kBltRational, request.workload,
-                  rational_buffers(num_buffers.value_or(kDefaultNumBuffers)));
+                  rational_buffers(buffers.value_or(kDefaultBuffers)));
 }
 
 FamilyRow blt_rational_family() {
   return {.info = {.name = kBltRational,
                    .summary = "few buffers, by rational approximation of the square root",
-                   .step_cost = "O(num_buffers)",
-                   .memory_cost = "num_buffers vectors",
-                   .parameters = "num_buffers",
+                   .step_cost = "O(buffers)",
+                   .memory_cost = "buffers vectors",
+                   .parameters = "buffers",
                    .workloads = WorkloadSupport::decoded,
                    .max_steps = ToeplitzStrategy::kMaxSteps,
                    .is_causal = true},
           .makes = Makes::toeplitz,
           .make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-            return blt_rational_strategy(request, parameters.num_buffers);
+            return blt_rational_strategy(request, parameters.buffers);
           }};
 }
 
@@ -322,9 +319,9 @@ FamilyRow given_blt_family() {
   return {
       .info = {.name = kBlt,
                .summary = "few buffers, optimised or given by decays and weights",
-               .step_cost = "O(num_buffers)",
-               .memory_cost = "num_buffers vectors",
-               .parameters = "num_buffers, objective, decays, weights",
+               .step_cost = "O(buffers)",
+               .memory_cost = "buffers vectors",
+               .parameters = "buffers, objective, decays, weights",
                .workloads = WorkloadSupport::decoded,
                .max_steps = kMaxBufferedSteps,
                .is_causal = true},
@@ -348,10 +345,10 @@ FamilyRow blt_family() {
   row.make = [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
     return blt_strategy(request, has_given_buffers(parameters)
                                      ? BufferParameters{parameters.decays, parameters.weights}
-                                     : optimal_buffers({.num_steps = request.workload.num_steps(),
+                                     : optimal_buffers({.steps = request.workload.steps(),
                                                         .objective = objective_of(parameters),
                                                         .participation = request.participation,
-                                                        .num_buffers = parameters.num_buffers}));
+                                                        .buffers = parameters.buffers}));
   };
   row.from_plan = [](const StrategyPlan& plan, const Workload& workload) {
     return decoded_toeplitz_strategy(workload, [&](const ToeplitzRequest& request) {
@@ -364,16 +361,16 @@ FamilyRow blt_family() {
 FamilyRow blt_normalized_family() {
   return {.info = {.name = kBltNormalized,
                    .summary = "few buffers, columns scaled to norm 1, optimised",
-                   .step_cost = "O(num_buffers)",
-                   .memory_cost = "num_buffers vectors",
-                   .parameters = "num_buffers, objective",
+                   .step_cost = "O(buffers)",
+                   .memory_cost = "buffers vectors",
+                   .parameters = "buffers, objective",
                    .workloads = WorkloadSupport::decoded,
                    .max_steps = ToeplitzStrategy::kMaxSteps,
                    .is_causal = true},
           .makes = Makes::any,
           .make =
               [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
-                return blt_normalized_strategy(request.workload, parameters.num_buffers,
+                return blt_normalized_strategy(request.workload, parameters.buffers,
                                                objective_of(parameters));
               },
           .plan_lists = {"decays", "weights"},

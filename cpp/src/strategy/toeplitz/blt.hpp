@@ -28,13 +28,13 @@ std::shared_ptr<const Strategy> blt_strategy(const ToeplitzRequest& request,
 /// for single and repeated participation, but makes no noise.
 ///
 /// @exactness   a few rounding errors, also for decays close to 1
-/// @throws Error{invalid_argument} num_steps outside 1 .. kMaxBufferedSteps; parameters whose
+/// @throws Error{invalid_argument} steps outside 1 .. kMaxBufferedSteps; parameters whose
 ///         inverse does not interlace with them, 1 > theta_1 > theta^_1 > theta_2 > ... >= 0
 ///         (those of find_blt_optimum do).
 /// @cost        O(d^2) a norm; O(k d^2) for k participations.
 /// @checked-by  toeplitz_strategies_test "closed forms of buffers are the sums of their
 ///             coefficients"
-std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t num_steps,
+std::shared_ptr<const Strategy> long_blt_strategy(std::int64_t steps,
                                                   const BufferParameters& parameters);
 inline constexpr std::int64_t kMaxBufferedSteps = std::int64_t{1} << 30;
 
@@ -45,13 +45,13 @@ BufferParameters optimal_buffers(const BltProblem& problem);
 /// (find_blt_normalized_optimum).
 inline constexpr std::string_view kBltNormalized = "blt-normalized";
 std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
-                                                        std::optional<std::int64_t> num_buffers,
+                                                        std::optional<std::int64_t> buffers,
                                                         Objective objective);
 /// The same with given buffers.
 std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload,
                                                         const BufferParameters& parameters);
 
-/// The rational approximation of (1-x)^(1/2) by num_buffers nodes of the trapezoidal rule,
+/// The rational approximation of (1-x)^(1/2) by `buffers` nodes of the trapezoidal rule,
 ///
 ///     theta^_k = 1 / (1 + e^(2 h k)),   C^-1 = sum_k e^(hk) (1-x) theta^_k / (1 - theta^_k x)
 ///                                              / sum_k e^(hk) theta^_k,
@@ -62,13 +62,13 @@ std::shared_ptr<const Strategy> blt_normalized_strategy(const Workload& workload
 /// @source  arXiv 2404.16706, Proposition 4.5; the shifted nodes are those of the jax_privacy
 ///          library.
 enum class RationalNodes { published, shifted };
-BufferParameters rational_buffers(std::int64_t num_buffers,
+BufferParameters rational_buffers(std::int64_t buffers,
                                   RationalNodes nodes = RationalNodes::shifted);
 
 inline constexpr std::string_view kBltRational = "blt-rational";
-inline constexpr std::int64_t kDefaultNumBuffers = 10;
+inline constexpr std::int64_t kDefaultBuffers = 10;
 std::shared_ptr<const Strategy> blt_rational_strategy(const ToeplitzRequest& request,
-                                                      std::optional<std::int64_t> num_buffers);
+                                                      std::optional<std::int64_t> buffers);
 
 /// Returns the weights of the matrix with the given decays whose inverse has decays
 /// `inverse_decays`: weights_i = prod_j (theta_i - theta^_j) / prod_{j != i} (theta_i - theta_j).

@@ -18,7 +18,7 @@ namespace {
 VaryingBuffers recursion(const ScaledBuffers& numbers) {
   const auto& [decays, weights] = numbers.buffers;
   const std::size_t n = numbers.row_scales.size(), d = decays.size();
-  VaryingBuffers varying{.num_buffers = static_cast<std::int64_t>(d),
+  VaryingBuffers varying{.buffers = static_cast<std::int64_t>(d),
                          .inverse_scales = std::vector<double>(n),
                          .gains = std::vector<double>(n * d),
                          .factors = std::vector<double>(n * d),
@@ -34,12 +34,12 @@ VaryingBuffers recursion(const ScaledBuffers& numbers) {
   return detail::with_stddevs(std::move(varying));
 }
 
-void require_numbers(std::int64_t num_steps, const ScaledBuffers& numbers) {
+void require_numbers(std::int64_t steps, const ScaledBuffers& numbers) {
   const auto& [decays, weights] = numbers.buffers;
-  require_between(kBltScaled, "num_steps", num_steps, 1, kMaxScaledBltSteps);
+  require_between(kBltScaled, "steps", steps, 1, kMaxScaledBltSteps);
   require_count(kBltScaled, "decays", "entries", std::ssize(decays), 1, kMaxGivenBuffers);
   require_length(kBltScaled, "weights", std::ssize(weights), std::ssize(decays));
-  require_length(kBltScaled, "row_scales", std::ssize(numbers.row_scales), num_steps);
+  require_length(kBltScaled, "row_scales", std::ssize(numbers.row_scales), steps);
   for (std::size_t i = 0; i < decays.size(); ++i) {
     const std::string index = "[" + std::to_string(i) + "]";
     require_inside(kBltScaled, "decays" + index, decays[i], 0, 1);
@@ -54,48 +54,48 @@ void require_numbers(std::int64_t num_steps, const ScaledBuffers& numbers) {
 
 }  // namespace
 
-ScaledBuffers scaled_buffers(const BltNormalizedOptimum& optimum, std::int64_t num_steps) {
+ScaledBuffers scaled_buffers(const BltNormalizedOptimum& optimum, std::int64_t steps) {
   ScaledBuffers numbers{.buffers = {.decays = optimum.decays, .weights = optimum.weights},
                         .row_scales = {}};
-  for (std::int64_t t = 0; t < num_steps; ++t)
-    numbers.row_scales.push_back(row_scale(optimum.log_row_scales, num_steps, t));
+  for (std::int64_t t = 0; t < steps; ++t)
+    numbers.row_scales.push_back(row_scale(optimum.log_row_scales, steps, t));
   return numbers;
 }
 
-BltNormalizedProblem scaled_problem(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,
+BltNormalizedProblem scaled_problem(std::int64_t steps, std::optional<std::int64_t> buffers,
                                     Objective objective) {
-  require_between(kBltScaled, "num_steps", num_steps, 1, kMaxScaledBltSteps);
-  return {.num_steps = num_steps,
+  require_between(kBltScaled, "steps", steps, 1, kMaxScaledBltSteps);
+  return {.steps = steps,
           .objective = objective,
-          .num_buffers = num_buffers.value_or(kDefaultScaledBuffers),
+          .buffers = buffers.value_or(kDefaultScaledBuffers),
           .scale_rows = true};
 }
 
 ScaledBuffers scaled_buffers(const BltNormalizedProblem& problem) {
-  return scaled_buffers(find_blt_normalized_optimum(problem), problem.num_steps);
+  return scaled_buffers(find_blt_normalized_optimum(problem), problem.steps);
 }
 
 std::shared_ptr<const Strategy> blt_scaled_strategy(const Workload& workload,
                                                     const ScaledBuffers& numbers) {
-  require_numbers(workload.num_steps(), numbers);
+  require_numbers(workload.steps(), numbers);
   const auto for_workload = [&](const Workload& served) {
     VaryingBufferedStrategy::Parts parts = unit_columns(kBltScaled, recursion(numbers));
     const BufferParameters& buffers = numbers.buffers;
-    parts.parameters = {{"num_buffers", {static_cast<double>(buffers.decays.size())}},
+    parts.parameters = {{"buffers", {static_cast<double>(buffers.decays.size())}},
                         {"decays", buffers.decays},
                         {"weights", buffers.weights}};
     return std::make_shared<const VaryingBufferedStrategy>(served, std::move(parts));
   };
   if (VaryingBufferedStrategy::serves(workload)) return for_workload(workload);
-  return decoded_strategy(for_workload(Workload::prefix_sums(workload.num_steps())), workload);
+  return decoded_strategy(for_workload(Workload::prefix_sums(workload.steps())), workload);
 }
 
 FamilyRow blt_scaled_family() {
   return {.info = {.name = kBltScaled,
                    .summary = "few buffers, rows scaled and columns of norm 1, optimised",
-                   .step_cost = "O(num_buffers)",
-                   .memory_cost = "num_buffers vectors",
-                   .parameters = "num_buffers, objective",
+                   .step_cost = "O(buffers)",
+                   .memory_cost = "buffers vectors",
+                   .parameters = "buffers, objective",
                    .workloads = WorkloadSupport::decoded,
                    .max_steps = kMaxScaledBltSteps,
                    .is_causal = true},
@@ -103,9 +103,9 @@ FamilyRow blt_scaled_family() {
           .make =
               [](const ToeplitzRequest& request, const StrategyParameters& parameters) {
                 return blt_scaled_strategy(
-                    request.workload, scaled_buffers(scaled_problem(request.workload.num_steps(),
-                                                                    parameters.num_buffers,
-                                                                    objective_of(parameters))));
+                    request.workload,
+                    scaled_buffers(scaled_problem(request.workload.steps(), parameters.buffers,
+                                                  objective_of(parameters))));
               },
           .plan_lists = {"decays", "weights", "row_scales"},
           .from_plan =

@@ -34,8 +34,8 @@ inline constexpr std::int64_t kDefaultScaledBuffers = 3;
 
 /// Finds the numbers of least error for prefix sums (find_blt_normalized_optimum with scale_rows).
 ScaledBuffers scaled_buffers(const BltNormalizedProblem& problem);
-ScaledBuffers scaled_buffers(const BltNormalizedOptimum& optimum, std::int64_t num_steps);
-BltNormalizedProblem scaled_problem(std::int64_t num_steps, std::optional<std::int64_t> num_buffers,
+ScaledBuffers scaled_buffers(const BltNormalizedOptimum& optimum, std::int64_t steps);
+BltNormalizedProblem scaled_problem(std::int64_t steps, std::optional<std::int64_t> buffers,
                                     Objective objective);
 
 /// Streamed by VaryingBufferedStrategy, which recomputes the column norms from the stored numbers.

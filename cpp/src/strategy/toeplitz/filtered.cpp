@@ -33,7 +33,7 @@ double norm_squared(std::span<const double> values) {
 /// Returns the coefficients of the inverse of a lower-triangular Toeplitz encoder; empty for any
 /// other encoder, and if more are needed than are kept.
 std::vector<double> inverse_encoder(const Strategy& base) {
-  const std::int64_t n = base.num_steps();
+  const std::int64_t n = base.steps();
   const DecoderForm form = base.decoder_form();
   if (std::holds_alternative<RunningSumDecoder>(form)) {
     std::vector<double> inverse(index_of(n));
@@ -68,8 +68,8 @@ constexpr std::int64_t kMinTransformedSteps = 4096;
 /// True if the norms of a window are found sooner lag by lag than row by row, or only so.
 bool is_narrow_window(const Workload& workload) {
   if (workload.kind() != Workload::Kind::window) return false;
-  const std::int64_t n = workload.num_steps();
-  return n > FilteredStrategy::kMaxToeplitzSteps || workload.width() <= n / 32;
+  const std::int64_t n = workload.steps();
+  return n > FilteredStrategy::kMaxToeplitzSteps || workload.window() <= n / 32;
 }
 
 /// True if B = C, both Toeplitz, for prefix sums; one list of coefficients then serves both.
@@ -89,7 +89,7 @@ class ToeplitzRowNorms {
   std::vector<double> norms() {
     const std::size_t n = reversed_.size();
     const bool has_window = workload_.kind() == Workload::Kind::window;
-    const auto width = index_of(workload_.width());
+    const auto width = index_of(workload_.window());
     std::vector<double> out(n), average(workload_.momentum() == 0 ? 0 : n), norms(n);
     std::size_t t = 0;
     if (!has_window && average.empty() && workload_.decay() == 1)
@@ -229,7 +229,7 @@ Matrix filtered_decoder(const Strategy& base, const Workload& workload,
     rows.row(t) *= column_scales[static_cast<std::size_t>(t)];
   if (workload.kind() == Workload::Kind::matrix) return detail::multiply(workload.matrix(), rows);
   const Matrix inputs = workload.kind() == Workload::Kind::window ? rows : Matrix();
-  const auto width = static_cast<Eigen::Index>(workload.width());
+  const auto width = static_cast<Eigen::Index>(workload.window());
   for (Eigen::Index t = 1; t < rows.rows(); ++t)
     rows.row(t) += workload.momentum() * rows.row(t - 1);
   for (Eigen::Index t = 0; t < rows.rows(); ++t) {
@@ -245,7 +245,7 @@ std::int64_t max_toeplitz_steps(const Workload& workload) {
   constexpr std::int64_t kMaxProducts = std::int64_t{1} << 28;  // steps times width
   if (workload.kind() == Workload::Kind::matrix) return 0;
   if (workload.kind() == Workload::Kind::window)
-    return std::clamp(kMaxProducts / workload.width(), FilteredStrategy::kMaxToeplitzSteps,
+    return std::clamp(kMaxProducts / workload.window(), FilteredStrategy::kMaxToeplitzSteps,
                       FilteredStrategy::kMaxTransformedSteps);
   return has_scaled_toeplitz_rows(workload) ? FilteredStrategy::kMaxTransformedSteps
                                             : FilteredStrategy::kMaxToeplitzSteps;
@@ -265,11 +265,11 @@ std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
 /// Names the limit of errors as well, so that callers who need errors do not meet one limit after
 /// the other.
 void require_steps(std::string_view name, const Strategy& base, const Workload& workload) {
-  const std::int64_t n = base.num_steps();
+  const std::int64_t n = base.steps();
   if (n <= FilteredStrategy::kMaxSteps) return;
   const std::int64_t limit = max_row_steps(base, workload);
   const std::string most = to_text(FilteredStrategy::kMaxSteps);
-  fail_argument(name, "num_steps",
+  fail_argument(name, "steps",
                 limit == FilteredStrategy::kMaxSteps
                     ? "at most " + most
                     : "at most " + to_text(limit) + " for errors, " + most + " for noise",
@@ -284,7 +284,7 @@ FilteredStrategy::FilteredStrategy(Options options)
   if (!options_.base->workload().is_prefix())
     fail_argument(name(), "base", "a strategy for prefix sums",
                   "one for " + options_.base->workload().name());
-  require_length(name(), "base", options_.base->num_steps(), num_steps());
+  require_length(name(), "base", options_.base->steps(), steps());
 }
 
 double FilteredStrategy::scale(std::int64_t step) const {
@@ -293,7 +293,7 @@ double FilteredStrategy::scale(std::int64_t step) const {
 
 std::vector<double> FilteredStrategy::squared_row_norms() const {
   const Strategy& base = *options_.base;
-  const std::int64_t n = num_steps();
+  const std::int64_t n = steps();
   std::vector<double> scales = options_.column_scales;
   scales.resize(index_of(n), 1.0);
   const bool equal_columns =
@@ -315,7 +315,7 @@ std::vector<double> FilteredStrategy::squared_row_norms() const {
   if (n <= max_toeplitz_steps(workload())) {
     const std::vector<double> inverse = inverse_encoder(base);
     if (!inverse.empty() && is_narrow_window(workload()))
-      return scaled_window_rows(workload().width(), inverse, scales);
+      return scaled_window_rows(workload().window(), inverse, scales);
     if (!inverse.empty())
       return n >= kMinTransformedSteps && has_scaled_toeplitz_rows(workload())
                  ? scaled_toeplitz_rows(workload(), inverse, scales)
@@ -332,10 +332,10 @@ const std::vector<double>& FilteredStrategy::rows() const {
     require_all_finite(name(), "workload", rows_);
   });
   if (!rows_.empty()) return rows_;
-  fail(ErrorCode::unsupported, options_.name, "num_steps",
+  fail(ErrorCode::unsupported, options_.name, "steps",
        "must be at most " + to_text(max_row_steps(*options_.base, workload())) +
            " for row norms for " + workload().name(),
-       to_text(num_steps()));
+       to_text(steps()));
 }
 
 double FilteredStrategy::column_norm_squared(std::int64_t step) const {
@@ -346,7 +346,7 @@ double FilteredStrategy::column_norm_squared(std::int64_t step) const {
 double FilteredStrategy::max_column_norm_squared() const {
   if (options_.column_scales.empty()) return options_.base->max_column_norm_squared();
   double largest = 0;
-  for (std::int64_t step = 0; step < num_steps(); ++step)
+  for (std::int64_t step = 0; step < steps(); ++step)
     largest = std::max(largest, column_norm_squared(step));
   return largest;
 }
@@ -360,7 +360,7 @@ RowNorms FilteredStrategy::row_norms() const {
   DoubleDouble total;
   for (const double row : rows()) total = add(total, row);
   const auto [smallest, largest] = std::minmax_element(rows().begin(), rows().end());
-  return {*smallest, *largest, total.high / static_cast<double>(num_steps())};
+  return {*smallest, *largest, total.high / static_cast<double>(steps())};
 }
 
 Matrix FilteredStrategy::encoder() const {
@@ -372,7 +372,7 @@ Matrix FilteredStrategy::encoder() const {
 Matrix FilteredStrategy::decoder() const {
   (void)dense_size();
   std::vector<double> scales = options_.column_scales;
-  scales.resize(index_of(num_steps()), 1.0);
+  scales.resize(index_of(steps()), 1.0);
   return filtered_decoder(*options_.base, workload(), scales);
 }
 
@@ -392,8 +392,8 @@ std::shared_ptr<const Strategy> normalized_strategy(std::shared_ptr<const Strate
   if (name.empty()) name = "normalized-" + std::string(base->name());
   require_steps(name, *base, workload);
   std::vector<double> norms;
-  norms.reserve(index_of(base->num_steps()));
-  for (std::int64_t step = 0; step < base->num_steps(); ++step)
+  norms.reserve(index_of(base->steps()));
+  for (std::int64_t step = 0; step < base->steps(); ++step)
     norms.push_back(std::sqrt(base->column_norm_squared(step)));
   return std::make_shared<const FilteredStrategy>(
       FilteredStrategy::Options{.base = std::move(base),
@@ -412,7 +412,7 @@ std::shared_ptr<const Strategy> decoded_strategy(std::shared_ptr<const Strategy>
 std::shared_ptr<const Strategy> decoded_toeplitz_strategy(
     const Workload& workload,
     const std::function<std::shared_ptr<const Strategy>(const ToeplitzRequest&)>& make) {
-  const Workload prefix = Workload::prefix_sums(workload.num_steps());
+  const Workload prefix = Workload::prefix_sums(workload.steps());
   if (workload.is_toeplitz()) return make({.designed_for = prefix, .workload = workload});
   return decoded_strategy(make({.designed_for = prefix, .workload = prefix}), workload);
 }

@@ -55,7 +55,7 @@ class FilteredStrategy final : public Strategy {
   }
   /// First column of the base's encoder, if the columns are not scaled.
   std::span<const double> toeplitz_encoder() const override;
-  std::int64_t num_bands() const override { return options_.base->num_bands(); }
+  std::int64_t bands() const override { return options_.base->bands(); }
   bool has_nonnegative_gram() const override { return options_.base->has_nonnegative_gram(); }
   double encoder_slack() const override { return options_.base->encoder_slack(); }
   bool is_causal() const override { return options_.base->is_causal(); }

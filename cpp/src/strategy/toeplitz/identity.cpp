@@ -18,7 +18,7 @@ double IndependentStrategy::row_norm_squared(std::int64_t step) const {
 }
 
 RowNorms IndependentStrategy::row_norms() const {
-  const double n = static_cast<double>(num_steps());
+  const double n = static_cast<double>(steps());
   return {1, n, (n + 1) / 2};
 }
 
@@ -27,23 +27,22 @@ Matrix IndependentStrategy::encoder() const {
 }
 
 Matrix IndependentStrategy::decoder() const {
-  return Workload::prefix_sums(num_steps()).matrix();
+  return Workload::prefix_sums(steps()).matrix();
 }
 
 std::shared_ptr<const Strategy> independent_strategy(const ToeplitzRequest& request) {
   const Workload& workload = request.workload;
-  if (workload.is_prefix())
-    return std::make_shared<const IndependentStrategy>(workload.num_steps());
-  require_between(IndependentStrategy::kName, "num_steps", workload.num_steps(), 1,
+  if (workload.is_prefix()) return std::make_shared<const IndependentStrategy>(workload.steps());
+  require_between(IndependentStrategy::kName, "steps", workload.steps(), 1,
                   ToeplitzStrategy::kMaxSteps);
-  std::vector<double> encoder(static_cast<std::size_t>(workload.num_steps()));
+  std::vector<double> encoder(static_cast<std::size_t>(workload.steps()));
   encoder[0] = 1;
   return std::make_shared<const ToeplitzStrategy>(
       workload, ToeplitzStrategy::Parts{.name = IndependentStrategy::kName,
                                         .encoder = std::move(encoder),
                                         .decoder = workload.coefficients(),
                                         .form = form_for_workload(RunningSumDecoder{}, workload),
-                                        .num_bands = 1});
+                                        .bands = 1});
 }
 
 FamilyRow independent_family() {
@@ -57,7 +56,7 @@ FamilyRow independent_family() {
 FamilyRow plain_independent_family() {
   FamilyRow row = independent_family();
   row.make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
-    return std::make_shared<const IndependentStrategy>(request.workload.num_steps());
+    return std::make_shared<const IndependentStrategy>(request.workload.steps());
   };
   return row;
 }

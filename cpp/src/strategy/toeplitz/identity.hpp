@@ -10,11 +10,10 @@ namespace dpftrl {
 class IndependentStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "independent";
-  explicit IndependentStrategy(std::int64_t num_steps)
-      : Strategy(Workload::prefix_sums(num_steps)) {}
+  explicit IndependentStrategy(std::int64_t steps) : Strategy(Workload::prefix_sums(steps)) {}
 
   std::string_view name() const override { return kName; }
-  std::int64_t num_measurements() const override { return num_steps(); }
+  std::int64_t num_measurements() const override { return steps(); }
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override { return 1; }
   double row_norm_squared(std::int64_t step) const override;
@@ -22,7 +21,7 @@ class IndependentStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return RunningSumDecoder{}; }
-  std::int64_t num_bands() const override { return 1; }
+  std::int64_t bands() const override { return 1; }
   bool has_nonnegative_gram() const override { return true; }
 };
 

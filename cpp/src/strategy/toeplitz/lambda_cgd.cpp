@@ -52,14 +52,14 @@ std::vector<double> powers(double lambda, std::int64_t num_coefficients) {
 
 }  // namespace
 
-LambdaCgdStrategy::LambdaCgdStrategy(std::int64_t num_steps, double lambda)
-    : Strategy(Workload::prefix_sums(num_steps)), lambda_(require_lambda(lambda)) {
-  if (num_steps <= ToeplitzStrategy::kMaxSteps) coefficients_ = powers(lambda, num_steps);
+LambdaCgdStrategy::LambdaCgdStrategy(std::int64_t steps, double lambda)
+    : Strategy(Workload::prefix_sums(steps)), lambda_(require_lambda(lambda)) {
+  if (steps <= ToeplitzStrategy::kMaxSteps) coefficients_ = powers(lambda, steps);
 }
 
 double LambdaCgdStrategy::column_norm_squared(std::int64_t step) const {
   require_step(step);
-  return geometric_sum(lambda_, num_steps() - step);
+  return geometric_sum(lambda_, steps() - step);
 }
 
 double LambdaCgdStrategy::row_norm_squared(std::int64_t step) const {
@@ -68,7 +68,7 @@ double LambdaCgdStrategy::row_norm_squared(std::int64_t step) const {
 }
 
 RowNorms LambdaCgdStrategy::row_norms() const {
-  const double last = static_cast<double>(num_steps() - 1) * (1 - lambda_) * (1 - lambda_);
+  const double last = static_cast<double>(steps() - 1) * (1 - lambda_) * (1 - lambda_);
   return {1, 1 + last, 1 + last / 2};
 }
 
@@ -83,16 +83,16 @@ Matrix LambdaCgdStrategy::decoder() const {
   return lower_triangular_toeplitz(decoder);
 }
 
-double best_lambda(std::int64_t num_steps) {
-  require_between("best_lambda", "num_steps", num_steps, 1, kMaxNumSteps);
+double best_lambda(std::int64_t steps) {
+  require_between("best_lambda", "steps", steps, 1, kMaxNumSteps);
   // Golden-section search in e = 1 - lambda for the squared max error, which falls and then rises.
   // Its minimum is at most at 1.2 / sqrt(n) and flat, so lambda is found to about half of its
   // digits.
-  const auto error = [num_steps](double e) {
-    return geometric_sum(1 - e, num_steps) * (1 + static_cast<double>(num_steps - 1) * e * e);
+  const auto error = [steps](double e) {
+    return geometric_sum(1 - e, steps) * (1 + static_cast<double>(steps - 1) * e * e);
   };
   const double golden = (std::sqrt(5.0) - 1) / 2;
-  double low = 0, high = std::min(1.0, 2 / std::sqrt(static_cast<double>(num_steps)));
+  double low = 0, high = std::min(1.0, 2 / std::sqrt(static_cast<double>(steps)));
   for (int i = 0; i < 60; ++i) {
     const double left = high - golden * (high - low), right = low + golden * (high - low);
     if (error(left) <= error(right)) {
@@ -107,10 +107,10 @@ double best_lambda(std::int64_t num_steps) {
 std::shared_ptr<const Strategy> lambda_cgd_strategy(const ToeplitzRequest& request,
                                                     std::optional<double> lambda) {
   const Workload& workload = request.workload;
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   const double chosen = require_lambda(lambda ? *lambda : best_lambda(n));
   if (workload.is_prefix()) return std::make_shared<const LambdaCgdStrategy>(n, chosen);
-  require_between(LambdaCgdStrategy::kName, "num_steps", n, 1, ToeplitzStrategy::kMaxSteps);
+  require_between(LambdaCgdStrategy::kName, "steps", n, 1, ToeplitzStrategy::kMaxSteps);
   std::vector<double> inverse(static_cast<std::size_t>(n));
   inverse[0] = 1;
   if (n > 1) inverse[1] = -chosen;

@@ -19,10 +19,10 @@ class LambdaCgdStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "lambda-cgd";
   /// @param lambda  0 <= lambda < 1.
-  LambdaCgdStrategy(std::int64_t num_steps, double lambda);
+  LambdaCgdStrategy(std::int64_t steps, double lambda);
 
   std::string_view name() const override { return kName; }
-  std::int64_t num_measurements() const override { return num_steps(); }
+  std::int64_t num_measurements() const override { return steps(); }
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override { return column_norm_squared(0); }
   double row_norm_squared(std::int64_t step) const override;
@@ -40,9 +40,9 @@ class LambdaCgdStrategy final : public Strategy {
   std::vector<double> coefficients_;
 };
 
-/// Returns the lambda of least max error for prefix sums, about 1 - 1/sqrt(num_steps), with the
+/// Returns the lambda of least max error for prefix sums, about 1 - 1/sqrt(steps), with the
 /// same bits on every platform.
-double best_lambda(std::int64_t num_steps);
+double best_lambda(std::int64_t steps);
 
 /// Default lambda: best_lambda, for every workload.
 std::shared_ptr<const Strategy> lambda_cgd_strategy(const ToeplitzRequest& request,

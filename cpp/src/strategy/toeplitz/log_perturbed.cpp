@@ -133,8 +133,8 @@ class LogPerturbedStrategy final : public ToeplitzStrategy {
 std::shared_ptr<const Strategy> log_perturbed_strategy(const ToeplitzRequest& request,
                                                        const LogPerturbedOptions& options) {
   const Workload& workload = request.workload;
-  const std::int64_t n = workload.num_steps();
-  require_between(kLogPerturbed, "num_steps", n, 1, kMaxLogPerturbedSteps);
+  const std::int64_t n = workload.steps();
+  require_between(kLogPerturbed, "steps", n, 1, kMaxLogPerturbedSteps);
   const double alpha = options.alpha.value_or(0.01);
   if (!(alpha > 0 && alpha <= 1))
     fail_argument(kLogPerturbed, "alpha", "above 0 and at most 1", to_text(alpha));

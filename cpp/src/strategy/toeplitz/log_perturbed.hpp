@@ -16,7 +16,7 @@ namespace dpftrl {
 /// The norm approaches its limit so slowly (squared, for alpha = 0.01, 16.6 for delta = 0 and
 /// thousands for delta = 0.6) that the limit is useless. Here noise is scaled for a stated number
 /// of steps, horizon_cap, and there are no releases beyond it: max_column_norm_squared() is that of
-/// the cap for every num_steps.
+/// the cap for every horizon.
 /// @source  Jacobsen, Fawaz, arXiv 2506.15018.
 inline constexpr std::string_view kLogPerturbed = "log-perturbed";
 inline constexpr std::int64_t kMaxLogPerturbedSteps = std::int64_t{1} << 20;
@@ -24,7 +24,7 @@ inline constexpr std::int64_t kMaxLogPerturbedSteps = std::int64_t{1} << 20;
 struct LogPerturbedOptions {
   std::optional<double> alpha = {};              ///< default 0.01; in (0, 1]
   std::optional<double> loglog_power = {};       ///< delta, default 0; in [0, 1]
-  std::optional<std::int64_t> horizon_cap = {};  ///< default num_steps; num_steps .. 2^20
+  std::optional<std::int64_t> horizon_cap = {};  ///< default `steps`; `steps` .. 2^20
 };
 std::shared_ptr<const Strategy> log_perturbed_strategy(const ToeplitzRequest& request,
                                                        const LogPerturbedOptions& options);

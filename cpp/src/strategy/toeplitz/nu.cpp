@@ -10,8 +10,8 @@ namespace dpftrl {
 std::shared_ptr<const Strategy> nu_strategy(const ToeplitzRequest& request,
                                             std::optional<double> nu) {
   const Workload& workload = request.workload;
-  const std::int64_t n = workload.num_steps();
-  require_between(kNu, "num_steps", n, 1, ToeplitzStrategy::kMaxSteps);
+  const std::int64_t n = workload.steps();
+  require_between(kNu, "steps", n, 1, ToeplitzStrategy::kMaxSteps);
   const double chosen = nu.value_or(0.75 / static_cast<double>(n));
   if (!(chosen >= 0 && chosen < 1))
     fail_argument(kNu, "nu", "at least 0 and below 1", to_text(chosen));

@@ -7,18 +7,17 @@
 
 namespace dpftrl {
 
-OutputStrategy::OutputStrategy(std::int64_t num_steps)
-    : Strategy(Workload::prefix_sums(num_steps)) {
-  if (num_steps <= ToeplitzStrategy::kMaxSteps) coefficients_ = workload().coefficients();
+OutputStrategy::OutputStrategy(std::int64_t steps) : Strategy(Workload::prefix_sums(steps)) {
+  if (steps <= ToeplitzStrategy::kMaxSteps) coefficients_ = workload().coefficients();
 }
 
 double OutputStrategy::column_norm_squared(std::int64_t step) const {
   require_step(step);
-  return static_cast<double>(num_steps() - step);
+  return static_cast<double>(steps() - step);
 }
 
 double OutputStrategy::max_column_norm_squared() const {
-  return static_cast<double>(num_steps());
+  return static_cast<double>(steps());
 }
 
 double OutputStrategy::row_norm_squared(std::int64_t step) const {
@@ -27,7 +26,7 @@ double OutputStrategy::row_norm_squared(std::int64_t step) const {
 }
 
 Matrix OutputStrategy::encoder() const {
-  return Workload::prefix_sums(num_steps()).matrix();
+  return Workload::prefix_sums(steps()).matrix();
 }
 
 Matrix OutputStrategy::decoder() const {
@@ -36,10 +35,9 @@ Matrix OutputStrategy::decoder() const {
 
 std::shared_ptr<const Strategy> output_strategy(const ToeplitzRequest& request) {
   const Workload& workload = request.workload;
-  if (workload.is_prefix()) return std::make_shared<const OutputStrategy>(workload.num_steps());
-  require_between(OutputStrategy::kName, "num_steps", workload.num_steps(), 1,
-                  ToeplitzStrategy::kMaxSteps);
-  std::vector<double> decoder(static_cast<std::size_t>(workload.num_steps()));
+  if (workload.is_prefix()) return std::make_shared<const OutputStrategy>(workload.steps());
+  require_between(OutputStrategy::kName, "steps", workload.steps(), 1, ToeplitzStrategy::kMaxSteps);
+  std::vector<double> decoder(static_cast<std::size_t>(workload.steps()));
   decoder[0] = 1;
   return std::make_shared<const ToeplitzStrategy>(
       workload, ToeplitzStrategy::Parts{.name = OutputStrategy::kName,

@@ -9,14 +9,14 @@
 namespace dpftrl {
 
 /// Output perturbation: C = A, B = I. Every prefix sum gets independent noise. The first record
-/// enters all of them, so the sensitivity is sqrt(num_steps).
+/// enters all of them, so the sensitivity is sqrt(steps).
 class OutputStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "output";
-  explicit OutputStrategy(std::int64_t num_steps);
+  explicit OutputStrategy(std::int64_t steps);
 
   std::string_view name() const override { return kName; }
-  std::int64_t num_measurements() const override { return num_steps(); }
+  std::int64_t num_measurements() const override { return steps(); }
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override;
   double row_norm_squared(std::int64_t step) const override;

@@ -18,9 +18,9 @@ class WeightedProducts {
  public:
   WeightedProducts(std::span<const double> inverse, std::span<const double> column_scales,
                    double ratio)
-      : num_steps_(inverse.size()), inverse_(inverse.begin(), inverse.end()) {
+      : steps_(inverse.size()), inverse_(inverse.begin(), inverse.end()) {
     int log2_length = kLog2Direct;
-    while ((std::size_t{1} << log2_length) < num_steps_)
+    while ((std::size_t{1} << log2_length) < steps_)
       levels_.emplace_back(log2_length++, 0, std::span<const double>());
     const std::size_t padded = std::size_t{1} << log2_length;
     inverse_.resize(padded);
@@ -36,7 +36,7 @@ class WeightedProducts {
     std::vector<double> products = inverse_;
     for (double& product : products) product *= inverse_[0];
     fill(0, levels_.size(), std::move(products));
-    sums_.resize(num_steps_);
+    sums_.resize(steps_);
     return std::move(sums_);
   }
 
@@ -47,12 +47,11 @@ class WeightedProducts {
   /// Adds the sums within the block that begins at `first`.
   /// @param products  <G_first, G_{first+k}>, k < its length.
   void fill(std::size_t first, std::size_t level, std::vector<double> products) {
-    if (first >= num_steps_) return;
+    if (first >= steps_) return;
     if (level == 0) return fill_directly(first, products);
     const std::size_t half = products.size() / 2;
-    std::vector<double> second = half + first < num_steps_
-                                     ? cross(first, levels_[level - 1], products)
-                                     : std::vector<double>(half);
+    std::vector<double> second = half + first < steps_ ? cross(first, levels_[level - 1], products)
+                                                       : std::vector<double>(half);
     products.resize(half);
     fill(first, level - 1, std::move(products));
     fill(first + half, level - 1, std::move(second));
@@ -108,7 +107,7 @@ class WeightedProducts {
 
   static std::ptrdiff_t at(std::size_t i) { return static_cast<std::ptrdiff_t>(i); }
 
-  std::size_t num_steps_;
+  std::size_t steps_;
   std::vector<double> inverse_, scales_;  ///< g and D, padded with zeros to a power of two
   std::vector<double> powers_;            ///< ratio^0, ratio^1, ...
   std::vector<double> sums_;

@@ -8,15 +8,14 @@
 namespace dpftrl {
 namespace {
 
-std::vector<double> checked_coefficients(std::int64_t num_steps) {
-  require_between(SquareRootStrategy::kName, "num_steps", num_steps, 1,
-                  ToeplitzStrategy::kMaxSteps);
-  return square_root_coefficients(num_steps);
+std::vector<double> checked_coefficients(std::int64_t steps) {
+  require_between(SquareRootStrategy::kName, "steps", steps, 1, ToeplitzStrategy::kMaxSteps);
+  return square_root_coefficients(steps);
 }
 
 std::vector<double> column_of_matrix(const Workload& workload) {
   std::vector<double> column;
-  for (std::int64_t t = 0; t < workload.num_steps(); ++t) column.push_back(workload.entry(t, 0));
+  for (std::int64_t t = 0; t < workload.steps(); ++t) column.push_back(workload.entry(t, 0));
   return column;
 }
 
@@ -26,7 +25,7 @@ std::vector<double> matrix_root(const Workload& workload, bool inverse) {
   const double diagonal = series[0];
   for (double& entry : series) entry /= diagonal;
   const std::vector<double> root = square_root_of_series(series);
-  return inverse ? reciprocal_series(root, workload.num_steps()) : root;
+  return inverse ? reciprocal_series(root, workload.steps()) : root;
 }
 
 double norm_squared(const std::vector<double>& values) {
@@ -44,7 +43,7 @@ double squared_error(const std::vector<double>& column, const std::vector<double
 
 /// Streams with as many bands as steps, which fits because matrices have a limited number of steps.
 std::shared_ptr<const Strategy> matrix_root_strategy(const ToeplitzRequest& request) {
-  const std::int64_t n = request.designed_for.num_steps();
+  const std::int64_t n = request.designed_for.steps();
   std::vector<double> root = matrix_root(request.designed_for, false);
   std::vector<double> decoder = request.workload.apply(reciprocal_series(root, n));
   return std::make_shared<const ToeplitzStrategy>(
@@ -58,9 +57,9 @@ std::shared_ptr<const Strategy> matrix_root_strategy(const ToeplitzRequest& requ
 
 }  // namespace
 
-SquareRootStrategy::SquareRootStrategy(std::int64_t num_steps)
-    : ToeplitzStrategy(Workload::prefix_sums(num_steps),
-                       {.name = kName, .encoder = checked_coefficients(num_steps)}) {}
+SquareRootStrategy::SquareRootStrategy(std::int64_t steps)
+    : ToeplitzStrategy(Workload::prefix_sums(steps),
+                       {.name = kName, .encoder = checked_coefficients(steps)}) {}
 
 DecoderForm SquareRootStrategy::decoder_form() const {
   const std::span<const double> c = toeplitz_encoder();
@@ -71,15 +70,15 @@ bool has_better_root(const Workload& workload) {
   if (!workload.has_toeplitz_matrix()) return false;
   const std::vector<double> column = column_of_matrix(workload);
   const double own = squared_error(column, matrix_root(workload, false));
-  return own <= squared_error(column, square_root_coefficients(workload.num_steps()));
+  return own <= squared_error(column, square_root_coefficients(workload.steps()));
 }
 
 std::vector<double> workload_root_coefficients(const Workload& workload, const WorkloadRoot& root) {
-  const std::int64_t n = workload.num_steps();
+  const std::int64_t n = workload.steps();
   if (workload.has_toeplitz_matrix()) return matrix_root(workload, root.inverse);
   if (workload.kind() == Workload::Kind::window)
     return window_root_coefficients(
-        {.width = workload.width(), .inverse = root.inverse, .summed = root.summed}, n);
+        {.width = workload.window(), .inverse = root.inverse, .summed = root.summed}, n);
   return quadratic_root_coefficients({.alpha = workload.decay(),
                                       .beta = workload.momentum(),
                                       .inverse = root.inverse,
@@ -91,10 +90,10 @@ std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& requ
   const Workload& target = request.designed_for;
   if (target.is_prefix()) {
     if (request.workload.is_prefix())
-      return std::make_shared<const SquareRootStrategy>(target.num_steps());
+      return std::make_shared<const SquareRootStrategy>(target.steps());
   }
   if (target.has_toeplitz_matrix()) return matrix_root_strategy(request);
-  require_between(SquareRootStrategy::kName, "num_steps", target.num_steps(), 1,
+  require_between(SquareRootStrategy::kName, "steps", target.steps(), 1,
                   ToeplitzStrategy::kMaxSteps);
   const bool for_prefix_sums = request.workload.is_prefix();
   ToeplitzStrategy::Parts parts{.name = SquareRootStrategy::kName,

@@ -11,7 +11,7 @@ namespace dpftrl {
 class SquareRootStrategy final : public ToeplitzStrategy {
  public:
   static constexpr std::string_view kName = "square-root";
-  explicit SquareRootStrategy(std::int64_t num_steps);
+  explicit SquareRootStrategy(std::int64_t steps);
 
   DecoderForm decoder_form() const override;
 };

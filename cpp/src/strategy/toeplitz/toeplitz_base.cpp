@@ -41,7 +41,7 @@ ToeplitzStrategy::ToeplitzStrategy(Workload workload, Parts parts)
   column_sums_ = sums_of_squares(parts_.encoder);
   row_sums_ = sums_of_squares(parts_.decoder);
   row_norms_ = norms_of(row_sums());
-  const auto kept = static_cast<std::size_t>(std::min(num_steps(), kMaxDecoderCoefficients));
+  const auto kept = static_cast<std::size_t>(std::min(steps(), kMaxDecoderCoefficients));
   if (parts_.decoder.size() > kept) {
     parts_.decoder.resize(kept);
     parts_.decoder.shrink_to_fit();
@@ -60,12 +60,12 @@ const std::vector<double>& ToeplitzStrategy::row_sums() const {
 std::span<const double> ToeplitzStrategy::toeplitz_decoder() const {
   if (!parts_.decoder.empty()) return parts_.decoder;
   return toeplitz_encoder().first(
-      static_cast<std::size_t>(std::min(num_steps(), kMaxDecoderCoefficients)));
+      static_cast<std::size_t>(std::min(steps(), kMaxDecoderCoefficients)));
 }
 
 double ToeplitzStrategy::column_norm_squared(std::int64_t step) const {
   require_step(step);
-  return column_sums_[static_cast<std::size_t>(num_steps() - 1 - step)];
+  return column_sums_[static_cast<std::size_t>(steps() - 1 - step)];
 }
 
 double ToeplitzStrategy::row_norm_squared(std::int64_t step) const {
@@ -97,8 +97,8 @@ std::vector<double> solve_workload(const Workload& workload, std::vector<double>
   for (std::int64_t t = size - 1; t > 0; --t) sequence[at(t)] -= decay * sequence[at(t - 1)];
   for (std::int64_t t = size - 1; t > 0; --t) sequence[at(t)] -= momentum * sequence[at(t - 1)];
   if (workload.kind() == Workload::Kind::window)
-    for (std::int64_t t = workload.width(); t < size; ++t)
-      sequence[at(t)] += sequence[at(t - workload.width())];
+    for (std::int64_t t = workload.window(); t < size; ++t)
+      sequence[at(t)] += sequence[at(t - workload.window())];
   return sequence;
 }
 

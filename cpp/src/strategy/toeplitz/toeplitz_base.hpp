@@ -35,18 +35,18 @@ class ToeplitzStrategy : public Strategy {
 
   struct Parts {
     std::string_view name;             ///< static storage
-    std::vector<double> encoder = {};  ///< c, num_steps entries
+    std::vector<double> encoder = {};  ///< c, one a step
     std::vector<double> decoder = {};  ///< b; empty if B = C
     DecoderForm form = {};
     double encoder_slack = 0;
-    std::int64_t num_bands = 0;
+    std::int64_t bands = 0;
     std::vector<PlanNumbers> parameters = {};
   };
   /// @throws Error{invalid_argument} the norms are not finite.
   ToeplitzStrategy(Workload workload, Parts parts);
 
   std::string_view name() const override { return parts_.name; }
-  std::int64_t num_measurements() const override { return num_steps(); }
+  std::int64_t num_measurements() const override { return steps(); }
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override { return column_sums_.back(); }
   double row_norm_squared(std::int64_t step) const override;
@@ -55,12 +55,12 @@ class ToeplitzStrategy : public Strategy {
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return parts_.form; }
   std::span<const double> toeplitz_encoder() const override { return parts_.encoder; }
-  std::int64_t num_bands() const override { return parts_.num_bands; }
+  std::int64_t bands() const override { return parts_.bands; }
   bool has_nonnegative_gram() const override { return has_nonnegative_gram_; }
   double encoder_slack() const override { return parts_.encoder_slack; }
   std::vector<PlanNumbers> parameters() const override { return parts_.parameters; }
 
-  /// Returns the first min(num_steps, kMaxDecoderCoefficients) entries of b.
+  /// Returns the first min(steps, kMaxDecoderCoefficients) entries of b.
   std::span<const double> toeplitz_decoder() const override;
 
  private:

@@ -11,9 +11,9 @@
 namespace dpftrl {
 namespace {
 
-std::size_t num_levels(std::int64_t num_steps) {
-  require_between("strategy", "num_steps", num_steps, 1, kMaxNumSteps);
-  return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(num_steps - 1)));
+std::size_t num_levels(std::int64_t steps) {
+  require_between("strategy", "steps", steps, 1, kMaxNumSteps);
+  return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(steps - 1)));
 }
 
 std::int64_t power_of_two(std::size_t exponent) {
@@ -51,14 +51,14 @@ double sum_of_squared_heights(std::int64_t num_rows, std::size_t level) {
 /// Returns g_0, g_1, ..., g_k. With m_0 the mean of T^2 and m_l that of the squared heights, the
 /// mean squared error is the sum of m_l / (4^l g_l) (with N in place of 2^l at l = 0). For a given
 /// sum of g, it is least if g_l is proportional to sqrt(m_l) / 2^l.
-std::vector<double> weights_of_least_mean_error(std::int64_t num_steps) {
-  const std::size_t top = num_levels(num_steps);
-  const double n = static_cast<double>(num_steps);
-  std::vector<double> weights = {std::sqrt(sum_of_squares(num_steps) / n) /
+std::vector<double> weights_of_least_mean_error(std::int64_t steps) {
+  const std::size_t top = num_levels(steps);
+  const double n = static_cast<double>(steps);
+  std::vector<double> weights = {std::sqrt(sum_of_squares(steps) / n) /
                                  static_cast<double>(power_of_two(top))};
   double total = weights[0];
   for (std::size_t level = 1; level <= top; ++level) {
-    const double root = std::sqrt(sum_of_squared_heights(num_steps, level) / n);
+    const double root = std::sqrt(sum_of_squared_heights(steps, level) / n);
     weights.push_back(root / static_cast<double>(power_of_two(level)));
     total += weights.back();
   }
@@ -68,8 +68,8 @@ std::vector<double> weights_of_least_mean_error(std::int64_t num_steps) {
 
 /// Returns the eigenvalues of the Gram matrix of the complete tree, divided by the squared norms of
 /// the Haar functions: (2 N - 1) / N and (2^l - 1) / 2^l.
-std::vector<double> weights_of_the_tree(std::int64_t num_steps) {
-  const std::size_t top = num_levels(num_steps);
+std::vector<double> weights_of_the_tree(std::int64_t steps) {
+  const std::size_t top = num_levels(steps);
   std::vector<double> weights = {2 - 1 / static_cast<double>(power_of_two(top))};
   for (std::size_t level = 1; level <= top; ++level)
     weights.push_back(1 - 1 / static_cast<double>(power_of_two(level)));
@@ -176,8 +176,8 @@ class ExtremeRow {
 
 }  // namespace
 
-HaarBasisStrategy::HaarBasisStrategy(std::int64_t num_steps, const std::vector<double>& weights)
-    : Strategy(Workload::prefix_sums(num_steps)) {
+HaarBasisStrategy::HaarBasisStrategy(std::int64_t steps, const std::vector<double>& weights)
+    : Strategy(Workload::prefix_sums(steps)) {
   const std::size_t top = weights.size() - 1;
   form_.mean_scale = 1 / (std::sqrt(weights[0]) * static_cast<double>(power_of_two(top)));
   for (std::size_t level = 1; level <= top; ++level)
@@ -200,7 +200,7 @@ HaarBasisStrategy::HaarBasisStrategy(std::int64_t num_steps, const std::vector<d
 
 std::int64_t HaarBasisStrategy::num_measurements() const {
   if (form_.scales.empty()) return 1;
-  return power_of_two(form_.scales.size() - 1) + (num_steps() - 1) / 2 + 1;
+  return power_of_two(form_.scales.size() - 1) + (steps() - 1) / 2 + 1;
 }
 
 Eigen::Index HaarBasisStrategy::dense_measurements() const {
@@ -222,7 +222,7 @@ double HaarBasisStrategy::row_norm_squared(std::int64_t step) const {
 }
 
 RowNorms HaarBasisStrategy::row_norms() const {
-  const std::int64_t n = num_steps();
+  const std::int64_t n = steps();
   double total = square(form_.mean_scale) * sum_of_squares(n);
   for (std::size_t level = 1; level <= form_.scales.size(); ++level)
     total += square(form_.scales[level - 1]) * sum_of_squared_heights(n, level);
@@ -268,11 +268,11 @@ Matrix HaarBasisStrategy::decoder() const {
   return decoder;
 }
 
-HaarStrategy::HaarStrategy(std::int64_t num_steps)
-    : HaarBasisStrategy(num_steps, weights_of_least_mean_error(num_steps)) {}
+HaarStrategy::HaarStrategy(std::int64_t steps)
+    : HaarBasisStrategy(steps, weights_of_least_mean_error(steps)) {}
 
-HonakerFullStrategy::HonakerFullStrategy(std::int64_t num_steps)
-    : HaarBasisStrategy(num_steps, weights_of_the_tree(num_steps)) {}
+HonakerFullStrategy::HonakerFullStrategy(std::int64_t steps)
+    : HaarBasisStrategy(steps, weights_of_the_tree(steps)) {}
 
 FamilyRow honaker_full_family() {
   return row_of_tree<HonakerFullStrategy>(

@@ -8,8 +8,8 @@
 
 namespace dpftrl {
 
-/// Strategies that measure Haar coefficients over N = 2^k >= num_steps steps, k = ceil(lg
-/// num_steps), with one weight per level. num_steps = 4, g_l >= 0:
+/// Strategies that measure Haar coefficients over N = 2^k >= n steps, k = ceil(lg
+/// steps), with one weight per level. steps = 4, g_l >= 0:
 ///
 ///     C = sqrt(g_0) [1  1  1  1]    the mean
 ///         sqrt(g_2) [1  1 -1 -1]    support 4
@@ -40,7 +40,7 @@ class HaarBasisStrategy : public Strategy {
 
  protected:
   /// @param weights  g_0, g_1, ..., g_k, positive.
-  HaarBasisStrategy(std::int64_t num_steps, const std::vector<double>& weights);
+  HaarBasisStrategy(std::int64_t steps, const std::vector<double>& weights);
 
  private:
   Eigen::Index dense_measurements() const;
@@ -50,11 +50,11 @@ class HaarBasisStrategy : public Strategy {
   bool has_nonnegative_gram_;
 };
 
-/// Weights the levels for the least mean error over num_steps with columns of norm 1.
+/// Weights the levels for the least mean error over `steps` with columns of norm 1.
 class HaarStrategy final : public HaarBasisStrategy {
  public:
   static constexpr std::string_view kName = "haar";
-  explicit HaarStrategy(std::int64_t num_steps);
+  explicit HaarStrategy(std::int64_t steps);
   std::string_view name() const override { return kName; }
 };
 
@@ -64,7 +64,7 @@ class HaarStrategy final : public HaarBasisStrategy {
 class HonakerFullStrategy final : public HaarBasisStrategy {
  public:
   static constexpr std::string_view kName = "honaker-full";
-  explicit HonakerFullStrategy(std::int64_t num_steps);
+  explicit HonakerFullStrategy(std::int64_t steps);
   std::string_view name() const override { return kName; }
 };
 

@@ -20,16 +20,15 @@ std::int64_t reach(std::int64_t place) {
 }  // namespace
 
 KaryStrategy::KaryStrategy(const Options& options)
-    : Strategy(Workload::prefix_sums(options.num_steps)),
+    : Strategy(Workload::prefix_sums(options.steps)),
       arity_(require_between(kName, "arity", options.arity, 2, kMaxArity)),
       subtractive_(options.subtractive),
       largest_digit_(subtractive_ ? arity_ / 2 : arity_ - 1),
       smallest_digit_(subtractive_ ? -largest_digit_ : 0) {
   if (subtractive_ && arity_ % 2 == 0)
     fail_argument(kName, "arity", "odd for a subtractive tree", to_text(arity_));
-  // There are as many levels as num_steps has digits.
-  for (std::int64_t place = 1; (subtractive_ ? reach(place) : place - 1) < num_steps();
-       place *= arity_)
+  // There are as many levels as `steps` has digits.
+  for (std::int64_t place = 1; (subtractive_ ? reach(place) : place - 1) < steps(); place *= arity_)
     places_.push_back(place);
   num_measurements_ = 0;
   for (std::size_t l = 0; l < places_.size(); ++l) {
@@ -57,20 +56,20 @@ std::vector<std::int64_t> KaryStrategy::digits(std::int64_t count) const {
 bool KaryStrategy::is_used(std::size_t level, std::int64_t index) const {
   const std::int64_t place = places_[level], position = index % arity_;
   const std::int64_t slack = subtractive_ ? reach(place) : 0;
-  if (position < largest_digit_) return (index + 1) * place - slack <= num_steps();
+  if (position < largest_digit_) return (index + 1) * place - slack <= steps();
   if (position < arity_ + smallest_digit_) return false;
   const std::int64_t parent = place * arity_;
-  return (index / arity_ + 1) * parent - reach(parent) <= num_steps();
+  return (index / arity_ + 1) * parent - reach(parent) <= steps();
 }
 
 std::int64_t KaryStrategy::last_used(std::size_t level) const {
   const std::int64_t place = places_[level];
   const std::int64_t slack = subtractive_ ? reach(place) : 0;
-  std::int64_t last = (num_steps() + slack) / place - 1;
+  std::int64_t last = (steps() + slack) / place - 1;
   if (last >= 0) last -= std::max<std::int64_t>(0, last % arity_ - (largest_digit_ - 1));
   if (!subtractive_) return last;
   const std::int64_t parent = place * arity_;
-  return std::max(last, (num_steps() + reach(parent)) / parent * arity_ - 1);
+  return std::max(last, (steps() + reach(parent)) / parent * arity_ - 1);
 }
 
 std::int64_t KaryStrategy::measurement(std::size_t level, std::int64_t index) const {
@@ -101,10 +100,10 @@ double KaryStrategy::row_norm_squared(std::int64_t step) const {
   return static_cast<double>(variance);
 }
 
-// A number below num_steps has a smaller digit at the highest place where they differ, and any
+// A number below `steps` has a smaller digit at the highest place where they differ, and any
 // digits below it.
 double KaryStrategy::largest_row() const {
-  const std::vector<std::int64_t> top = digits(num_steps());
+  const std::vector<std::int64_t> top = digits(steps());
   std::int64_t above = 0, largest = 0;
   for (std::size_t l = top.size(); l-- > 0;) {
     const bool is_leading = l + 1 == top.size();
@@ -126,20 +125,19 @@ RowNorms KaryStrategy::row_norms() const {
   for (const std::int64_t place : places_) {
     // Adding the largest digit at this place and below turns balanced digits into plain ones.
     const std::int64_t shift = subtractive_ ? reach(place * arity_) : 0;
-    total +=
-        digit_total(shift + num_steps() + 1, place, sizes) - digit_total(shift + 1, place, sizes);
+    total += digit_total(shift + steps() + 1, place, sizes) - digit_total(shift + 1, place, sizes);
   }
-  return {1, largest_row(), static_cast<double>(total) / static_cast<double>(num_steps())};
+  return {1, largest_row(), static_cast<double>(total) / static_cast<double>(steps())};
 }
 
 Matrix KaryStrategy::encoder() const {
   const Eigen::Index columns = dense_size();
   Matrix encoder = Matrix::Zero(static_cast<Eigen::Index>(num_measurements_), columns);
   for (std::size_t l = 0; l < places_.size(); ++l)
-    for (std::int64_t i = 0; i * places_[l] < num_steps(); ++i) {
+    for (std::int64_t i = 0; i * places_[l] < steps(); ++i) {
       if (!is_used(l, i)) continue;
       const std::int64_t begin = i * places_[l];
-      const std::int64_t width = std::min(places_[l], num_steps() - begin);
+      const std::int64_t width = std::min(places_[l], steps() - begin);
       encoder.row(static_cast<Eigen::Index>(measurement(l, i)))
           .segment(static_cast<Eigen::Index>(begin), static_cast<Eigen::Index>(width))
           .setOnes();
@@ -187,7 +185,7 @@ FamilyRow kary_family() {
           .makes = Makes::prefix_sums,
           .make = [](const ToeplitzRequest& request,
                      const StrategyParameters& parameters) -> StrategyPointer {
-            KaryStrategy::Options options{.num_steps = request.workload.num_steps()};
+            KaryStrategy::Options options{.steps = request.workload.steps()};
             options.subtractive = parameters.subtractive.value_or(!parameters.arity.has_value());
             options.arity = parameters.arity.value_or(options.arity);
             return std::make_shared<const KaryStrategy>(options);

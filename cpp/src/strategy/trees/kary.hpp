@@ -10,7 +10,7 @@ namespace dpftrl {
 /// Tree of arity k: node (l, i) covers steps i k^l .. (i+1) k^l - 1. In the plain tree, row t adds
 /// the nodes of the base-k expansion of t + 1. In the subtractive tree (Andersson, Pagh, Steiner,
 /// Torkamani 2024, arXiv 2408.07021), k is odd, digits are -(k-1)/2 .. (k-1)/2, and a negative
-/// digit subtracts nodes that reach further. num_steps = 4, arity 3, subtractive, and plain:
+/// digit subtracts nodes that reach further. steps = 4, arity 3, subtractive, and plain:
 ///
 ///     C = [1      ]  node (0, 0)        C = [1      ]  node (0, 0)
 ///         [    1  ]  node (0, 2)            [  1    ]  node (0, 1)
@@ -25,7 +25,7 @@ class KaryStrategy final : public Strategy {
   static constexpr std::string_view kName = "tree-k";
   static constexpr std::int64_t kMaxArity = 1023;
   struct Options {
-    std::int64_t num_steps;
+    std::int64_t steps;
     std::int64_t arity = 7;   ///< k in 2 .. kMaxArity; 7 is best for long subtractive trees
     bool subtractive = true;  ///< needs an odd arity
   };

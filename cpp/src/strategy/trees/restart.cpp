@@ -19,9 +19,8 @@ std::int64_t horizon_of_epoch(std::int64_t epoch_length, bool is_completed) {
 }  // namespace
 
 RestartStrategy::RestartStrategy(const Options& options)
-    : Strategy(Workload::prefix_sums(options.num_steps)),
-      epoch_length_(
-          require_between(kName, "epoch_length", options.epoch_length, 1, options.num_steps)),
+    : Strategy(Workload::prefix_sums(options.steps)),
+      epoch_length_(require_between(kName, "epoch_length", options.epoch_length, 1, options.steps)),
       epoch_(options.epoch_strategy) {
   const std::string base(epoch_->name());
   if (!epoch_->workload().is_prefix())
@@ -31,13 +30,13 @@ RestartStrategy::RestartStrategy(const Options& options)
     fail_argument(kName, "complete_epochs", "false for all but tree and honaker",
                   "true for " + base);
   const std::int64_t horizon = horizon_of_epoch(epoch_length_, options.complete_epochs);
-  if (epoch_->num_steps() != horizon)
+  if (epoch_->steps() != horizon)
     fail_argument(kName, "epoch_strategy", "for " + to_text(horizon) + " steps",
-                  to_text(epoch_->num_steps()));
-  if (num_epochs() > kMaxEpochs)
+                  to_text(epoch_->steps()));
+  if (epochs() > kMaxEpochs)
     fail(ErrorCode::unsupported, "restart", "epoch_length",
          "must be such that there are at most " + to_text(kMaxEpochs) + " epochs",
-         to_text(num_epochs()));
+         to_text(epochs()));
   name_ = base + ", restarted every " + to_text(epoch_length_) + " steps" +
           (options.complete_epochs ? ", completed" : "");
 }
@@ -47,22 +46,22 @@ std::shared_ptr<const Strategy> RestartStrategy::make(
     std::shared_ptr<const Strategy> (*make_epoch)(const StrategyOptions&)) {
   const StrategyParameters& given = options.parameters;
   // Checked before anything is computed from them.
-  require_between(kName, "num_steps", options.num_steps, 1, kMaxNumSteps);
+  require_between(kName, "steps", options.steps, 1, kMaxNumSteps);
   const std::int64_t epoch_length =
-      require_between(kName, "epoch_length", given.epoch_length.value_or(0), 1, options.num_steps);
+      require_between(kName, "epoch_length", given.epoch_length.value_or(0), 1, options.steps);
   StrategyOptions epoch = options;
-  epoch.num_steps = horizon_of_epoch(epoch_length, given.complete_epochs);
+  epoch.steps = horizon_of_epoch(epoch_length, given.complete_epochs);
   epoch.workload.reset();
   epoch.parameters.epoch_length.reset();
   epoch.parameters.complete_epochs = false;
-  return std::make_shared<const RestartStrategy>(Options{.num_steps = options.num_steps,
+  return std::make_shared<const RestartStrategy>(Options{.steps = options.steps,
                                                          .epoch_length = epoch_length,
                                                          .complete_epochs = given.complete_epochs,
                                                          .epoch_strategy = make_epoch(epoch)});
 }
 
 std::int64_t RestartStrategy::num_measurements() const {
-  return num_epochs() * epoch_->num_measurements();
+  return epochs() * epoch_->num_measurements();
 }
 
 double RestartStrategy::column_norm_squared(std::int64_t step) const {
@@ -82,10 +81,10 @@ double RestartStrategy::row_norm_squared(std::int64_t step) const {
 }
 
 RowNorms RestartStrategy::epoch_row_norms(std::int64_t num_rows) const {
-  if (num_rows == epoch_->num_steps()) return epoch_->row_norms();
+  if (num_rows == epoch_->steps()) return epoch_->row_norms();
   if (num_rows > kMaxRows)
     fail(ErrorCode::unsupported, name_, "epoch_length",
-         "must divide {num_steps}, or be at most " + to_text(kMaxRows), to_text(epoch_length_));
+         "must divide {steps}, or be at most " + to_text(kMaxRows), to_text(epoch_length_));
   RowNorms norms = {
       .min_squared = epoch_->row_norm_squared(0), .max_squared = 0, .mean_squared = 0};
   for (std::int64_t step = 0; step < num_rows; ++step) {
@@ -101,8 +100,8 @@ RowNorms RestartStrategy::epoch_row_norms(std::int64_t num_rows) const {
 // Squared row norms of epoch i exceed those of the first epoch by i times that of the closing row.
 RowNorms RestartStrategy::row_norms() const {
   const double closing = epoch_->row_norm_squared(closing_row());
-  const std::int64_t num_whole = num_steps() / epoch_length_;
-  const std::int64_t rest = num_steps() % epoch_length_;
+  const std::int64_t num_whole = steps() / epoch_length_;
+  const std::int64_t rest = steps() % epoch_length_;
   const double whole = static_cast<double>(num_whole);
   const RowNorms inside = epoch_row_norms(epoch_length_);
   RowNorms norms = {.min_squared = inside.min_squared,
@@ -112,7 +111,7 @@ RowNorms RestartStrategy::row_norms() const {
   const RowNorms last = epoch_row_norms(rest);
   norms.max_squared = std::max(norms.max_squared, whole * closing + last.max_squared);
   norms.mean_squared += (whole * closing + last.mean_squared - norms.mean_squared) *
-                        (static_cast<double>(rest) / static_cast<double>(num_steps()));
+                        (static_cast<double>(rest) / static_cast<double>(steps()));
   return norms;
 }
 
@@ -154,8 +153,8 @@ DecoderForm RestartStrategy::decoder_form() const {
   const std::shared_ptr<const DecoderForm> inside =
       std::make_shared<const DecoderForm>(epoch_->decoder_form());
   BlockDecoder form;
-  for (std::int64_t first = 0; first < num_steps(); first += epoch_length_)
-    form.blocks.push_back({.num_steps = std::min(epoch_length_, num_steps() - first),
+  for (std::int64_t first = 0; first < steps(); first += epoch_length_)
+    form.blocks.push_back({.steps = std::min(epoch_length_, steps() - first),
                            .form = inside,
                            .num_measurements = epoch_->num_measurements(),
                            .closing_row = closing_row()});

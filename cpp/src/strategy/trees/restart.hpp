@@ -23,13 +23,13 @@ class RestartStrategy final : public Strategy {
   static constexpr std::string_view kName = "restart";
   static constexpr std::int64_t kMaxEpochs = std::int64_t{1} << 20;
   struct Options {
-    std::int64_t num_steps;
+    std::int64_t steps;
     std::int64_t epoch_length;
     bool complete_epochs = false;
     /// Strategy for prefix sums of epoch_length steps, or a DyadicStrategy of P steps if completed.
     std::shared_ptr<const Strategy> epoch_strategy;
   };
-  /// @throws Error{invalid_argument} epoch_length outside 1..num_steps, an epoch_strategy of
+  /// @throws Error{invalid_argument} epoch_length outside 1..steps, an epoch_strategy of
   ///         another length, or not a tree if completed; Error{unsupported} more than kMaxEpochs
   ///         epochs, or another workload.
   explicit RestartStrategy(const Options& options);
@@ -41,7 +41,7 @@ class RestartStrategy final : public Strategy {
       std::shared_ptr<const Strategy> (*make_epoch)(const StrategyOptions&));
 
   std::int64_t epoch_length() const { return epoch_length_; }
-  std::int64_t num_epochs() const { return (num_steps() - 1) / epoch_length_ + 1; }
+  std::int64_t epochs() const { return (steps() - 1) / epoch_length_ + 1; }
   const Strategy& epoch_strategy() const { return *epoch_; }
 
   /// For example "honaker, restarted every 100 steps", followed by ", completed" if completed.
@@ -68,7 +68,7 @@ class RestartStrategy final : public Strategy {
  private:
   /// Returns the norms over the first `num_rows` rows of the epoch strategy.
   RowNorms epoch_row_norms(std::int64_t num_rows) const;
-  std::int64_t closing_row() const { return epoch_->num_steps() - 1; }
+  std::int64_t closing_row() const { return epoch_->steps() - 1; }
 
   std::int64_t epoch_length_;
   std::shared_ptr<const Strategy> epoch_;

@@ -26,13 +26,13 @@ std::vector<double> honaker_weights(std::size_t num_levels) {
 
 }  // namespace
 
-std::int64_t DyadicStrategy::num_levels(std::int64_t num_steps) {
-  require_between("strategy", "num_steps", num_steps, 1, kMaxNumSteps);
-  return static_cast<std::int64_t>(std::bit_width(unsigned_of(num_steps)));
+std::int64_t DyadicStrategy::num_levels(std::int64_t steps) {
+  require_between("strategy", "steps", steps, 1, kMaxNumSteps);
+  return static_cast<std::int64_t>(std::bit_width(unsigned_of(steps)));
 }
 
-DyadicStrategy::DyadicStrategy(std::int64_t num_steps, std::vector<double> node_weights)
-    : Strategy(Workload::prefix_sums(num_steps)), node_weights_(std::move(node_weights)) {
+DyadicStrategy::DyadicStrategy(std::int64_t steps, std::vector<double> node_weights)
+    : Strategy(Workload::prefix_sums(steps)), node_weights_(std::move(node_weights)) {
   node_variances_.resize(node_weights_.size());
   double below = 0;
   for (std::size_t l = 0; l < node_weights_.size(); ++l) {
@@ -43,7 +43,7 @@ DyadicStrategy::DyadicStrategy(std::int64_t num_steps, std::vector<double> node_
 }
 
 std::int64_t DyadicStrategy::num_measurements() const {
-  return 2 * num_steps() - std::popcount(unsigned_of(num_steps()));
+  return 2 * steps() - std::popcount(unsigned_of(steps()));
 }
 
 double DyadicStrategy::column_norm_squared(std::int64_t step) const {
@@ -51,7 +51,7 @@ double DyadicStrategy::column_norm_squared(std::int64_t step) const {
   std::int64_t completed = 0;
   for (std::size_t l = 0; l < node_weights_.size(); ++l) {
     const std::int64_t node_end = ((step >> l) + 1) << l;
-    if (node_end <= num_steps()) ++completed;
+    if (node_end <= steps()) ++completed;
   }
   return static_cast<double>(completed);
 }
@@ -69,7 +69,7 @@ double DyadicStrategy::row_norm_squared(std::int64_t step) const {
 }
 
 RowNorms DyadicStrategy::row_norms() const {
-  const std::int64_t n = num_steps();
+  const std::int64_t n = steps();
   constexpr std::array<std::int64_t, 2> kBits = {0, 1};
   double total = 0;
   for (std::size_t l = 0; l < node_variances_.size(); ++l)
@@ -88,7 +88,7 @@ RowNorms DyadicStrategy::row_norms() const {
 }
 
 Eigen::Index DyadicStrategy::dense_measurements() const {
-  return 2 * dense_size() - std::popcount(unsigned_of(num_steps()));
+  return 2 * dense_size() - std::popcount(unsigned_of(steps()));
 }
 
 Matrix DyadicStrategy::encoder() const {
@@ -124,12 +124,12 @@ Matrix DyadicStrategy::decoder() const {
   return decoder;
 }
 
-TreeStrategy::TreeStrategy(std::int64_t num_steps)
-    : DyadicStrategy(num_steps,
-                     std::vector<double>(static_cast<std::size_t>(num_levels(num_steps)), 1.0)) {}
+TreeStrategy::TreeStrategy(std::int64_t steps)
+    : DyadicStrategy(steps, std::vector<double>(static_cast<std::size_t>(num_levels(steps)), 1.0)) {
+}
 
-HonakerStrategy::HonakerStrategy(std::int64_t num_steps)
-    : DyadicStrategy(num_steps, honaker_weights(static_cast<std::size_t>(num_levels(num_steps)))) {}
+HonakerStrategy::HonakerStrategy(std::int64_t steps)
+    : DyadicStrategy(steps, honaker_weights(static_cast<std::size_t>(num_levels(steps)))) {}
 
 FamilyRow tree_family() {
   return row_of_tree<TreeStrategy>("binary tree of noisy interval sums", /*is_causal=*/true);

@@ -8,7 +8,7 @@
 namespace dpftrl {
 
 /// Dyadic tree: one measurement for every dyadic interval completed within the horizon, in
-/// post-order. Any num_steps, not only powers of two. num_steps = 4, measurements as rows of C:
+/// post-order. Any number of steps, not only powers of two. steps = 4, measurements as rows of C:
 ///
 ///     [1      ]  leaf 0
 ///     [  1    ]  leaf 1
@@ -35,9 +35,9 @@ class DyadicStrategy : public Strategy {
   bool has_nonnegative_gram() const override { return true; }
 
  protected:
-  /// Number of levels 0 .. floor(lg num_steps).
-  static std::int64_t num_levels(std::int64_t num_steps);
-  DyadicStrategy(std::int64_t num_steps, std::vector<double> node_weights);
+  /// Number of levels 0 .. floor(lg steps).
+  static std::int64_t num_levels(std::int64_t steps);
+  DyadicStrategy(std::int64_t steps, std::vector<double> node_weights);
 
  private:
   Eigen::Index dense_measurements() const;
@@ -51,7 +51,7 @@ class DyadicStrategy : public Strategy {
 class TreeStrategy final : public DyadicStrategy {
  public:
   static constexpr std::string_view kName = "tree";
-  explicit TreeStrategy(std::int64_t num_steps);
+  explicit TreeStrategy(std::int64_t steps);
   std::string_view name() const override { return kName; }
 };
 
@@ -60,7 +60,7 @@ class TreeStrategy final : public DyadicStrategy {
 class HonakerStrategy final : public DyadicStrategy {
  public:
   static constexpr std::string_view kName = "honaker";
-  explicit HonakerStrategy(std::int64_t num_steps);
+  explicit HonakerStrategy(std::int64_t steps);
   std::string_view name() const override { return kName; }
 };
 

@@ -29,10 +29,10 @@ double farthest_moved(const Matrix& encoder, const Participation& participation)
                                   testing::Relation::moving);
 }
 
-std::vector<Participation> participations_of(std::int64_t num_steps) {
+std::vector<Participation> participations_of(std::int64_t steps) {
   std::vector<Participation> all = {Participation::single(), separated(2, 1), separated(2, 2),
                                     separated(3, 1)};
-  if (num_steps % 2 == 0) all.push_back(fixed(2, num_steps / 2));
+  if (steps % 2 == 0) all.push_back(fixed(2, steps / 2));
   return all;
 }
 
@@ -72,7 +72,7 @@ TEST(MovingSensitivity, is_never_below_any_two_streams_and_equal_where_called_ex
       for (const char* name : {"square-root", "normalized-square-root", "optimal", "independent",
                                "tree", "haar", "banded-square-root"})
         for (const Participation& participation : participations_of(n))
-          expect_moving(*make_strategy({.name = name, .num_steps = n, .workload = workload}),
+          expect_moving(*make_strategy({.name = name, .steps = n, .workload = workload}),
                         participation);
   }
 }
@@ -93,7 +93,7 @@ TEST(MovingSensitivity, of_long_windows_is_close_to_that_of_every_pair_of_column
   for (const char* name : {"square-root", "normalized-square-root"})
     for (const std::int64_t width : {7, 300}) {
       const auto strategy = make_strategy(
-          {.name = name, .num_steps = kLong, .workload = Workload::sliding_window({kLong, width})});
+          {.name = name, .steps = kLong, .workload = Workload::sliding_window({kLong, width})});
       const double found = by_pairs(*strategy);
       const Sensitivity moving = moving_sensitivity(*strategy, Participation::single());
       EXPECT_GE(moving.value * (1 + 1e-9), found) << name << width;
@@ -103,10 +103,9 @@ TEST(MovingSensitivity, of_long_windows_is_close_to_that_of_every_pair_of_column
 
 TEST(MovingSensitivity, of_longer_windows_than_are_scanned_does_not_jump) {
   // Only 2^27 / 40,000 = 3355 products of each sum are added up there.
-  const auto ratio = [](const char* name, std::int64_t num_steps, std::int64_t width) {
-    const auto strategy = make_strategy({.name = name,
-                                         .num_steps = num_steps,
-                                         .workload = Workload::sliding_window({num_steps, width})});
+  const auto ratio = [](const char* name, std::int64_t steps, std::int64_t width) {
+    const auto strategy = make_strategy(
+        {.name = name, .steps = steps, .workload = Workload::sliding_window({steps, width})});
     return moving_sensitivity(*strategy, Participation::single()).value /
            sensitivity(*strategy, Participation::single()).value;
   };
@@ -138,7 +137,7 @@ TEST(MovingSensitivity, without_a_formula_is_that_of_opposite_streams) {
 
 TEST(MovingSensitivity, counts_the_distance_once_in_a_mechanism) {
   const MechanismOptions options{.strategy = "square-root",
-                                 .num_steps = 30,
+                                 .steps = 30,
                                  .target = {.epsilon = 1, .delta = 1e-6},
                                  .workload = Workload::sliding_window({30, 7}),
                                  .moving_records = true};

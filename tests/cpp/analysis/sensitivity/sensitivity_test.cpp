@@ -70,7 +70,7 @@ class GivenStrategy final : public Strategy {
   Matrix decoder() const override { return encoder_; }
   DecoderForm decoder_form() const override { return IdentityDecoder{}; }
   std::span<const double> toeplitz_encoder() const override { return coefficients_; }
-  std::int64_t num_bands() const override { return known_bands; }
+  std::int64_t bands() const override { return known_bands; }
 
   std::int64_t known_bands = 0;
 
@@ -131,11 +131,11 @@ bool is_sound(const Sensitivity& claimed, const Matrix& encoder,
 
 void expect_sound_sensitivity(const Strategy& strategy) {
   const Matrix encoder = strategy.encoder();
-  for (const Participation& participation : sensitivity_participations(strategy.num_steps())) {
+  for (const Participation& participation : sensitivity_participations(strategy.steps())) {
     const Sensitivity claimed = sensitivity(strategy, participation);
     EXPECT_TRUE(is_sound(claimed, encoder, participation))
-        << strategy.name() << ", n = " << strategy.num_steps() << ", "
-        << participation.description() << ": " << claimed.value << " (" << claimed.method << ")";
+        << strategy.name() << ", n = " << strategy.steps() << ", " << participation.description()
+        << ": " << claimed.value << " (" << claimed.method << ")";
   }
 }
 
@@ -269,7 +269,7 @@ TEST(Sensitivity, tree_agrees_with_an_independent_program_over_all_subsets) {
     const Participation participation = schema(row.kind, row.k, row.b);
     for (const char* name : {"tree", "honaker"}) {
       const Sensitivity claimed =
-          sensitivity(*make_strategy({.name = name, .num_steps = row.n}), participation);
+          sensitivity(*make_strategy({.name = name, .steps = row.n}), participation);
       EXPECT_EQ(claimed.exactness, Exactness::exact);
       EXPECT_DOUBLE_EQ(claimed.value, std::sqrt(static_cast<double>(row.value)));
     }
@@ -308,7 +308,7 @@ TEST(Sensitivity, tree_known_answers) {
 TEST(Sensitivity, a_converter_off_by_one_changes_the_tree) {
   // Steps strictly between two participations: 2 of them are a separation of 3.
   const auto value = [](std::int64_t b) { return largest_tree_sum(24, separated(8, b)); };
-  EXPECT_EQ(value(min_separation_from_steps_between(2)), 88);
+  EXPECT_EQ(value(apart_from_steps_between(2)), 88);
   EXPECT_NE(value(2), 88) << "taken for a separation";
   EXPECT_NE(value(4), 88) << "one too many";
 }
@@ -317,7 +317,7 @@ TEST(Sensitivity, tree_of_a_long_horizon_is_exact_or_says_that_it_is_not) {
   const TreeStrategy tree(std::int64_t{1} << 20);
   const Sensitivity few = sensitivity(tree, separated(4, 1000));
   EXPECT_EQ(few.exactness, Exactness::exact);
-  EXPECT_LE(few.value, std::sqrt(level_by_level_bound(tree.num_steps(), separated(4, 1000))));
+  EXPECT_LE(few.value, std::sqrt(level_by_level_bound(tree.steps(), separated(4, 1000))));
   const Sensitivity many = sensitivity(tree, separated(100000, 7));
   EXPECT_EQ(many.exactness, Exactness::upper_bound);
   // The pattern 0, 8, 16, ... attains this: its 2^17 >= 100000 places contain a whole tree over
@@ -532,9 +532,9 @@ TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
         for (const std::int64_t i : worst->steps)
           for (const std::int64_t j : worst->steps) sum += products(index_of(i), index_of(j));
         EXPECT_TRUE(relatively_close(sum, worst->value, 1e-12));
-        EXPECT_LE(std::ssize(worst->steps), schema.max_participations());
+        EXPECT_LE(std::ssize(worst->steps), schema.times());
         for (std::size_t i = 1; i < worst->steps.size(); ++i)
-          EXPECT_GE(worst->steps[i] - worst->steps[i - 1], schema.separation());
+          EXPECT_GE(worst->steps[i] - worst->steps[i - 1], schema.apart());
         // The claim is never below brute force, and exact only if some pattern attains it.
         const Sensitivity claimed = gram_sensitivity(encoder.transpose() * encoder, schema);
         EXPECT_GE(claimed.value, brute * (1 - 1e-15));
@@ -546,8 +546,8 @@ TEST(Sensitivity, the_worst_pattern_is_that_of_brute_force) {
 TEST(Sensitivity, optimised_bands_are_exact_beyond_their_separation) {
   for (const std::int64_t bands : {3, 4, 6}) {
     const auto strategy = make_strategy({.name = "banded",
-                                         .num_steps = 16,
-                                         .parameters = {.num_bands = bands},
+                                         .steps = 16,
+                                         .parameters = {.bands = bands},
                                          .participation = separated(3, 2)});
     const Sensitivity claimed = sensitivity(*strategy, separated(3, 2));
     const double brute = brute_force_sensitivity(strategy->encoder(), separated(3, 2)).value;
@@ -591,7 +591,7 @@ TEST(Sensitivity, first_phase_is_the_worst_of_a_toeplitz_encoder_whatever_its_si
 TEST(Sensitivity, a_participation_schema_is_monotone) {
   for (const char* name : {"tree", "square-root", "output"})
     for (std::int64_t b = 1; b <= 6; ++b) {
-      const auto strategy = make_strategy({.name = name, .num_steps = 12});
+      const auto strategy = make_strategy({.name = name, .steps = 12});
       for (std::int64_t k = 1; k < 6; ++k) {
         const double value = sensitivity(*strategy, separated(k, b)).value * (1 + 1e-12);
         EXPECT_GE(sensitivity(*strategy, separated(k + 1, b)).value * (1 + 1e-12), value);
@@ -622,8 +622,8 @@ TEST(Sensitivity, toeplitz_is_fast_and_accurate_for_a_million_steps) {
 /// Tests the method for more than 1024 steps, where dense matrices are not used.
 void expect_sound_at_length(const Strategy& strategy) {
   const Matrix encoder = strategy.encoder();
-  for (const Participation& participation : sensitivity_participations(strategy.num_steps())) {
-    if (participation.max_participations_within(strategy.num_steps()) == 1) continue;
+  for (const Participation& participation : sensitivity_participations(strategy.steps())) {
+    if (participation.times_within(strategy.steps()) == 1) continue;
     SCOPED_TRACE(std::string(strategy.name()) + ", " + participation.description());
     EXPECT_TRUE(is_sound(family_sensitivity(strategy, participation), encoder, participation));
   }
@@ -635,7 +635,7 @@ TEST(Sensitivity, long_horizons_agree_with_brute_force) {
   binary.arity = 2;
   plain.arity = 4;
   const auto make = [](const char* name, std::int64_t n, const StrategyParameters& parameters) {
-    return make_strategy({.name = name, .num_steps = n, .workload = {}, .parameters = parameters});
+    return make_strategy({.name = name, .steps = n, .workload = {}, .parameters = parameters});
   };
   for (const std::int64_t n : {5, 8}) {
     SCOPED_TRACE(n);
@@ -667,7 +667,7 @@ TEST(Sensitivity, scaled_toeplitz_columns_agree_with_brute_force_whatever_the_sc
     for (Eigen::Index j = 0; j < encoder.cols(); ++j)
       encoder.col(j) /= scales[static_cast<std::size_t>(j)];
     for (const Participation& participation : sensitivity_participations(n)) {
-      if (participation.max_participations_within(n) == 1) continue;
+      if (participation.times_within(n) == 1) continue;
       SCOPED_TRACE(participation.description());
       for (const std::int64_t max_operations : {std::int64_t{1} << 28, std::int64_t{0}}) {
         const Sensitivity claimed =
@@ -732,7 +732,7 @@ double largest_even_pattern(const Matrix& encoder, std::int64_t k, std::int64_t 
 
 TEST(Sensitivity, bounds_of_levels_cover_even_patterns_of_horizons_with_many_levels) {
   for (const char* name : {"tree-k", "tree", "honaker-full", "haar"}) {
-    const auto strategy = make_strategy({.name = name, .num_steps = 200});
+    const auto strategy = make_strategy({.name = name, .steps = 200});
     if (!strategy->has_nonnegative_gram()) continue;
     const Matrix encoder = strategy->encoder();
     for (const auto& [k, b] : {std::pair{4, 7}, {16, 1}, {64, 1}, {200, 1}, {9, 20}, {40, 5}})
@@ -745,8 +745,8 @@ TEST(Sensitivity, bounds_of_levels_cover_even_patterns_of_horizons_with_many_lev
 /// Haar coefficients with arbitrary weights of the levels.
 class WeightedHaar final : public HaarBasisStrategy {
  public:
-  WeightedHaar(std::int64_t num_steps, const std::vector<double>& weights)
-      : HaarBasisStrategy(num_steps, weights) {}
+  WeightedHaar(std::int64_t steps, const std::vector<double>& weights)
+      : HaarBasisStrategy(steps, weights) {}
   std::string_view name() const override { return "weighted-haar"; }
 };
 
@@ -758,28 +758,27 @@ TEST(Sensitivity, haar_products_that_are_negative_count_by_their_size) {
 }
 
 /// Recursion of two buffers with random non-negative numbers.
-VaryingBufferedStrategy random_recursion(std::int64_t num_steps, RandomNumbers& random,
+VaryingBufferedStrategy random_recursion(std::int64_t steps, RandomNumbers& random,
                                          double least_gain = 0, double largest_factor = 1) {
-  constexpr std::int64_t kNumBuffers = 2;
-  return {Workload::prefix_sums(num_steps),
+  constexpr std::int64_t kBuffers = 2;
+  return {Workload::prefix_sums(steps),
           {.name = "given",
-           .numbers = std::make_shared<const VaryingBuffers>(VaryingBuffers{
-               .num_buffers = kNumBuffers,
-               .inverse_scales = random.numbers(num_steps, 0.5, 2),
-               .gains = random.numbers(num_steps * kNumBuffers, least_gain, 1),
-               .factors = random.numbers(num_steps * kNumBuffers, 0.1, largest_factor),
-               .max_row_stddev = 1,
-               .max_state_stddev = 1}),
-           .column_scales = random.numbers(num_steps, 0.5, 2)}};
+           .numbers = std::make_shared<const VaryingBuffers>(
+               VaryingBuffers{.buffers = kBuffers,
+                              .inverse_scales = random.numbers(steps, 0.5, 2),
+                              .gains = random.numbers(steps * kBuffers, least_gain, 1),
+                              .factors = random.numbers(steps * kBuffers, 0.1, largest_factor),
+                              .max_row_stddev = 1,
+                              .max_state_stddev = 1}),
+           .column_scales = random.numbers(steps, 0.5, 2)}};
 }
 
-VaryingBandedStrategy random_bands(std::int64_t num_steps, RandomNumbers& random) {
-  constexpr std::int64_t kNumBands = 4;
-  const std::vector<double> entries = random.numbers(num_steps * kNumBands, -0.5, 0.5);
-  Matrix columns =
-      Eigen::Map<const Matrix>(entries.data(), testing::index_of(num_steps), kNumBands);
+VaryingBandedStrategy random_bands(std::int64_t steps, RandomNumbers& random) {
+  constexpr std::int64_t kBands = 4;
+  const std::vector<double> entries = random.numbers(steps * kBands, -0.5, 0.5);
+  Matrix columns = Eigen::Map<const Matrix>(entries.data(), testing::index_of(steps), kBands);
   columns.col(0).array() += 1;
-  return {"banded", num_steps, columns};
+  return {"banded", steps, columns};
 }
 
 void expect_bounds_of_later_products(const Strategy& strategy, bool is_tight) {
@@ -823,7 +822,7 @@ TEST(Sensitivity, changing_numbers_have_bounds_on_their_inner_products) {
             }(),
         .products = [&](std::int64_t lag) { return recursion.later_products(lag); }};
     for (const Participation& participation : sensitivity_participations(n)) {
-      if (participation.max_participations_within(n) == 1) continue;
+      if (participation.times_within(n) == 1) continue;
       for (const std::int64_t max_operations : {std::int64_t{1} << 24, std::int64_t{0}})
         EXPECT_TRUE(is_sound({std::sqrt(largest_pair_sum(columns, participation, max_operations)),
                               Exactness::upper_bound, ""},
@@ -844,8 +843,8 @@ TEST(Sensitivity, numbers_without_falling_products_have_no_such_bounds) {
 }
 
 TEST(Sensitivity, of_a_long_optimum_is_far_below_participations_times_that_of_one) {
-  const auto dense = make_strategy({.name = "optimal", .num_steps = 1024});
-  const auto longer = make_strategy({.name = "optimal", .num_steps = 1028});
+  const auto dense = make_strategy({.name = "optimal", .steps = 1024});
+  const auto longer = make_strategy({.name = "optimal", .steps = 1028});
   const double exact = sensitivity(*longer, fixed(4, 257)).value;
   const Sensitivity apart = sensitivity(*longer, separated(4, 257));
   EXPECT_EQ(apart.exactness, Exactness::upper_bound);
@@ -857,8 +856,8 @@ TEST(Sensitivity, of_a_long_optimum_is_far_below_participations_times_that_of_on
 TEST(Sensitivity, nothing_jumps_beyond_1024_steps) {
   for (const char* name : {"haar", "honaker-full", "tree-k", "normalized-square-root"}) {
     SCOPED_TRACE(name);
-    const auto dense = make_strategy({.name = name, .num_steps = 1024});
-    const auto longer = make_strategy({.name = name, .num_steps = 1028});
+    const auto dense = make_strategy({.name = name, .steps = 1024});
+    const auto longer = make_strategy({.name = name, .steps = 1028});
     const Sensitivity epochs = sensitivity(*longer, fixed(4, 257));
     EXPECT_EQ(epochs.exactness, Exactness::exact);
     // Some trees gain a level here.
@@ -882,9 +881,9 @@ TEST(Sensitivity, restarts_add_up_squares) {
   for (const char* name :
        {"tree", "honaker", "haar", "square-root", "blt-rational", "normalized-square-root"}) {
     SCOPED_TRACE(name);
-    const auto once = make_strategy({.name = name, .num_steps = 1000});
+    const auto once = make_strategy({.name = name, .steps = 1000});
     const auto strategy =
-        make_strategy({.name = name, .num_steps = 10000, .workload = {}, .parameters = epochs});
+        make_strategy({.name = name, .steps = 10000, .workload = {}, .parameters = epochs});
     const double single = sensitivity(*once, Participation::single()).value;
     for (const Participation& participation : {fixed(10, 1000), separated(10, 1000)}) {
       const Sensitivity claimed = sensitivity(*strategy, participation);
@@ -910,9 +909,9 @@ TEST(Sensitivity, long_horizons_without_structure_get_a_valid_bound) {
 /// Identity encoder over a horizon too long for any array.
 class IdentityStrategy final : public Strategy {
  public:
-  explicit IdentityStrategy(std::int64_t num_steps) : Strategy(Workload::prefix_sums(num_steps)) {}
+  explicit IdentityStrategy(std::int64_t steps) : Strategy(Workload::prefix_sums(steps)) {}
   std::string_view name() const override { return "given"; }
-  std::int64_t num_measurements() const override { return num_steps(); }
+  std::int64_t num_measurements() const override { return steps(); }
   double column_norm_squared(std::int64_t step) const override { return step == special ? 0.5 : 1; }
   double max_column_norm_squared() const override { return 1; }
   double row_norm_squared(std::int64_t) const override { return 1; }
@@ -920,7 +919,7 @@ class IdentityStrategy final : public Strategy {
   Matrix encoder() const override { return {}; }
   Matrix decoder() const override { return {}; }
   DecoderForm decoder_form() const override { return IdentityDecoder{}; }
-  std::int64_t num_bands() const override { return 1; }
+  std::int64_t bands() const override { return 1; }
 
   std::int64_t special = -1;
 };
@@ -960,7 +959,7 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
   const Participation twice = separated(2, 2);
   const TreeStrategy tree(8);
   EXPECT_ERROR((void)sensitivity(tree, fixed(3, 3)), "invalid_argument",
-               "num_steps must be num_epochs * epoch_length = 9, got 8");
+               "steps must be epochs * epoch_length = 9, got 8");
   EXPECT_ERROR((void)toeplitz_sensitivity({}, twice), "invalid_argument",
                "toeplitz_sensitivity: coefficients must be one number a step, got none");
   EXPECT_ERROR((void)toeplitz_sensitivity(std::vector<double>{1, std::nan("")}, twice),
@@ -981,7 +980,7 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
   EXPECT_ERROR((void)gram_sensitivity(unknown, twice), "invalid_argument",
                "gram[2] must be finite, got NaN");
   EXPECT_ERROR((void)sensitivity(TreeStrategy(8), fixed(1, 4)), "invalid_argument",
-               "num_steps must be num_epochs * epoch_length = 4, got 8");
+               "steps must be epochs * epoch_length = 4, got 8");
   EXPECT_ERROR((void)gram_sensitivity(-Matrix::Identity(3, 3), twice), "invalid_argument",
                "gram(0, 0) must be non-negative and finite, got -1");
   // Exceeding the limit with many short patterns takes a tenth of the time that long ones take.
@@ -998,7 +997,7 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
 }
 
 TEST(UnitError, is_the_sensitivity_times_the_row_norms) {
-  const auto tree = make_strategy({.name = "tree", .num_steps = 24});
+  const auto tree = make_strategy({.name = "tree", .steps = 24});
   const Participation participation = separated(8, 3);
   const UnitError error = unit_error(*tree, participation);
   EXPECT_DOUBLE_EQ(error.sensitivity.value, std::sqrt(88.0));
@@ -1008,7 +1007,7 @@ TEST(UnitError, is_the_sensitivity_times_the_row_norms) {
   const std::vector<double> per_step = unit_error_per_step(*tree, participation);
   EXPECT_DOUBLE_EQ(per_step[6], std::sqrt(88.0 * 3));
   EXPECT_ERROR((void)unit_error_per_step(TreeStrategy((1 << 26) + 1), participation), "unsupported",
-               "num_steps must be at most 67108864");
+               "steps must be at most 67108864");
   EXPECT_ERROR((void)unit_error(*tree, fixed(2, 8)), "invalid_argument", "16, got 24");
 }
 
@@ -1018,18 +1017,17 @@ TEST(Sensitivity, weights_of_both_signs_that_cancel_lose_nothing) {
   buffers.decays = {0x1.a13b23f13ba82p-1, 0x1.a13b0f231fb1dp-1};
   buffers.weights = {0x1.97df508a6406fp+19, -0x1.97df508a6406fp+19};
   const auto strategy =
-      make_strategy({.name = "blt", .num_steps = 4, .workload = {}, .parameters = buffers});
+      make_strategy({.name = "blt", .steps = 4, .workload = {}, .parameters = buffers});
   EXPECT_NEAR(sensitivity(*strategy, Participation::single()).value, 1.4074146688955242, 1e-14);
 }
 
 TEST(Sensitivity, a_horizon_cap_counts_for_every_participation_and_is_called_a_bound) {
   StrategyParameters capped;
   capped.horizon_cap = 4096;
-  const auto own = make_strategy({.name = "log-perturbed", .num_steps = 16});
-  const auto scaled = make_strategy(
-      {.name = "log-perturbed", .num_steps = 16, .workload = {}, .parameters = capped});
-  const Participation twice =
-      Participation::min_separation({.max_participations = 2, .min_separation = 3});
+  const auto own = make_strategy({.name = "log-perturbed", .steps = 16});
+  const auto scaled =
+      make_strategy({.name = "log-perturbed", .steps = 16, .workload = {}, .parameters = capped});
+  const Participation twice = Participation::min_separation({.times = 2, .apart = 3});
   const double ratio =
       std::sqrt(scaled->max_column_norm_squared() / own->max_column_norm_squared());
   EXPECT_GT(ratio, 1.001);

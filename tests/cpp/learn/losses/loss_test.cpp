@@ -157,9 +157,9 @@ TEST(Loss, unknown_name_is_refused_with_the_known_ones) {
             "invalid_argument | make_loss: loss must be one of logistic, squared, hinge, huber, "
             "absolute, quantile, got \"hinge?\"");
   EXPECT_EQ(testing::error_text([] { make_loss("quantile", {.quantile = 1}); }),
-            "invalid_argument | quantile: level must be strictly between 0 and 1, got 1");
+            "invalid_argument | quantile: quantile must be strictly between 0 and 1, got 1");
   EXPECT_EQ(testing::error_text([] { make_loss("huber", {.huber_threshold = kNan}); }),
-            "invalid_argument | huber: threshold must be positive and finite, got NaN");
+            "invalid_argument | huber: huber_threshold must be positive and finite, got NaN");
 }
 
 // The envelope is smooth and below the loss, and with its slope Fenchel's inequality is tight up to

@@ -18,11 +18,11 @@ namespace dpftrl {
 namespace {
 
 /// Running sums of random gradients in two coordinates, one row per step.
-Matrix random_sums(Eigen::Index num_steps) {
+Matrix random_sums(Eigen::Index steps) {
   std::mt19937_64 generator(4);
   std::normal_distribution<double> normal;
-  Matrix sums = Matrix::NullaryExpr(num_steps, 2, [&] { return normal(generator); });
-  for (Eigen::Index t = 1; t < num_steps; ++t) sums.row(t) += sums.row(t - 1);
+  Matrix sums = Matrix::NullaryExpr(steps, 2, [&] { return normal(generator); });
+  for (Eigen::Index t = 1; t < steps; ++t) sums.row(t) += sums.row(t - 1);
   return sums;
 }
 
@@ -47,19 +47,19 @@ TEST(Descent, is_ftrl_over_the_whole_space_and_differs_on_a_ball) {
 }
 
 TEST(Descent, rates_and_momentum_are_the_workload_of_that_name) {
-  const Eigen::Index num_steps = 12;
-  const Matrix sums = random_sums(num_steps);
+  const Eigen::Index steps = 12;
+  const Matrix sums = random_sums(steps);
   std::vector<double> rates;
-  for (Eigen::Index t = 0; t < num_steps; ++t) rates.push_back(1 / std::sqrt(1.0 + double(t)));
+  for (Eigen::Index t = 0; t < steps; ++t) rates.push_back(1 / std::sqrt(1.0 + double(t)));
   Descent descent({.dimension = 2,
                    .lambda = 2,
                    .domain = make_domain("whole-space", 1),
                    .schedule = {.rates = rates, .momentum = 0.9}});
   const Matrix workload = Workload::learning_rates({.rates = rates, .momentum = 0.9}).matrix();
   Matrix gradients = sums;
-  for (Eigen::Index t = num_steps - 1; t > 0; --t) gradients.row(t) -= sums.row(t - 1);
+  for (Eigen::Index t = steps - 1; t > 0; --t) gradients.row(t) -= sums.row(t - 1);
   const Matrix moved = workload * gradients;
-  for (Eigen::Index t = 0; t < num_steps; ++t) {
+  for (Eigen::Index t = 0; t < steps; ++t) {
     EXPECT_DOUBLE_EQ(descent.lambda(), 2 / rates[static_cast<std::size_t>(t)]);
     descent.update(row_of(sums, t));
     EXPECT_LE((descent.iterate() + moved.row(t).transpose() / 2).norm(), 1e-12);
@@ -104,11 +104,11 @@ TEST(Descent, momentum_through_the_workload_is_the_noise_of_that_workload) {
   // C is designed for the momentum while B decodes prefix sums. After descent, the decoder has the
   // rows of A C^-1, the same as the decoder of a strategy for the momentum workload.
   const std::int64_t n = 24;
-  const Workload momentum = Workload::momentum({.num_steps = n, .momentum = 0.9});
+  const Workload momentum = Workload::momentum({.steps = n, .momentum = 0.9});
   const Matrix undo = testing::inverse(Workload::prefix_sums(n).matrix());
   for (const char* name : {"square-root", "independent", "banded-square-root",
                            "banded-inverse-square-root", "normalized-square-root"}) {
-    StrategyOptions options{.name = name, .num_steps = n, .encoder_workload = momentum};
+    StrategyOptions options{.name = name, .steps = n, .encoder_workload = momentum};
     const auto designed = make_strategy(options);
     options.encoder_workload.reset();
     options.workload = momentum;
@@ -118,14 +118,14 @@ TEST(Descent, momentum_through_the_workload_is_the_noise_of_that_workload) {
     const Matrix decoded = momentum.matrix() * undo * designed->decoder();
     EXPECT_LE((decoded - own->decoder()).norm(), 1e-11) << name;
   }
-  EXPECT_ERROR(make_strategy({.name = "tree", .num_steps = n, .encoder_workload = momentum}),
+  EXPECT_ERROR(make_strategy({.name = "tree", .steps = n, .encoder_workload = momentum}),
                "unsupported",
                "tree: encoder_workload must be one from whose encoder prefix sums can be decoded, "
                "got momentum");
-  EXPECT_ERROR(make_strategy({.name = "square-root",
-                              .num_steps = n,
-                              .encoder_workload = Workload::prefix_sums(n + 1)}),
-               "invalid_argument", "encoder_workload must be of num_steps = 24 steps, got 25");
+  EXPECT_ERROR(
+      make_strategy(
+          {.name = "square-root", .steps = n, .encoder_workload = Workload::prefix_sums(n + 1)}),
+      "invalid_argument", "encoder_workload must be of steps = 24 steps, got 25");
   EXPECT_ERROR(workload_of_descent({.momentum = 1.5}, n), "invalid_argument",
                "momentum must be at least 0 and below 1, got 1.5");
 }
@@ -143,7 +143,7 @@ TEST(Descent, rates_through_the_workload_have_the_noise_of_its_optimum) {
     const Workload rates = workload_of_descent({.rates = falling(n - 5), .momentum = beta},
                                                n);  // the last rate applies to all later steps
     StrategyOptions options{.name = "optimal",
-                            .num_steps = n,
+                            .steps = n,
                             .encoder_workload = rates,
                             .parameters = {.objective = Objective::mean}};
     const auto designed = make_strategy(options);
@@ -173,16 +173,16 @@ TEST(Descent, rates_through_the_workload_are_for_those_who_have_an_encoder_for_t
   const Workload rates = workload_of_descent({.rates = falling(9)}, n);
   const auto options = [&](const char* name, Objective objective) {
     return StrategyOptions{.name = name,
-                           .num_steps = n,
+                           .steps = n,
                            .encoder_workload = rates,
                            .parameters = {.objective = objective}};
   };
-  EXPECT_EQ(make_strategy(options("optimal", Objective::mean))->num_steps(), n);
+  EXPECT_EQ(make_strategy(options("optimal", Objective::mean))->steps(), n);
   EXPECT_ERROR(make_strategy(options("optimal", Objective::max)), "unsupported",
                "encoder_workload must be one from whose encoder prefix sums can be decoded");
-  EXPECT_ERROR(make_strategy({.name = "square-root", .num_steps = n, .encoder_workload = rates}),
+  EXPECT_ERROR(make_strategy({.name = "square-root", .steps = n, .encoder_workload = rates}),
                "unsupported", "square-root: encoder_workload must be one");
-  EXPECT_ERROR(workload_of_descent({}, 0), "invalid_argument", "num_steps must be between 1");
+  EXPECT_ERROR(workload_of_descent({}, 0), "invalid_argument", "steps must be between 1");
 }
 
 /// Mean regret over seeds of DP-SGD on a stream of 600 steps, and the bound of the theorem.
@@ -197,7 +197,7 @@ Found descend(const char* stream, const char* strategy, std::optional<double> la
   for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
     SimulationOptions options;
     options.mechanism = {
-        .strategy = strategy, .num_steps = 600, .target = {.epsilon = 1, .delta = 1e-6}};
+        .strategy = strategy, .steps = 600, .target = {.epsilon = 1, .delta = 1e-6}};
     options.dimension = 5;
     options.insecure_noise_seed = seed;
     options.stream = stream;
@@ -235,9 +235,9 @@ TEST(Descent, correlated_noise_has_no_bound) {
 
 TEST(Descent, lambda_minimises_its_bound) {
   const auto mechanism = Mechanism::make({.strategy = "independent",
-                                          .num_steps = 400,
+                                          .steps = 400,
                                           .target = {.epsilon = 1, .delta = 1e-6},
-                                          .clip_norm = 0.5});
+                                          .clip = 0.5});
   const RegretSetting setting = regret_setting(mechanism->certificate(), 7, 2);
   const Strategy& strategy = mechanism->strategy();
   const double best = descent_lambda(setting, strategy);
@@ -252,7 +252,7 @@ TEST(Descent, lambda_minimises_its_bound) {
 TEST(Descent, learners_refuse_doubling_beside_it) {
   DpFtrlOptions options{
       .mechanism = Mechanism::make(
-          {.strategy = "independent", .num_steps = 4, .target = {.epsilon = 1, .delta = 1e-6}}),
+          {.strategy = "independent", .steps = 4, .target = {.epsilon = 1, .delta = 1e-6}}),
       .key = Key::insecure_from_seed(1),
       .dimension = 2,
       .loss = make_loss("logistic"),

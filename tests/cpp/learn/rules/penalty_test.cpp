@@ -306,7 +306,7 @@ TEST(Penalty, the_bound_without_the_slope_is_exceeded) {
 }
 
 TEST(Penalty, the_bound_counts_the_slope_once_for_the_noise) {
-  RegretSetting setting{.num_steps = 100, .gradient_bound = 2, .dimension = 9, .release_noise = 3};
+  RegretSetting setting{.steps = 100, .gradient_bound = 2, .dimension = 9, .release_noise = 3};
   const RegretBound plain = regret_bound(setting, 5);
   const double least = theorem_lambda(setting);
   setting.penalty_slope = 1;
@@ -314,19 +314,18 @@ TEST(Penalty, the_bound_counts_the_slope_once_for_the_noise) {
   EXPECT_EQ(composite.regularisation, plain.regularisation);
   EXPECT_EQ(composite.stability, plain.stability);
   EXPECT_NEAR(composite.noise, 1.5 * plain.noise, 1e-12);
-  EXPECT_NEAR(
-      doubling_regret_bound(setting, 5).noise,
-      1.5 * doubling_regret_bound(
-                {.num_steps = 100, .gradient_bound = 2, .dimension = 9, .release_noise = 3}, 5)
-                .noise,
-      1e-12);
+  EXPECT_NEAR(doubling_regret_bound(setting, 5).noise,
+              1.5 * doubling_regret_bound(
+                        {.steps = 100, .gradient_bound = 2, .dimension = 9, .release_noise = 3}, 5)
+                        .noise,
+              1e-12);
   EXPECT_GT(high_probability_regret_bound(setting, {.lambda = 5}).noise, composite.noise);
   const double best = theorem_lambda(setting);
   EXPECT_GT(best, least);
   for (const double off : {0.99, 1.01})
     EXPECT_GT(regret_bound(setting, off * best).total(), regret_bound(setting, best).total());
 
-  EXPECT_ERROR(descent_lambda(setting, *make_strategy({.name = "independent", .num_steps = 4})),
+  EXPECT_ERROR(descent_lambda(setting, *make_strategy({.name = "independent", .steps = 4})),
                "invalid_argument", "descent_lambda: penalty_slope must be 0 for descent, got 1");
   setting.regulariser = Regulariser::entropic;
   EXPECT_ERROR(regret_bound(setting, 5), "invalid_argument",
@@ -337,11 +336,10 @@ TEST(Penalty, the_bound_counts_the_slope_once_for_the_noise) {
 
 // ---- The learner --------------------------------------------------------------------------------
 
-std::shared_ptr<const Mechanism> penalty_mechanism(const char* strategy, std::int64_t num_steps,
+std::shared_ptr<const Mechanism> penalty_mechanism(const char* strategy, std::int64_t steps,
                                                    double epsilon) {
-  return Mechanism::make({.strategy = strategy,
-                          .num_steps = num_steps,
-                          .target = {.epsilon = epsilon, .delta = 1e-6}});
+  return Mechanism::make(
+      {.strategy = strategy, .steps = steps, .target = {.epsilon = epsilon, .delta = 1e-6}});
 }
 
 DpFtrlOptions penalty_options(std::int64_t dimension = 3) {
@@ -354,11 +352,11 @@ DpFtrlOptions penalty_options(std::int64_t dimension = 3) {
           .lambda = 8};
 }
 
-void learn_steps(DpFtrl& learner, std::int64_t num_steps) {
+void learn_steps(DpFtrl& learner, std::int64_t steps) {
   const SyntheticStream stream({.dimension = learner.dimension(), .seed = 3});
   std::vector<double> x(static_cast<std::size_t>(learner.dimension()));
   std::vector<double> scores(static_cast<std::size_t>(learner.num_scores()));
-  for (std::int64_t i = 0; i < num_steps * learner.batch_size(); ++i) {
+  for (std::int64_t i = 0; i < steps * learner.batch_size(); ++i) {
     const double y = stream.example(i, x);
     learner.step(x, y > 0 ? 1 : 0, scores);
   }
@@ -499,7 +497,7 @@ TEST(Penalty, mean_composite_loss_of_the_twin_is_within_the_bound_of_a_slow_solv
     if (c.shape.num_scores > 1) continue;
     const double least = least_composite(x, y, c);
     const double radius = 8;
-    TwinLearner twin({.num_steps = 20 * kRows,
+    TwinLearner twin({.steps = 20 * kRows,
                       .dimension = kFeatures,
                       .loss = make_loss("logistic"),
                       .domain = make_domain("whole-space", radius),
@@ -513,7 +511,7 @@ TEST(Penalty, mean_composite_loss_of_the_twin_is_within_the_bound_of_a_slow_solv
       twin.step(span_of(row), y(t % kRows), {&score, 1});
       sum += std::log1p(std::exp(-y(t % kRows) * score));
     }
-    const RegretSetting setting{.num_steps = 20 * kRows, .radius = radius, .dimension = kFeatures};
+    const RegretSetting setting{.steps = 20 * kRows, .radius = radius, .dimension = kFeatures};
     const double regret = sum / (20 * kRows) - least;
     EXPECT_LE(regret, regret_bound(setting, theorem_lambda(setting)).total()) << c.name;
     EXPECT_GE(regret, -1e-3) << c.name;

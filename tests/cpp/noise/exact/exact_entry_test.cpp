@@ -33,7 +33,7 @@ DecoderForm exact_entry_form(const std::string& name) {
   for (testing::NamedForm& named : testing::named_forms())
     if (name == named.name) return std::move(named.form);
   EXPECT_EQ(name, "square_root");
-  return make_strategy({.name = "square-root", .num_steps = 64})->decoder_form();
+  return make_strategy({.name = "square-root", .steps = 64})->decoder_form();
 }
 
 /// Forms that differ in one number that row `step` uses, by one unit in the last place, or in one
@@ -79,7 +79,7 @@ struct SlightlyWrong {
     if (step > 1) add(form, [](auto& f) { next(f.decays[1]); });
   }
   void operator()(const BlockDecoder& form) {
-    if (step < form.blocks[0].num_steps) return;
+    if (step < form.blocks[0].steps) return;
     add(form, [](auto& f) { ++f.blocks[0].num_measurements; });
     add(form, [](auto& f) { --f.blocks[0].closing_row; });
     if (step < 9) return;
@@ -93,23 +93,23 @@ struct SlightlyWrong {
     if (form.workload.kind() != Workload::Kind::window) std::visit(base, *form.base);
     for (const DecoderForm& wrong : base.forms)
       add(form, [&](auto& f) { f.base = testing::shared(wrong); });
-    const std::int64_t num_steps = form.workload.num_steps();
+    const std::int64_t steps = form.workload.steps();
     switch (form.workload.kind()) {
       case Workload::Kind::momentum:
         add(form, [&](auto& f) {
           f.workload = Workload::momentum(
-              {.num_steps = num_steps, .momentum = std::nextafter(0.9, 1), .decay = 0.95});
+              {.steps = steps, .momentum = std::nextafter(0.9, 1), .decay = 0.95});
         });
         add(form, [&](auto& f) {
           f.workload = Workload::momentum(
-              {.num_steps = num_steps, .momentum = 0.9, .decay = std::nextafter(0.95, 1)});
+              {.steps = steps, .momentum = 0.9, .decay = std::nextafter(0.95, 1)});
         });
         break;
       case Workload::Kind::window:
         if (step < 5) break;
         add(form, [&](auto& f) {
-          f.workload = Workload::sliding_window(
-              {.num_steps = num_steps, .width = form.workload.width() + 1});
+          f.workload =
+              Workload::sliding_window({.steps = steps, .window = form.workload.window() + 1});
         });
         break;
       case Workload::Kind::rates:
@@ -438,7 +438,7 @@ TEST(ExactEntry, arguments_out_of_range_are_refused) {
   EXPECT_NE(refused(tree, -1, 0, 1).find("step"), std::string::npos);
   for (const testing::NamedForm& named : testing::named_forms()) {
     const std::int64_t num_rows = detail::num_exact_rows(named.form);
-    EXPECT_GE(num_rows, named.num_steps);
+    EXPECT_GE(num_rows, named.steps);
     const std::string range = "step must be between 0 and " + to_text(num_rows - 1);
     EXPECT_NE(refused(named.form, num_rows, 0, 1).find(range), std::string::npos) << named.name;
     EXPECT_NE(refused(named.form, -1, 0, 1).find(range), std::string::npos) << named.name;
@@ -449,7 +449,7 @@ TEST(ExactEntry, arguments_out_of_range_are_refused) {
                              std::numeric_limits<double>::infinity()})
     EXPECT_NE(refused(tree, 0, 0, scale).find("scale must be between 0 and 2^60"),
               std::string::npos);
-  const auto strategy = make_strategy({.name = "tree", .num_steps = 3});
+  const auto strategy = make_strategy({.name = "tree", .steps = 3});
   const NoiseStream unused(*strategy, entry_options(1));
   EXPECT_ERROR((void)unused.rounded(0, 1), "invalid_argument", "step must be between 0 and 2");
 }

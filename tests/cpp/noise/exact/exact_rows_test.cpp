@@ -141,7 +141,7 @@ struct NaiveRows {
   /// Entry j of all rows is the response to z_j = 1 alone.
   void operator()(const VaryingBufferedDecoder& decoder) {
     const VaryingBuffers& numbers = *decoder.numbers;
-    const auto q = static_cast<std::size_t>(numbers.num_buffers);
+    const auto q = static_cast<std::size_t>(numbers.buffers);
     for (std::int64_t j = 0; j < num_rows; ++j) {
       std::vector<long double> states(q, 0);
       long double total = 0;
@@ -158,7 +158,7 @@ struct NaiveRows {
 
   void operator()(const VaryingBandedDecoder& decoder) {
     const VaryingBands& numbers = *decoder.numbers;
-    const auto bands = static_cast<std::size_t>(numbers.num_bands);
+    const auto bands = static_cast<std::size_t>(numbers.bands);
     for (std::size_t j = 0; j < static_cast<std::size_t>(num_rows); ++j) {
       std::vector<long double> w(static_cast<std::size_t>(num_rows), 0);
       long double total = 0;
@@ -176,9 +176,9 @@ struct NaiveRows {
     NaiveRow carried;
     std::int64_t step = 0, first = 0;
     for (const BlockDecoder::Block& block : decoder.blocks) {
-      const std::int64_t num_inner = std::max(block.num_steps, block.closing_row + 1);
+      const std::int64_t num_inner = std::max(block.steps, block.closing_row + 1);
       const std::vector<NaiveRow> inner = naive_rows(*block.form, num_inner);
-      for (std::int64_t t = 0; t < block.num_steps && step < num_rows; ++t, ++step) {
+      for (std::int64_t t = 0; t < block.steps && step < num_rows; ++t, ++step) {
         row(step) = carried;
         add_scaled(row(step), 1, inner[static_cast<std::size_t>(t)], first);
       }
@@ -248,14 +248,14 @@ double worst_deviation(const DecoderForm& form, const std::vector<NaiveRow>& nai
 
 TEST(ExactRows, equal_the_definition_of_b_times_the_normals) {
   for (const NamedForm& named : testing::named_forms()) {
-    const std::vector<NaiveRow> naive = testing::naive_rows(named.form, named.num_steps);
+    const std::vector<NaiveRow> naive = testing::naive_rows(named.form, named.steps);
     EXPECT_LE(worst_deviation(named.form, naive), 1e-13) << named.name;
   }
 }
 
 TEST(ExactRows, a_weight_off_by_one_part_in_a_million_is_noticed) {
   for (const NamedForm& named : testing::named_forms()) {
-    std::vector<NaiveRow> naive = testing::naive_rows(named.form, named.num_steps);
+    std::vector<NaiveRow> naive = testing::naive_rows(named.form, named.steps);
     NaiveRow& last = naive.back();
     const auto largest = std::ranges::max_element(
         last, {}, [](const auto& entry) { return std::abs(entry.second); });
@@ -274,8 +274,8 @@ TEST(ExactRows, do_not_depend_on_the_order_in_which_they_are_asked_for) {
     detail::Normals normals(exact_rows_options(), 0, 2);
     const auto rows = detail::make_exact_rows(named.form, normals, 0);
     std::vector<Enclosure> upwards;
-    for (std::int64_t t = 0; t < named.num_steps; ++t) upwards.push_back(rows->row(t));
-    const std::int64_t last = named.num_steps - 1;
+    for (std::int64_t t = 0; t < named.steps; ++t) upwards.push_back(rows->row(t));
+    const std::int64_t last = named.steps - 1;
     for (const std::int64_t t :
          {last, last, last - 1, std::int64_t{5}, std::int64_t{0}, last / 2, last}) {
       const Enclosure again = rows->row(t);
@@ -288,7 +288,7 @@ TEST(ExactRows, do_not_depend_on_the_order_in_which_they_are_asked_for) {
 
 TEST(ExactRows, enclosures_of_more_planes_lie_within_those_of_fewer) {
   for (const NamedForm& named : testing::named_forms()) {
-    for (std::int64_t t = 0; t < named.num_steps; t += 6) {
+    for (std::int64_t t = 0; t < named.steps; t += 6) {
       const Enclosure coarse = enclose_entry(named.form, exact_rows_options(), t, 0, 2);
       Enclosure fine = enclose_entry(named.form, exact_rows_options(), t, 0, 8);
       const FixedPoint fixed(8);
@@ -391,7 +391,7 @@ TEST(ExactRows, filters_of_many_toeplitz_rows_equal_the_definition) {
   for (int j = 0; j < 200; ++j) toeplitz.coefficients.push_back(1 / std::sqrt(1.0 + j));
   const std::vector<double> scales = testing::numbers(200, [](int t) { return 2 - t / 256.0; });
   const Workload workloads[] = {Workload::prefix_sums(200), testing::alternating_rates(200),
-                                Workload::sliding_window({.num_steps = 200, .width = 90}),
+                                Workload::sliding_window({.steps = 200, .window = 90}),
                                 testing::some_matrix(200)};
   for (const Workload& workload : workloads) {
     const DecoderForm form = FilteredDecoder{testing::shared(toeplitz), scales, workload};

@@ -56,17 +56,16 @@ DyadicDecoder dyadic(std::int64_t num_levels) {
   return decoder;
 }
 
-KaryDecoder kary_form(std::int64_t arity, bool subtractive, std::int64_t num_steps) {
+KaryDecoder kary_form(std::int64_t arity, bool subtractive, std::int64_t steps) {
   std::int64_t num_levels = 0;
   const std::int64_t digit = subtractive ? (arity - 1) / 2 : arity - 1;
-  for (std::int64_t largest = 0; largest < num_steps; ++num_levels)
-    largest = largest * arity + digit;
+  for (std::int64_t largest = 0; largest < steps; ++num_levels) largest = largest * arity + digit;
   return {.arity = arity, .subtractive = subtractive, .num_levels = num_levels};
 }
 
-HaarDecoder haar(std::int64_t num_steps) {
+HaarDecoder haar(std::int64_t steps) {
   HaarDecoder decoder{.mean_scale = 0.3, .scales = {}};
-  while (std::int64_t{1} << decoder.scales.size() < num_steps)
+  while (std::int64_t{1} << decoder.scales.size() < steps)
     decoder.scales.push_back(decoder.scales.size() == 2
                                  ? -0.45
                                  : 0.9 / (1 + static_cast<double>(decoder.scales.size())));
@@ -80,42 +79,41 @@ BandedInverseDecoder banded_inverse() {
   return {{1, -0.5, -0.125, -0.07, 0.1}};
 }
 /// Recursion of the optimum, before its columns are scaled.
-DecoderForm varying(std::int64_t num_steps) {
-  const Workload workload = Workload::prefix_sums(num_steps);
-  const OptimalStrategy strategy(workload, plan_optimal(workload, {.num_buffers = 4}).plan);
+DecoderForm varying(std::int64_t steps) {
+  const Workload workload = Workload::prefix_sums(steps);
+  const OptimalStrategy strategy(workload, plan_optimal(workload, {.buffers = 4}).plan);
   return *std::get<FilteredDecoder>(strategy.decoder_form()).base;
 }
 
-DecoderForm varying_bands(std::int64_t num_steps) {
-  const Matrix columns = Matrix::NullaryExpr(testing::index_of(num_steps), 5, [](auto j, auto m) {
+DecoderForm varying_bands(std::int64_t steps) {
+  const Matrix columns = Matrix::NullaryExpr(testing::index_of(steps), 5, [](auto j, auto m) {
     return 1 / static_cast<double>(1 + m * (2 + j % 3)) * (m == 2 ? -1 : 1);
   });
-  return VaryingBandedStrategy("bands", num_steps, columns).decoder_form();
+  return VaryingBandedStrategy("bands", steps, columns).decoder_form();
 }
 
 BufferedDecoder buffered() {
   return {.decays = {0.97, 0.4, 0}, .weights = {0.15, 0.3, -0.1}};
 }
 
-BlockDecoder blocks(std::int64_t num_steps) {
+BlockDecoder blocks(std::int64_t steps) {
   BlockDecoder decoder;
   const auto identity = share(IdentityDecoder{});
   const auto tree = share(dyadic(3));
   const auto recursion = share(banded_form());
   const auto digits = share(kary_form(3, true, 6));
   const auto convolution = share(ToeplitzDecoder{wavy(4, 1, 0.5)});
-  for (std::int64_t done = 0; done < num_steps; done += 17) {
+  for (std::int64_t done = 0; done < steps; done += 17) {
     decoder.blocks.push_back(
-        {.num_steps = 2, .form = identity, .num_measurements = 2, .closing_row = 1});
+        {.steps = 2, .form = identity, .num_measurements = 2, .closing_row = 1});
     // A tree of five steps, completed to seven.
+    decoder.blocks.push_back({.steps = 5, .form = tree, .num_measurements = 11, .closing_row = 6});
     decoder.blocks.push_back(
-        {.num_steps = 5, .form = tree, .num_measurements = 11, .closing_row = 6});
+        {.steps = 3, .form = recursion, .num_measurements = 3, .closing_row = 1});
     decoder.blocks.push_back(
-        {.num_steps = 3, .form = recursion, .num_measurements = 3, .closing_row = 1});
+        {.steps = 4, .form = digits, .num_measurements = 14, .closing_row = 3});
     decoder.blocks.push_back(
-        {.num_steps = 4, .form = digits, .num_measurements = 14, .closing_row = 3});
-    decoder.blocks.push_back(
-        {.num_steps = 3, .form = convolution, .num_measurements = 3, .closing_row = 2});
+        {.steps = 3, .form = convolution, .num_measurements = 3, .closing_row = 2});
   }
   return decoder;
 }
@@ -124,8 +122,8 @@ FilteredDecoder filtered(DecoderForm base, std::vector<double> scales, Workload 
   return {share(std::move(base)), std::move(scales), std::move(workload)};
 }
 
-Matrix awkward_matrix(std::int64_t num_steps) {
-  Matrix matrix = Matrix::Zero(testing::index_of(num_steps), testing::index_of(num_steps));
+Matrix awkward_matrix(std::int64_t steps) {
+  Matrix matrix = Matrix::Zero(testing::index_of(steps), testing::index_of(steps));
   for (Eigen::Index t = 0; t < matrix.rows(); ++t)
     for (Eigen::Index i = 0; i <= t; ++i)
       matrix(t, i) = 1 + std::cos(0.3 * static_cast<double>(t)) / static_cast<double>(1 + t - i);
@@ -176,11 +174,11 @@ std::vector<FormCase> form_cases(std::int64_t n) {
       {"window over blocks", filtered(blocks(n), {}, Workload::sliding_window({n, 3})), 4000},
       {"block of filters",
        BlockDecoder{
-           {{.num_steps = n,
+           {{.steps = n,
              .form = share(filtered(dyadic(40), wavy(n, 1, 0.4), Workload::prefix_sums(n))),
              .num_measurements = 2 * n,
              .closing_row = n - 1},
-            {.num_steps = 1,
+            {.steps = 1,
              .form = share(IdentityDecoder{}),
              .num_measurements = 1,
              .closing_row = 0}}},
@@ -399,14 +397,12 @@ TEST(NoiseKernels, a_bound_that_cannot_be_vouched_for_is_infinite) {
 
 TEST(NoiseKernels, a_bound_that_is_not_known_stays_unknown_behind_a_filter) {
   // No error bound is known for the last rows of the first block, but for the one that it leaves.
-  const BlockDecoder blocks{{{.num_steps = 600,
-                              .form = share(BandedDecoder{{1, 4}}),
-                              .num_measurements = 600,
-                              .closing_row = 0},
-                             {.num_steps = 3,
-                              .form = share(IdentityDecoder{}),
-                              .num_measurements = 3,
-                              .closing_row = 2}}};
+  const BlockDecoder blocks{
+      {{.steps = 600,
+        .form = share(BandedDecoder{{1, 4}}),
+        .num_measurements = 600,
+        .closing_row = 0},
+       {.steps = 3, .form = share(IdentityDecoder{}), .num_measurements = 3, .closing_row = 2}}};
   const FilteredDecoder window = filtered(blocks, {}, Workload::sliding_window({603, 2}));
   EXPECT_LE(stream_rows(blocks, 603, kernel_options(1)).bounds.back().absolute, 1e-10);
   EXPECT_FALSE(stream_rows(window, 603, kernel_options(1)).bounds.back().absolute < kInfinity);
@@ -422,10 +418,9 @@ TEST(NoiseKernels, what_fades_away_does_not_disturb) {
             1);
 }
 
-std::string refusal(const DecoderForm& form, std::int64_t num_steps = 8,
-                    std::int64_t dimension = 2) {
+std::string refusal(const DecoderForm& form, std::int64_t steps = 8, std::int64_t dimension = 2) {
   return testing::error_text(
-      [&] { const NoiseStream stream(FormStrategy(form, num_steps), kernel_options(dimension)); });
+      [&] { const NoiseStream stream(FormStrategy(form, steps), kernel_options(dimension)); });
 }
 
 void expect_refusal(const DecoderForm& form, const std::string& part) {
@@ -448,7 +443,7 @@ TEST(NoiseKernels, malformed_trees_and_haar_forms_are_refused) {
   EXPECT_EQ(refusal(KaryDecoder{3, false, 2}), "");
   expect_refusal(HaarDecoder{kNan, {1, 1, 1}}, "mean_scale must be at most 2^20 in magnitude");
   expect_refusal(HaarDecoder{1, {1, kInfinity, 1}}, "scales[1] must be at most 2^20");
-  expect_refusal(HaarDecoder{1, {1, 1}}, "scales must be k numbers with num_steps <= 2^k <= 2^62");
+  expect_refusal(HaarDecoder{1, {1, 1}}, "scales must be k numbers with steps <= 2^k <= 2^62");
 }
 
 TEST(NoiseKernels, malformed_toeplitz_and_recursive_forms_are_refused) {
@@ -476,7 +471,7 @@ TEST(NoiseKernels, malformed_blocks_and_filters_are_refused) {
   expect_refusal(BlockDecoder{}, "blocks must be of 8 steps or more, got 0");
   expect_refusal(one_block({8, nullptr, 8, 7}), "blocks[0].form must be a form, got none");
   expect_refusal(one_block({7, identity, 7, 6}), "blocks must be of 8 steps or more, got 7");
-  expect_refusal(one_block({0, identity, 7, 6}), "blocks[0].num_steps must be between 1");
+  expect_refusal(one_block({0, identity, 7, 6}), "blocks[0].steps must be between 1");
   expect_refusal(one_block({8, identity, 0, 7}), "blocks[0].num_measurements must be between 1");
   expect_refusal(one_block({8, identity, 8, -1}), "blocks[0].closing_row must be between 0");
   // The closing row is an additional row of the form.
@@ -515,14 +510,14 @@ TEST(NoiseKernels, state_of_more_than_a_gibibyte_is_refused_before_anything_is_m
                    "dimension times the number of coefficients");
   expect_exhausted(BufferedDecoder{wavy(5, 0.5, 0), wavy(5, 1, 0)}, "number of buffers");
   expect_exhausted(filtered(IdentityDecoder{}, {}, Workload::sliding_window({n, 5})),
-                   "dimension times the width");
+                   "dimension times the window");
   expect_exhausted(filtered(IdentityDecoder{}, {}, Workload::lower_triangular(awkward_matrix(n))),
-                   "dimension times the num_steps");
+                   "dimension times the steps");
   // A convolution in a later block of the stream.
   const auto convolution = share(ToeplitzDecoder{wavy(32, 1, 0)});
   expect_exhausted(
       BlockDecoder{{{32, share(IdentityDecoder{}), 32, 31}, {32, convolution, 32, 31}}},
-      "dimension times num_steps must be small enough for 1 GiB of noise and scratch");
+      "dimension times steps must be small enough for 1 GiB of noise and scratch");
 }
 
 }  // namespace

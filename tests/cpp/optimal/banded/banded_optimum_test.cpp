@@ -35,8 +35,7 @@ Matrix banded_encoder(const Matrix& columns) {
   return encoder;
 }
 
-const Participation kThriceApart =
-    Participation::min_separation({.max_participations = 3, .min_separation = 4});
+const Participation kThriceApart = Participation::min_separation({.times = 3, .apart = 4});
 
 TEST(SeriesProducts, agree_with_direct_products) {
   detail::SeriesProducts products(300);
@@ -54,10 +53,8 @@ TEST(BandedToeplitzError, gradient_equals_central_differences_with_and_without_t
   for (const std::int64_t bands : {5, 129}) {
     for (const Objective objective : {Objective::mean, Objective::max}) {
       for (const Participation& participation : {Participation::single(), kThriceApart}) {
-        detail::BandedToeplitzError error({.num_steps = 150,
-                                           .num_bands = bands,
-                                           .objective = objective,
-                                           .participation = participation});
+        detail::BandedToeplitzError error(
+            {.steps = 150, .bands = bands, .objective = objective, .participation = participation});
         std::vector<double> c = square_root_coefficients(bands);
         const Vector noise = random_vector(static_cast<Eigen::Index>(bands), 0.01, 5);
         for (std::size_t j = 0; j < c.size(); ++j) c[j] += noise(static_cast<Eigen::Index>(j));
@@ -74,9 +71,9 @@ TEST(BandedToeplitzError, gradient_equals_central_differences_with_and_without_t
 TEST(BandedToeplitzError, gradient_over_epochs_equals_central_differences) {
   for (const std::int64_t bands : {7, 25, 129, 150}) {
     detail::BandedToeplitzError error(
-        {.num_steps = 150,
-         .num_bands = bands,
-         .participation = Participation::fixed_epoch({.num_epochs = 25, .epoch_length = 6})});
+        {.steps = 150,
+         .bands = bands,
+         .participation = Participation::fixed_epoch({.epochs = 25, .epoch_length = 6})});
     const Vector point = random_vector(bands, 0.1, 7) + Vector::Unit(bands, 0);
     const SmoothFunction function = [&](const Vector& x, Vector& gradient) {
       return error({x.data(), static_cast<std::size_t>(x.size())}, gradient);
@@ -90,26 +87,26 @@ TEST(BandedToeplitzError, gradient_over_epochs_equals_central_differences) {
 /// certified optimum.
 TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_turn_negative_and_gain) {
   struct Case {
-    std::int64_t num_epochs, epoch_length, num_bands;
+    std::int64_t epochs, epoch_length, bands;
     double at_most, bound;
   };
   for (const Case& each : {Case{8, 32, 32, 8.7309, 8.0343}, Case{8, 32, 64, 8.4893, 8.0343},
                            Case{8, 32, 256, 8.4750, 8.0343}, Case{16, 64, 128, 15.6090, 14.6635}}) {
-    const Participation participation = Participation::fixed_epoch(
-        {.num_epochs = each.num_epochs, .epoch_length = each.epoch_length});
-    const std::int64_t n = each.num_epochs * each.epoch_length;
+    const Participation participation =
+        Participation::fixed_epoch({.epochs = each.epochs, .epoch_length = each.epoch_length});
+    const std::int64_t n = each.epochs * each.epoch_length;
     const BandedToeplitzOptimum found = find_banded_toeplitz_optimum(
-        {.num_steps = n, .num_bands = each.num_bands, .participation = participation});
-    EXPECT_EQ(found.search.status, SolverStatus::converged) << each.num_bands;
-    EXPECT_LE(found.errors.mean_error, each.at_most) << each.num_bands;
-    EXPECT_GE(found.errors.mean_error, each.bound) << each.num_bands;
-    if (each.num_bands > each.epoch_length) {
+        {.steps = n, .bands = each.bands, .participation = participation});
+    EXPECT_EQ(found.search.status, SolverStatus::converged) << each.bands;
+    EXPECT_LE(found.errors.mean_error, each.at_most) << each.bands;
+    EXPECT_GE(found.errors.mean_error, each.bound) << each.bands;
+    if (each.bands > each.epoch_length) {
       EXPECT_LT(found.coefficients[static_cast<std::size_t>(each.epoch_length)], -0.1);
     }
     std::vector<double> column = found.coefficients;
     column.resize(static_cast<std::size_t>(n));
     const double claimed = toeplitz_sensitivity(column, participation).value;
-    EXPECT_TRUE(relatively_close(found.errors.sensitivity, claimed, 1e-14)) << each.num_bands;
+    EXPECT_TRUE(relatively_close(found.errors.sensitivity, claimed, 1e-14)) << each.bands;
   }
 }
 
@@ -119,18 +116,18 @@ TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_are_never_worse) {
     for (const std::int64_t length : {1, 2, 8, 16}) {
       const std::int64_t n = 48;
       const Participation participation =
-          Participation::fixed_epoch({.num_epochs = n / length, .epoch_length = length});
-      const auto error_with = [&](std::int64_t num_bands) {
-        return error_of(find_banded_toeplitz_optimum({.num_steps = n,
-                                                      .num_bands = num_bands,
+          Participation::fixed_epoch({.epochs = n / length, .epoch_length = length});
+      const auto error_with = [&](std::int64_t bands) {
+        return error_of(find_banded_toeplitz_optimum({.steps = n,
+                                                      .bands = bands,
                                                       .objective = objective,
                                                       .participation = participation})
                             .errors,
                         objective);
       };
       const double apart = error_with(length);
-      for (const std::int64_t num_bands : {length + 1, 2 * length, n})
-        EXPECT_LE(error_with(num_bands), apart * (1 + 2e-4)) << length << " " << num_bands;
+      for (const std::int64_t bands : {length + 1, 2 * length, n})
+        EXPECT_LE(error_with(bands), apart * (1 + 2e-4)) << length << " " << bands;
       if (length >= 8) {
         EXPECT_LT(error_with(2 * length), 0.995 * apart) << length;
       }
@@ -142,7 +139,7 @@ TEST(BandedToeplitzOptimum, is_never_above_the_known_values) {
   for (const auto& golden : golden::families::banded_toeplitz_optimum) {
     const Objective objective = objective_named(golden.objective);
     const BandedToeplitzOptimum found = find_banded_toeplitz_optimum(
-        {.num_steps = golden.num_steps, .num_bands = golden.num_bands, .objective = objective});
+        {.steps = golden.num_steps, .bands = golden.num_bands, .objective = objective});
     EXPECT_EQ(found.search.status, SolverStatus::converged)
         << golden.num_steps << " " << golden.num_bands << " " << golden.objective;
     const double error = error_of(found.errors, objective);
@@ -153,21 +150,20 @@ TEST(BandedToeplitzOptimum, is_never_above_the_known_values) {
 
 TEST(BandedToeplitzOptimum, all_bands_and_the_largest_row_give_the_square_root) {
   const BandedToeplitzOptimum found =
-      find_banded_toeplitz_optimum({.num_steps = 40, .num_bands = 40, .objective = Objective::max});
+      find_banded_toeplitz_optimum({.steps = 40, .bands = 40, .objective = Objective::max});
   const std::vector<double> f = square_root_coefficients(40);
   for (std::size_t j = 0; j < f.size(); ++j) EXPECT_NEAR(found.coefficients[j], f[j], 1e-6);
 }
 
 TEST(BandedToeplitzOptimum, coefficients_have_the_errors_that_are_stated) {
-  const Participation patterns[] = {
-      Participation::single(), kThriceApart,
-      Participation::min_separation({.max_participations = 12, .min_separation = 1}),
-      Participation::fixed_epoch({.num_epochs = 2, .epoch_length = 6}),
-      Participation::min_separation({.max_participations = 2, .min_separation = 11})};
+  const Participation patterns[] = {Participation::single(), kThriceApart,
+                                    Participation::min_separation({.times = 12, .apart = 1}),
+                                    Participation::fixed_epoch({.epochs = 2, .epoch_length = 6}),
+                                    Participation::min_separation({.times = 2, .apart = 11})};
   for (const Participation& participation : patterns) {
     for (const std::int64_t bands : {1, 2, 4, 5, 12}) {
       const BandedToeplitzOptimum found = find_banded_toeplitz_optimum(
-          {.num_steps = 12, .num_bands = bands, .participation = participation});
+          {.steps = 12, .bands = bands, .participation = participation});
       EXPECT_EQ(found.search.status, SolverStatus::converged)
           << participation.description() << " " << bands;
       const Matrix encoder = toeplitz_matrix(found.coefficients, 12);
@@ -212,9 +208,9 @@ TEST(BandedRowErrors, equal_dense_matrices_and_gradient_equals_central_differenc
 
 TEST(BandedOptimum, all_bands_reach_the_certified_optimum) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
-    const Optimum optimum = find_optimum({.num_steps = 32, .objective = objective}, {});
+    const Optimum optimum = find_optimum({.steps = 32, .objective = objective}, {});
     const BandedOptimum found =
-        find_banded_optimum({.num_steps = 32, .num_bands = 32, .objective = objective});
+        find_banded_optimum({.steps = 32, .bands = 32, .objective = objective});
     EXPECT_EQ(found.search.status, SolverStatus::converged);
     const double error = error_of(found.errors, objective);
     EXPECT_GE(error, optimum.lower_bound * (1 - 1e-12));
@@ -226,7 +222,7 @@ TEST(BandedOptimum, more_bands_are_never_worse_and_free_columns_beat_toeplitz) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
     double last = std::numeric_limits<double>::infinity(), last_toeplitz = last;
     for (const std::int64_t p : {1, 2, 4, 8, 16}) {
-      const BandedProblem problem{.num_steps = 60, .num_bands = p, .objective = objective};
+      const BandedProblem problem{.steps = 60, .bands = p, .objective = objective};
       const BandedOptimum found = find_banded_optimum(problem);
       const BandedToeplitzOptimum constant = find_banded_toeplitz_optimum(problem);
       EXPECT_EQ(found.search.status, SolverStatus::converged) << p;
@@ -244,7 +240,7 @@ TEST(BandedOptimum, more_bands_are_never_worse_and_free_columns_beat_toeplitz) {
 TEST(BandedOptimum, columns_have_the_errors_that_are_stated) {
   for (const Participation& participation : {Participation::single(), kThriceApart}) {
     const BandedOptimum found =
-        find_banded_optimum({.num_steps = 12, .num_bands = 4, .participation = participation});
+        find_banded_optimum({.steps = 12, .bands = 4, .participation = participation});
     const Matrix encoder = banded_encoder(found.columns);
     const FamilyErrors dense =
         dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
@@ -256,7 +252,7 @@ TEST(BandedOptimum, columns_have_the_errors_that_are_stated) {
 
 /// With few columns, the largest row depends on a few rows that carry nearly all of the weight.
 TEST(BandedOptimum, converges_where_few_rows_carry_the_weight) {
-  const BandedProblem problem{.num_steps = 512, .num_bands = 8, .objective = Objective::max};
+  const BandedProblem problem{.steps = 512, .bands = 8, .objective = Objective::max};
   const BandedOptimum found = find_banded_optimum(problem);
   EXPECT_EQ(found.search.status, SolverStatus::converged);
   EXPECT_LE(found.search.duality_gap, 1e-5);
@@ -299,11 +295,10 @@ void expect_monotone_improvement(const char* name, Objective objective, LineSear
 }
 
 TEST(FamilySearch, more_line_searches_never_raise_the_objective) {
-  const Participation thrice =
-      Participation::min_separation({.max_participations = 3, .min_separation = 20});
+  const Participation thrice = Participation::min_separation({.times = 3, .apart = 20});
   for (const Objective objective : {Objective::mean, Objective::max}) {
     const BandedProblem problem{
-        .num_steps = 60, .num_bands = 12, .objective = objective, .participation = thrice};
+        .steps = 60, .bands = 12, .objective = objective, .participation = thrice};
     // The first line searches are those for the best Toeplitz coefficients. Smooth maxima begin far
     // from the largest row, which hardly decreases at first.
     const LineSearches numbers = objective == Objective::mean
@@ -321,10 +316,10 @@ TEST(FamilySearch, more_line_searches_never_raise_the_objective) {
                                   });
       expect_monotone_improvement("blt", objective, {.from = 1, .stride = 1},
                                   [&](const FamilyOptions& options) {
-                                    return find_blt_optimum({.num_steps = 3000,
+                                    return find_blt_optimum({.steps = 3000,
                                                              .objective = objective,
                                                              .participation = participation,
-                                                             .num_buffers = 2},
+                                                             .buffers = 2},
                                                             options);
                                   });
     }
@@ -332,7 +327,7 @@ TEST(FamilySearch, more_line_searches_never_raise_the_objective) {
 }
 
 TEST(BandedOptimum, giving_up_does_not_look_like_convergence) {
-  const BandedProblem problem{.num_steps = 50, .num_bands = 4};
+  const BandedProblem problem{.steps = 50, .bands = 4};
   const FamilyOptions short_of_time{.max_iterations = 1, .tolerance = 1e-12};
   EXPECT_EQ(find_banded_optimum(problem, short_of_time).search.status, SolverStatus::not_converged);
   const FamilyOptions stopping{.progress = [](const FamilyProgress&) { return false; }};
@@ -343,20 +338,17 @@ TEST(BandedOptimum, giving_up_does_not_look_like_convergence) {
 }
 
 TEST(BandedOptimum, rejects_bad_input) {
-  EXPECT_ERROR((void)find_banded_optimum({.num_steps = 5, .num_bands = 6}), "invalid_argument",
-               "find_banded_optimum: num_bands");
-  EXPECT_ERROR((void)find_banded_optimum({.num_steps = 0, .num_bands = 1}), "invalid_argument",
-               "num_steps");
-  EXPECT_ERROR(
-      (void)find_banded_optimum({.num_steps = 12, .num_bands = 5, .participation = kThriceApart}),
-      "unsupported", "separation of at least num_bands = 5, got 4");
-  EXPECT_ERROR((void)find_banded_optimum({.num_steps = 65536, .num_bands = 257}),
-               "invalid_argument", "at most 2^24");
-  EXPECT_ERROR((void)find_banded_toeplitz_optimum({.num_steps = 5, .num_bands = 0}),
-               "invalid_argument", "find_banded_toeplitz_optimum: num_bands");
-  EXPECT_ERROR(
-      (void)find_banded_toeplitz_optimum({.num_steps = 5, .num_bands = 2}, {.tolerance = 1}),
-      "invalid_argument", "tolerance");
+  EXPECT_ERROR((void)find_banded_optimum({.steps = 5, .bands = 6}), "invalid_argument",
+               "find_banded_optimum: bands");
+  EXPECT_ERROR((void)find_banded_optimum({.steps = 0, .bands = 1}), "invalid_argument", "steps");
+  EXPECT_ERROR((void)find_banded_optimum({.steps = 12, .bands = 5, .participation = kThriceApart}),
+               "unsupported", "separation of at least bands = 5, got 4");
+  EXPECT_ERROR((void)find_banded_optimum({.steps = 65536, .bands = 257}), "invalid_argument",
+               "at most 2^24");
+  EXPECT_ERROR((void)find_banded_toeplitz_optimum({.steps = 5, .bands = 0}), "invalid_argument",
+               "find_banded_toeplitz_optimum: bands");
+  EXPECT_ERROR((void)find_banded_toeplitz_optimum({.steps = 5, .bands = 2}, {.tolerance = 1}),
+               "invalid_argument", "tolerance");
 }
 
 }  // namespace

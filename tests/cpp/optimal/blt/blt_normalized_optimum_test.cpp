@@ -40,11 +40,11 @@ Matrix dense_encoder(const std::vector<double>& decays, const std::vector<double
 NormalizedRowErrors normalized_rows_of(std::int64_t n, std::int64_t d, bool scale_rows,
                                        std::int64_t cells) {
   return NormalizedRowErrors(
-      {.num_steps = n, .num_buffers = d, .scale_rows = scale_rows, .cells_in_distance = cells});
+      {.steps = n, .buffers = d, .scale_rows = scale_rows, .cells_in_distance = cells});
 }
 
-Eigen::Index num_parameters(std::int64_t num_buffers, bool scale_rows) {
-  return static_cast<Eigen::Index>(2 * num_buffers + (scale_rows ? kNumRowScaleKnots : 0));
+Eigen::Index num_parameters(std::int64_t buffers, bool scale_rows) {
+  return static_cast<Eigen::Index>(2 * buffers + (scale_rows ? kNumRowScaleKnots : 0));
 }
 
 TEST(NormalizedRowErrors, single_steps_equal_dense_matrices) {
@@ -120,7 +120,7 @@ TEST(BltNormalizedOptimum, is_never_above_the_known_values) {
     if (!testing::is_full_size() && golden.num_steps > 100) continue;
     const Objective objective = objective_named(golden.objective);
     const BltNormalizedOptimum found = find_blt_normalized_optimum(
-        {.num_steps = golden.num_steps, .objective = objective, .num_buffers = golden.num_buffers});
+        {.steps = golden.num_steps, .objective = objective, .buffers = golden.num_buffers});
     EXPECT_EQ(found.search.status, SolverStatus::converged) << golden.num_steps;
     const double tolerance = objective == Objective::mean ? 1e-9 : 1e-6;
     EXPECT_LE(error_of(found.errors, objective), golden.error * (1 + tolerance))
@@ -137,7 +137,7 @@ TEST(BltNormalizedOptimum, rows_that_are_scaled_come_within_a_percent_of_the_cer
     const bool is_mean = objective == Objective::mean;
     const auto find = [&](bool scale_rows) {
       return find_blt_normalized_optimum(
-          {.num_steps = n, .objective = objective, .num_buffers = 3, .scale_rows = scale_rows});
+          {.steps = n, .objective = objective, .buffers = 3, .scale_rows = scale_rows});
     };
     const BltNormalizedOptimum plain = find(false), scaled = find(true);
     if (n == 1024) {
@@ -145,7 +145,7 @@ TEST(BltNormalizedOptimum, rows_that_are_scaled_come_within_a_percent_of_the_cer
       EXPECT_LE(error_of(scaled.errors, objective), is_mean ? 2.9596 : 2.9791);
     }
     EXPECT_EQ(scaled.search.status, SolverStatus::converged);
-    const Optimum optimum = find_optimum({.num_steps = n, .objective = objective}, {});
+    const Optimum optimum = find_optimum({.steps = n, .objective = objective}, {});
     EXPECT_GE(error_of(scaled.errors, objective), optimum.lower_bound);
     EXPECT_GE(error_of(plain.errors, objective), optimum.lower_bound);
     EXPECT_LE(error_of(scaled.errors, objective), 1.01 * optimum.lower_bound);
@@ -158,8 +158,8 @@ TEST(BltNormalizedOptimum, rows_that_are_scaled_come_within_a_percent_of_the_cer
 TEST(BltNormalizedOptimum, more_buffers_are_never_worse) {
   double last = std::numeric_limits<double>::infinity();
   for (std::int64_t d = 1; d <= 4; ++d) {
-    const BltNormalizedOptimum found = find_blt_normalized_optimum(
-        {.num_steps = 300, .objective = Objective::mean, .num_buffers = d});
+    const BltNormalizedOptimum found =
+        find_blt_normalized_optimum({.steps = 300, .objective = Objective::mean, .buffers = d});
     EXPECT_LE(found.errors.mean_error, last);
     last = found.errors.mean_error;
   }
@@ -168,15 +168,15 @@ TEST(BltNormalizedOptimum, more_buffers_are_never_worse) {
 TEST(BltNormalizedOptimum, long_horizons_beat_the_plain_form) {
   constexpr std::int64_t n = 65536;
   const BltNormalizedOptimum found =
-      find_blt_normalized_optimum({.num_steps = n, .objective = Objective::mean, .num_buffers = 3});
+      find_blt_normalized_optimum({.steps = n, .objective = Objective::mean, .buffers = 3});
   const BltOptimum plain =
-      find_blt_optimum({.num_steps = n, .objective = Objective::mean, .num_buffers = 3});
+      find_blt_optimum({.steps = n, .objective = Objective::mean, .buffers = 3});
   EXPECT_LT(found.errors.mean_error, plain.errors.mean_error);
   EXPECT_EQ(found.search.status, SolverStatus::converged);
 }
 
 TEST(BltNormalizedOptimum, giving_up_does_not_look_like_convergence) {
-  const BltNormalizedProblem problem{.num_steps = 200, .num_buffers = 2};
+  const BltNormalizedProblem problem{.steps = 200, .buffers = 2};
   EXPECT_EQ(
       find_blt_normalized_optimum(problem, {.max_iterations = 1, .tolerance = 1e-12}).search.status,
       SolverStatus::not_converged);
@@ -188,12 +188,11 @@ TEST(BltNormalizedOptimum, giving_up_does_not_look_like_convergence) {
 }
 
 TEST(BltNormalizedOptimum, rejects_bad_input) {
-  EXPECT_ERROR((void)find_blt_normalized_optimum({.num_steps = 0}), "invalid_argument",
-               "num_steps");
-  EXPECT_ERROR((void)find_blt_normalized_optimum({.num_steps = kMaxNormalizedBltSteps + 1}),
-               "invalid_argument", "num_steps");
-  EXPECT_ERROR((void)find_blt_normalized_optimum({.num_steps = 5, .num_buffers = 0}),
-               "invalid_argument", "num_buffers");
+  EXPECT_ERROR((void)find_blt_normalized_optimum({.steps = 0}), "invalid_argument", "steps");
+  EXPECT_ERROR((void)find_blt_normalized_optimum({.steps = kMaxNormalizedBltSteps + 1}),
+               "invalid_argument", "steps");
+  EXPECT_ERROR((void)find_blt_normalized_optimum({.steps = 5, .buffers = 0}), "invalid_argument",
+               "buffers");
   EXPECT_ERROR((void)row_scale(std::vector<double>(3), 5, 0), "wrong_length", "log_row_scales");
   EXPECT_ERROR((void)row_scale(std::vector<double>(9), 5, 5), "invalid_argument", "step");
 }

@@ -74,7 +74,7 @@ TEST(BltClosedForms, equal_values_with_twenty_digits) {
       inverses(i) = 1 - inverse[i];
     }
     const Vector point = detail::BltPoint::log_gaps_of(decays, inverses);
-    const FamilyErrors errors = detail::BltObjective({.num_steps = golden.num_steps}).errors(point);
+    const FamilyErrors errors = detail::BltObjective({.steps = golden.num_steps}).errors(point);
     // The gaps of nearly equal roots come from a subtraction of logarithms.
     const double tolerance = 1e-12;
     EXPECT_TRUE(relatively_close(errors.sensitivity, double(golden.sensitivity), tolerance));
@@ -86,12 +86,11 @@ TEST(BltClosedForms, equal_values_with_twenty_digits) {
 }
 
 TEST(BltClosedForms, equal_dense_matrices_and_all_patterns) {
-  const Participation patterns[] = {
-      Participation::single(),
-      Participation::min_separation({.max_participations = 3, .min_separation = 3}),
-      Participation::min_separation({.max_participations = 9, .min_separation = 1}),
-      Participation::fixed_epoch({.num_epochs = 3, .epoch_length = 3}),
-      Participation::min_separation({.max_participations = 2, .min_separation = 7})};
+  const Participation patterns[] = {Participation::single(),
+                                    Participation::min_separation({.times = 3, .apart = 3}),
+                                    Participation::min_separation({.times = 9, .apart = 1}),
+                                    Participation::fixed_epoch({.epochs = 3, .epoch_length = 3}),
+                                    Participation::min_separation({.times = 2, .apart = 7})};
   constexpr std::int64_t n = 9;
   for (const Participation& participation : patterns) {
     for (const Eigen::Index d : {1, 2, 4}) {
@@ -101,7 +100,7 @@ TEST(BltClosedForms, equal_dense_matrices_and_all_patterns) {
       const FamilyErrors dense =
           dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
       const FamilyErrors closed =
-          detail::BltObjective({.num_steps = n, .participation = participation}).errors(point);
+          detail::BltObjective({.steps = n, .participation = participation}).errors(point);
       EXPECT_TRUE(relatively_close(closed.sensitivity, dense.sensitivity, 1e-12))
           << participation.description() << " " << d;
       EXPECT_TRUE(relatively_close(closed.max_error, dense.max_error, 1e-12));
@@ -114,10 +113,9 @@ TEST(BltGradient, equals_central_differences) {
   for (const std::int64_t n : {std::int64_t{2}, std::int64_t{50}, std::int64_t{1000000000}}) {
     for (const Objective objective : {Objective::max, Objective::mean}) {
       for (const Participation& participation :
-           {Participation::single(),
-            Participation::min_separation({.max_participations = 5, .min_separation = 7})}) {
+           {Participation::single(), Participation::min_separation({.times = 5, .apart = 7})}) {
         const detail::BltObjective error(
-            {.num_steps = n, .objective = objective, .participation = participation});
+            {.steps = n, .objective = objective, .participation = participation});
         for (std::uint64_t seed = 0; seed < 4; ++seed) {
           const Eigen::Index d = static_cast<Eigen::Index>(1 + 2 * (seed % 3));
           const Vector point = detail::spread_roots(d, n) + random_vector(2 * d, 0.3, seed);
@@ -132,7 +130,7 @@ TEST(BltOptimum, is_never_above_the_known_values) {
   for (const auto& golden : golden::families::blt_optimum) {
     const Objective objective = objective_named(golden.objective);
     const BltOptimum found = find_blt_optimum(
-        {.num_steps = golden.num_steps, .objective = objective, .num_buffers = golden.num_buffers});
+        {.steps = golden.num_steps, .objective = objective, .buffers = golden.num_buffers});
     EXPECT_EQ(found.search.status, SolverStatus::converged);
     const double error = error_of(found.errors, objective);
     EXPECT_LE(error, golden.error * (1 + 1e-9)) << golden.num_steps << " " << golden.num_buffers;
@@ -141,7 +139,7 @@ TEST(BltOptimum, is_never_above_the_known_values) {
 }
 
 TEST(BltOptimum, has_the_published_decays_at_a_hundred_thousand_steps) {
-  const BltOptimum found = find_blt_optimum({.num_steps = 100000, .num_buffers = 2});
+  const BltOptimum found = find_blt_optimum({.steps = 100000, .buffers = 2});
   ASSERT_EQ(found.decays.size(), 2U);
   EXPECT_NEAR(found.decays[0], 0.99995289, 1e-8);
   EXPECT_NEAR(found.decays[1], 0.98570687, 1e-7);
@@ -150,11 +148,11 @@ TEST(BltOptimum, has_the_published_decays_at_a_hundred_thousand_steps) {
 
 TEST(BltOptimum, more_buffers_are_never_worse_and_none_beats_the_certified_bound) {
   for (const Objective objective : {Objective::max, Objective::mean}) {
-    const Optimum optimum = find_optimum({.num_steps = 512, .objective = objective}, {});
+    const Optimum optimum = find_optimum({.steps = 512, .objective = objective}, {});
     double last = std::numeric_limits<double>::infinity();
     for (std::int64_t d = 1; d <= 6; ++d) {
       const BltOptimum found =
-          find_blt_optimum({.num_steps = 512, .objective = objective, .num_buffers = d});
+          find_blt_optimum({.steps = 512, .objective = objective, .buffers = d});
       const double error = error_of(found.errors, objective);
       EXPECT_LE(error, last);
       EXPECT_GE(error, optimum.lower_bound);
@@ -164,13 +162,10 @@ TEST(BltOptimum, more_buffers_are_never_worse_and_none_beats_the_certified_bound
 }
 
 TEST(BltOptimum, parameters_have_the_errors_that_are_stated) {
-  const Participation participation =
-      Participation::min_separation({.max_participations = 3, .min_separation = 4});
+  const Participation participation = Participation::min_separation({.times = 3, .apart = 4});
   for (const Objective objective : {Objective::max, Objective::mean}) {
-    const BltOptimum found = find_blt_optimum({.num_steps = 12,
-                                               .objective = objective,
-                                               .participation = participation,
-                                               .num_buffers = 2});
+    const BltOptimum found = find_blt_optimum(
+        {.steps = 12, .objective = objective, .participation = participation, .buffers = 2});
     const Matrix encoder = blt_encoder_of(found.decays, found.weights, 12);
     const FamilyErrors dense =
         dense_errors(encoder, exhaustive_sensitivity(encoder, participation));
@@ -178,8 +173,7 @@ TEST(BltOptimum, parameters_have_the_errors_that_are_stated) {
     EXPECT_TRUE(relatively_close(found.errors.max_error, dense.max_error, 1e-11));
     EXPECT_TRUE(relatively_close(found.errors.mean_error, dense.mean_error, 1e-11));
     // The optimum for one participation is not the optimum for three.
-    const BltOptimum single =
-        find_blt_optimum({.num_steps = 12, .objective = objective, .num_buffers = 2});
+    const BltOptimum single = find_blt_optimum({.steps = 12, .objective = objective, .buffers = 2});
     const Matrix other = blt_encoder_of(single.decays, single.weights, 12);
     const double stale =
         error_of(dense_errors(other, exhaustive_sensitivity(other, participation)), objective);
@@ -188,17 +182,17 @@ TEST(BltOptimum, parameters_have_the_errors_that_are_stated) {
 }
 
 TEST(BltOptimum, chooses_buffers_that_gain_a_thousandth_each) {
-  const BltOptimum automatic = find_blt_optimum({.num_steps = 10000});
+  const BltOptimum automatic = find_blt_optimum({.steps = 10000});
   const std::int64_t d = std::ssize(automatic.decays);
   const auto with = [](std::int64_t buffers) {
-    return find_blt_optimum({.num_steps = 10000, .num_buffers = buffers}).errors.max_error;
+    return find_blt_optimum({.steps = 10000, .buffers = buffers}).errors.max_error;
   };
   EXPECT_LT(with(d), with(d - 1) * (1 - 0.9e-3));
   EXPECT_GT(with(d + 1), with(d) * (1 - 1.1e-3));
 }
 
 TEST(BltOptimum, giving_up_does_not_look_like_convergence) {
-  const BltProblem problem{.num_steps = 1000, .num_buffers = 3};
+  const BltProblem problem{.steps = 1000, .buffers = 3};
   EXPECT_EQ(find_blt_optimum(problem, {.max_iterations = 1, .tolerance = 1e-12}).search.status,
             SolverStatus::not_converged);
   std::int64_t calls = 0;
@@ -215,27 +209,24 @@ TEST(BltOptimum, giving_up_does_not_look_like_convergence) {
 }
 
 TEST(BltOptimum, one_step_needs_no_noise_structure) {
-  const BltOptimum found = find_blt_optimum({.num_steps = 1});
+  const BltOptimum found = find_blt_optimum({.steps = 1});
   EXPECT_EQ(found.errors.max_error, 1);
   EXPECT_EQ(found.errors.sensitivity, 1);
 }
 
 TEST(BltOptimum, rejects_bad_input) {
-  EXPECT_ERROR((void)find_blt_optimum({.num_steps = 0}), "invalid_argument",
-               "find_blt_optimum: num_steps");
-  EXPECT_ERROR((void)find_blt_optimum({.num_steps = 9, .num_buffers = 9}), "invalid_argument",
-               "num_buffers");
-  EXPECT_ERROR((void)find_blt_optimum({.num_steps = 9, .num_buffers = 0}), "invalid_argument",
-               "num_buffers");
-  EXPECT_ERROR((void)find_blt_optimum({.num_steps = 9,
-                                       .participation = Participation::fixed_epoch(
-                                           {.num_epochs = 2, .epoch_length = 4})}),
+  EXPECT_ERROR((void)find_blt_optimum({.steps = 0}), "invalid_argument", "find_blt_optimum: steps");
+  EXPECT_ERROR((void)find_blt_optimum({.steps = 9, .buffers = 9}), "invalid_argument", "buffers");
+  EXPECT_ERROR((void)find_blt_optimum({.steps = 9, .buffers = 0}), "invalid_argument", "buffers");
+  EXPECT_ERROR((void)find_blt_optimum(
+                   {.steps = 9,
+                    .participation = Participation::fixed_epoch({.epochs = 2, .epoch_length = 4})}),
                "invalid_argument", "");
-  EXPECT_ERROR((void)find_blt_optimum({.num_steps = 9}, {.max_iterations = 0}), "invalid_argument",
+  EXPECT_ERROR((void)find_blt_optimum({.steps = 9}, {.max_iterations = 0}), "invalid_argument",
                "max_iterations");
-  EXPECT_ERROR((void)find_blt_optimum({.num_steps = 9},
-                                      {.tolerance = std::numeric_limits<double>::quiet_NaN()}),
-               "invalid_argument", "tolerance must be between");
+  EXPECT_ERROR(
+      (void)find_blt_optimum({.steps = 9}, {.tolerance = std::numeric_limits<double>::quiet_NaN()}),
+      "invalid_argument", "tolerance must be between");
 }
 
 }  // namespace

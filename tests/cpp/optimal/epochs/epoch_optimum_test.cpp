@@ -17,18 +17,18 @@ using testing::kNan;
 using testing::relatively_close;
 
 Participation epochs_of_batches(std::int64_t k, std::int64_t b) {
-  return Participation::fixed_epoch({.num_epochs = k, .epoch_length = b});
+  return Participation::fixed_epoch({.epochs = k, .epoch_length = b});
 }
 
 Workload workload_of(const EpochOptimumProblem& problem) {
   return Workload::momentum(
-      {.num_steps = problem.num_epochs * problem.epoch_length, .decay = problem.decay});
+      {.steps = problem.epochs * problem.epoch_length, .decay = problem.decay});
 }
 
 DenseOptimumProblem dense(const EpochOptimumProblem& problem) {
   return {.queries = workload_of(problem).matrix(),
           .objective = problem.objective,
-          .participation = epochs_of_batches(problem.num_epochs, problem.epoch_length)};
+          .participation = epochs_of_batches(problem.epochs, problem.epoch_length)};
 }
 
 TEST(EpochOptimum, bounds_hold_for_the_dense_optimum) {
@@ -39,7 +39,7 @@ TEST(EpochOptimum, bounds_hold_for_the_dense_optimum) {
         if (!thinned.takes_next()) continue;
         SCOPED_TRACE(std::to_string(k) + " epochs of " + std::to_string(b));
         const EpochOptimumProblem problem{
-            .num_epochs = k, .epoch_length = b, .objective = objective, .decay = decay};
+            .epochs = k, .epoch_length = b, .objective = objective, .decay = decay};
         // Solutions with a barrier have gaps of several times its weight.
         const bool is_mean = objective == Objective::mean;
         const double gap = is_mean ? 1e-8 : 1e-3;
@@ -64,7 +64,7 @@ TEST(EpochOptimum, bounds_hold_for_the_dense_optimum) {
 
 TEST(EpochOptimum, any_duals_give_bounds) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
-    const EpochOptimumProblem problem{.num_epochs = 3, .epoch_length = 5, .objective = objective};
+    const EpochOptimumProblem problem{.epochs = 3, .epoch_length = 5, .objective = objective};
     const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-4});
     EXPECT_TRUE(relatively_close(epoch_lower_bounds(problem, best.duals, 1e-7).value,
                                  best.lower_bound, 1e-5));
@@ -89,7 +89,7 @@ TEST(EpochOptimum, the_gram_matrix_has_the_error_of_the_upper_bound) {
       for (const auto& [k, b] : {std::pair{2, 6}, {3, 5}, {4, 7}, {5, 2}}) {
         SCOPED_TRACE(std::to_string(k) + " epochs of " + std::to_string(b));
         const EpochOptimumProblem problem{
-            .num_epochs = k, .epoch_length = b, .objective = objective, .decay = decay};
+            .epochs = k, .epoch_length = b, .objective = objective, .decay = decay};
         const EpochOptimum found = find_epoch_optimum(problem, {.gap = 1e-5});
         const Matrix gram = epoch_optimum_gram(problem, found.primal_duals);
         const Matrix root = testing::upper_cholesky(gram);
@@ -110,7 +110,7 @@ TEST(EpochOptimum, the_gram_matrix_has_the_error_of_the_upper_bound) {
 }
 
 TEST(EpochOptimum, a_gram_matrix_takes_duals_of_its_problem) {
-  const EpochOptimumProblem problem{.num_epochs = 3, .epoch_length = 2};
+  const EpochOptimumProblem problem{.epochs = 3, .epoch_length = 2};
   const DenseDuals duals = find_epoch_optimum(problem, {.gap = 1e-2}).duals;
   const auto refused = [&](DenseDuals wrong, const char* code, const char* part) {
     EXPECT_ERROR((void)epoch_optimum_gram(problem, wrong), code, part);
@@ -128,7 +128,7 @@ TEST(EpochOptimum, a_gram_matrix_takes_duals_of_its_problem) {
 
 TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {
   // For 160 steps, the dense solver is not called there.
-  const EpochOptimumProblem problem{.num_epochs = 4, .epoch_length = 40, .decay = 0.99};
+  const EpochOptimumProblem problem{.epochs = 4, .epoch_length = 40, .decay = 0.99};
   const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-6});
   const LowerBound bound =
       *certified_lower_bound(workload_of(problem), epochs_of_batches(4, 40), Objective::mean);
@@ -139,7 +139,7 @@ TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {
 }
 
 TEST(EpochOptimum, the_least_error_over_epochs_is_that_of_dense_matrices) {
-  const Workload workload = Workload::momentum({.num_steps = 24, .decay = 0.95});
+  const Workload workload = Workload::momentum({.steps = 24, .decay = 0.95});
   const DenseOptimum oracle = find_dense_optimum({.queries = workload.matrix(),
                                                   .objective = Objective::mean,
                                                   .participation = epochs_of_batches(4, 6)},
@@ -158,18 +158,18 @@ TEST(EpochOptimum, the_least_error_names_what_it_does_not_have) {
   };
   const Workload prefix = Workload::prefix_sums(12);
   refused(prefix, Participation::single(), "unsupported", "must be in fixed epochs");
-  refused(prefix, epochs_of_batches(5, 2), "invalid_argument", "num_steps");
-  refused(Workload::momentum({.num_steps = 12, .momentum = 0.5}), epochs_of_batches(3, 4),
+  refused(prefix, epochs_of_batches(5, 2), "invalid_argument", "steps");
+  refused(Workload::momentum({.steps = 12, .momentum = 0.5}), epochs_of_batches(3, 4),
           "unsupported", "must be prefix sums");
   refused(Workload::prefix_sums(65), epochs_of_batches(65, 1), "invalid_argument",
           "epochs must be between");
   refused(Workload::prefix_sums(16 * 2049), epochs_of_batches(16, 2049), "unsupported",
-          "num_steps must be at most 32768 for 16 epochs");
+          "steps must be at most 32768 for 16 epochs");
   EXPECT_ERROR((void)least_error(prefix, epochs_of_batches(3, 4), 0), "invalid_argument", "gap");
 }
 
 TEST(EpochOptimum, an_early_end_has_bounds_too) {
-  const EpochOptimumProblem problem{.num_epochs = 3, .epoch_length = 7};
+  const EpochOptimumProblem problem{.epochs = 3, .epoch_length = 7};
   const EpochOptimum early = find_epoch_optimum(problem, {.max_iterations = 2});
   const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-9});
   EXPECT_EQ(early.status, SolverStatus::not_converged);
@@ -186,13 +186,13 @@ TEST(EpochOptimum, refuses_what_it_cannot_take) {
   const auto refused = [](const EpochOptimumProblem& problem, const char* part) {
     EXPECT_ERROR((void)find_epoch_optimum(problem), "invalid_argument", part);
   };
-  refused({.num_epochs = 0, .epoch_length = 4}, "num_epochs");
-  refused({.num_epochs = kMaxEpochOptimumEpochs + 1, .epoch_length = 1}, "num_epochs");
-  refused({.num_epochs = 2, .epoch_length = 0}, "epoch_length");
-  refused({.num_epochs = 16, .epoch_length = 2049}, "epoch_length");
+  refused({.epochs = 0, .epoch_length = 4}, "epochs");
+  refused({.epochs = kMaxEpochOptimumEpochs + 1, .epoch_length = 1}, "epochs");
+  refused({.epochs = 2, .epoch_length = 0}, "epoch_length");
+  refused({.epochs = 16, .epoch_length = 2049}, "epoch_length");
   for (const double decay : {kNan, 0.0, -1.0, 1.5, std::numeric_limits<double>::infinity()})
-    refused({.num_epochs = 2, .epoch_length = 2, .decay = decay}, "decay");
-  const EpochOptimumProblem problem{.num_epochs = 2, .epoch_length = 2};
+    refused({.epochs = 2, .epoch_length = 2, .decay = decay}, "decay");
+  const EpochOptimumProblem problem{.epochs = 2, .epoch_length = 2};
   for (const double gap : {0.0, -1.0, kNan, std::numeric_limits<double>::infinity()})
     EXPECT_ERROR((void)find_epoch_optimum(problem, {.gap = gap}), "invalid_argument", "gap");
   EXPECT_ERROR((void)find_epoch_optimum(problem, {.max_iterations = 0}), "invalid_argument",

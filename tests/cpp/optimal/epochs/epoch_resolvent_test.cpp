@@ -56,7 +56,7 @@ TEST(EpochResolvent, blocks_are_those_of_the_dense_matrix) {
       SCOPED_TRACE(std::to_string(size.k) + " epochs of " + std::to_string(size.b));
       const EpochWeights weights = rough_weights(size, decay, 5);
       const Eigen::Index n = size.k * size.b;
-      const Matrix a = Workload::momentum({.num_steps = n, .decay = decay}).matrix();
+      const Matrix a = Workload::momentum({.steps = n, .decay = decay}).matrix();
       const Matrix root = testing::upper_cholesky(dense_columns(weights)).transpose();
       const Matrix w = weights.inverse_rows.cwiseInverse().cwiseSqrt().asDiagonal() * a * root;
       const auto [u, values, v] = testing::full_svd(w);

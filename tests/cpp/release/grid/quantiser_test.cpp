@@ -11,11 +11,10 @@
 namespace dpftrl {
 namespace {
 
-std::vector<std::int64_t> integers(const std::vector<double>& record, double clip_norm,
-                                   double grid) {
+std::vector<std::int64_t> integers(const std::vector<double>& record, double clip, double grid) {
   constexpr std::array<double, 1> kOne = {1};
   std::vector<std::int64_t> sums(record.size());
-  detail::GridRecord({kOne, record}, clip_norm, grid).add_to(sums);
+  detail::GridRecord({kOne, record}, clip, grid).add_to(sums);
   return sums;
 }
 
@@ -44,12 +43,12 @@ TEST(Quantiser, a_pythagorean_record_a_few_ulps_too_long_is_shortened) {
             multiple * static_cast<std::int64_t>(std::lround(std::hypot(a, b)));
         const std::vector<double> record = {static_cast<double>(multiple * a) * grid,
                                             -static_cast<double>(multiple * b) * grid};
-        double clip_norm = static_cast<double>(norm) * grid;
-        EXPECT_EQ(squared(integers(record, clip_norm, grid)), norm * norm);
+        double clip = static_cast<double>(norm) * grid;
+        EXPECT_EQ(squared(integers(record, clip, grid)), norm * norm);
         for (int ulps = 1; ulps <= 4; ++ulps) {
-          clip_norm = std::nextafter(clip_norm, 0.0);
-          ASSERT_EQ(detail::max_norm_squared(clip_norm, grid), norm * norm - 1);
-          const std::vector<std::int64_t> made = integers(record, clip_norm, grid);
+          clip = std::nextafter(clip, 0.0);
+          ASSERT_EQ(detail::max_norm_squared(clip, grid), norm * norm - 1);
+          const std::vector<std::int64_t> made = integers(record, clip, grid);
           EXPECT_LE(squared(made), norm * norm - 1)
               << multiple * a << " " << multiple * b << ", " << ulps << " ulps";
           // Shortening takes one from the largest entry only.
@@ -70,11 +69,11 @@ TEST(Quantiser, of_several_largest_entries_the_first_is_lowered_toward_zero) {
       const std::int64_t b = std::abs(p * p - 2 * q * q);
       if (b >= a) continue;
       for (const std::int64_t sign : {-1, 1}) {
-        const double clip_norm = std::nextafter(static_cast<double>(p * p + 2 * q * q), 0.0);
+        const double clip = std::nextafter(static_cast<double>(p * p + 2 * q * q), 0.0);
         const std::vector<std::int64_t> made = integers(
             {static_cast<double>(b), static_cast<double>(sign * a), static_cast<double>(-sign * a)},
-            clip_norm, 1);
-        EXPECT_LE(squared(made), detail::max_norm_squared(clip_norm, 1)) << a << " " << b;
+            clip, 1);
+        EXPECT_LE(squared(made), detail::max_norm_squared(clip, 1)) << a << " " << b;
         const bool is_last_lowered = made[1] == sign * a && made[2] == -sign * (a - 1);
         EXPECT_FALSE(made[0] == b && is_last_lowered) << a << " " << b;
         num_unchanged_by_clipping +=

@@ -27,11 +27,9 @@ const std::vector<std::string>& lattice_strategies() {
   return names;
 }
 
-MechanismOptions lattice_options(const std::string& strategy, std::int64_t num_steps) {
-  return {.strategy = strategy,
-          .num_steps = num_steps,
-          .target = {.epsilon = 1, .delta = 1e-6},
-          .clip_norm = 1.5};
+MechanismOptions lattice_options(const std::string& strategy, std::int64_t steps) {
+  return {
+      .strategy = strategy, .steps = steps, .target = {.epsilon = 1, .delta = 1e-6}, .clip = 1.5};
 }
 
 const Key& lattice_key() {
@@ -164,13 +162,12 @@ TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
     for (const std::string& name : lattice_strategies()) {
       MechanismOptions options = lattice_options(name, 48);
       options.neighbours = neighbours;
-      options.participation =
-          Participation::min_separation({.max_participations = 3, .min_separation = 16});
+      options.participation = Participation::min_separation({.times = 3, .apart = 16});
       for (const LatticeNoise noise :
            {LatticeNoise::discrete_gaussian, LatticeNoise::rounded_gaussian}) {
         const auto mechanism = make_lattice(options, {.dimension = 5, .noise = noise});
         const LatticeCertificate& claim = mechanism->certificate();
-        const long double limit = static_cast<long double>(claim.clip_norm) / claim.grid;
+        const long double limit = static_cast<long double>(claim.clip) / claim.grid;
         EXPECT_LE(static_cast<long double>(claim.max_norm_squared), limit * limit);
         EXPECT_GT(static_cast<long double>(claim.max_norm_squared), limit * limit - 1);
         const long double moved =
@@ -241,7 +238,7 @@ TEST(Lattice, precision_gives_way_to_the_widths_of_integers) {
   EXPECT_GE(chosen->certificate().max_contributions, 1 << 20);
   const auto finer = make_lattice(lattice_options("blt", 300), {.precision_bits = bits + 1});
   EXPECT_LT(finer->certificate().max_contributions, 1 << 20);
-  options.num_steps = std::int64_t{1} << 38;
+  options.steps = std::int64_t{1} << 38;
   options.strategy = "tree";
   EXPECT_ERROR(make_lattice(options, {.grid = 0x1p-30}), "unsupported", "measurements fit 61 bits");
 }
@@ -502,7 +499,7 @@ TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {
         if (!thinned.takes_next()) continue;
         MechanismOptions options = lattice_options(strategy, 4);
         options.target.epsilon = epsilon;
-        options.clip_norm = 1;
+        options.clip = 1;
         PrefixSum sums = make_sums(options, {.dimension = kDimension, .noise = noise, .grid = 1});
         std::vector<double> noisy(kDimension);
         for (const std::int64_t step : {0, 1}) {

@@ -22,7 +22,7 @@ TEST(ScaledBlt, is_never_above_the_known_values) {
   for (const auto& [objective, error] :
        {Known{Objective::mean, 2.9596}, Known{Objective::max, 2.9791}}) {
     const auto s = make_strategy(
-        {.name = "blt-scaled", .num_steps = 1024, .parameters = {.objective = objective}});
+        {.name = "blt-scaled", .steps = 1024, .parameters = {.objective = objective}});
     const UnitError found = unit_error(*s, Participation::single());
     const double own = objective == Objective::mean ? found.mean_error : found.max_error;
     EXPECT_LE(own, error);
@@ -69,8 +69,8 @@ TEST(ScaledBlt, bad_numbers_are_refused_by_name) {
   refuses([](ScaledBuffers& it) { it.row_scales[1] = NAN; }, "invalid_argument", "row_scales");
   refuses([](ScaledBuffers& it) { it.row_scales.pop_back(); }, "wrong_length",
           "row_scales must have 2 entries, got 1");
-  EXPECT_ERROR((void)make_strategy({.name = "blt-scaled", .num_steps = kMaxScaledBltSteps + 1}),
-               "invalid_argument", "num_steps must be between 1 and 2097152");
+  EXPECT_ERROR((void)make_strategy({.name = "blt-scaled", .steps = kMaxScaledBltSteps + 1}),
+               "invalid_argument", "steps must be between 1 and 2097152");
 }
 
 TEST(BltScaled, numbers_that_cancel_each_other_are_refused_or_their_rows_are_right) {

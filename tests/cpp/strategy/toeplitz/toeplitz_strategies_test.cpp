@@ -35,10 +35,10 @@ namespace {
 using testing::awkward_horizons;
 using testing::relatively_close;
 
-std::shared_ptr<const Strategy> toeplitz_made(std::string_view name, std::int64_t num_steps,
+std::shared_ptr<const Strategy> toeplitz_made(std::string_view name, std::int64_t steps,
                                               StrategyParameters parameters = {}) {
   return make_strategy({.name = std::string(name),
-                        .num_steps = num_steps,
+                        .steps = steps,
                         .workload = {},
                         .parameters = std::move(parameters)});
 }
@@ -55,11 +55,11 @@ std::vector<Workload> workloads_of(std::int64_t n) {
     for (Eigen::Index j = 0; j <= i; ++j)
       matrix(i, j) = i == j ? 1.5 : std::sin(static_cast<double>(3 * i + 5 * j));
   return {Workload::prefix_sums(n),
-          Workload::momentum({.num_steps = n, .momentum = 0.9}),
-          Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.99}),
-          Workload::momentum({.num_steps = n, .momentum = 0, .decay = 0.5}),
-          Workload::sliding_window({.num_steps = n, .width = 3}),
-          Workload::sliding_window({.num_steps = n, .width = 1}),
+          Workload::momentum({.steps = n, .momentum = 0.9}),
+          Workload::momentum({.steps = n, .momentum = 0.9, .decay = 0.99}),
+          Workload::momentum({.steps = n, .momentum = 0, .decay = 0.5}),
+          Workload::sliding_window({.steps = n, .window = 3}),
+          Workload::sliding_window({.steps = n, .window = 1}),
           Workload::learning_rates({.rates = rates, .momentum = 0}),
           Workload::learning_rates({.rates = rates, .momentum = 0.9}),
           Workload::lower_triangular(matrix),
@@ -80,7 +80,7 @@ void for_every_factorization(Law&& law) {
           StrategyParameters parameters;
           parameters.normalize_columns = normalize;
           law(*make_strategy({.name = std::string(info.name),
-                              .num_steps = n,
+                              .steps = n,
                               .workload = workload,
                               .parameters = parameters}));
         }
@@ -161,11 +161,11 @@ TEST(StrategyToeplitz, claims_about_the_encoder_are_true) {
     if (s.has_nonnegative_gram()) {
       EXPECT_GE((encoder.transpose() * encoder).minCoeff(), 0);
     }
-    if (s.num_bands() > 0) {
+    if (s.bands() > 0) {
       ASSERT_EQ(encoder.rows(), encoder.cols());
       for (Eigen::Index i = 0; i < encoder.rows(); ++i)
         for (Eigen::Index j = 0; j < encoder.cols(); ++j)
-          if (std::abs(i - j) >= s.num_bands()) {
+          if (std::abs(i - j) >= s.bands()) {
             EXPECT_EQ(encoder(i, j), 0);
           }
     }
@@ -180,7 +180,7 @@ TEST(StrategyToeplitz, the_square_root_of_a_matrix_is_its_own) {
   const auto plain = toeplitz_made("square-root", 64);
   const auto root_of = [](const Matrix& matrix) {
     return make_strategy({.name = "square-root",
-                          .num_steps = matrix.rows(),
+                          .steps = matrix.rows(),
                           .workload = Workload::lower_triangular(matrix)});
   };
   EXPECT_LE((root_of(ones)->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
@@ -204,7 +204,7 @@ TEST(StrategyToeplitz, a_root_that_explodes_is_not_taken) {
     column.resize(kNumSteps, column.back());
     return make_strategy(
         {.name = "square-root",
-         .num_steps = kNumSteps,
+         .steps = kNumSteps,
          .workload = Workload::lower_triangular(lower_triangular_toeplitz(column))});
   };
   for (const std::vector<double>& column :
@@ -221,8 +221,8 @@ TEST(StrategyToeplitz, a_root_that_explodes_is_not_taken) {
 }
 
 TEST(StrategyToeplitz, a_negative_coefficient_makes_no_claim_about_the_gram_matrix) {
-  const Workload window = Workload::sliding_window({.num_steps = 16, .width = 3});
-  const auto s = make_strategy({.name = "square-root", .num_steps = 16, .workload = window});
+  const Workload window = Workload::sliding_window({.steps = 16, .window = 3});
+  const auto s = make_strategy({.name = "square-root", .steps = 16, .workload = window});
   EXPECT_LT((s->encoder().transpose() * s->encoder()).minCoeff(), 0);
   EXPECT_FALSE(s->has_nonnegative_gram());
 }
@@ -267,12 +267,12 @@ long double exact_column_norm(std::span<const double> decoder, std::span<const d
 TEST(StrategyToeplitz, slack_covers_the_exact_encoder_of_the_stored_decoder) {
   const std::int64_t n = 1500;
   const std::vector<Workload> workloads = {
-      Workload::prefix_sums(n), Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 1}),
-      Workload::sliding_window({.num_steps = n, .width = 7})};
+      Workload::prefix_sums(n), Workload::momentum({.steps = n, .momentum = 0.9, .decay = 1}),
+      Workload::sliding_window({.steps = n, .window = 7})};
   for (const char* name : {"square-root", "nu", "log-perturbed"})
     for (const Workload& workload : workloads) {
       const auto s =
-          make_strategy({.name = name, .num_steps = n, .workload = workload, .parameters = {}});
+          make_strategy({.name = name, .steps = n, .workload = workload, .parameters = {}});
       const DecoderForm form = s->decoder_form();
       const auto* toeplitz = std::get_if<ToeplitzDecoder>(&form);
       const auto* filtered = std::get_if<FilteredDecoder>(&form);
@@ -333,7 +333,7 @@ TEST(StrategyToeplitz, golden_errors_with_parameters) {
     if (std::string_view(golden.name) == "lambda-cgd") {
       parameters.lambda = golden.parameter;
     } else {
-      parameters.num_bands = static_cast<std::int64_t>(golden.parameter);
+      parameters.bands = static_cast<std::int64_t>(golden.parameter);
     }
     const UnitError error = single_error(*toeplitz_made(golden.name, golden.num_steps, parameters));
     EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sensitivity, 1e-12));
@@ -349,11 +349,9 @@ TEST(StrategyToeplitz, golden_errors_with_parameters) {
 TEST(StrategyToeplitz, golden_momentum) {
   for (const auto& golden : golden::momentum::square_root) {
     const Workload workload = Workload::momentum(
-        {.num_steps = golden.num_steps, .momentum = golden.momentum, .decay = golden.decay});
-    const auto s = make_strategy({.name = "square-root",
-                                  .num_steps = golden.num_steps,
-                                  .workload = workload,
-                                  .parameters = {}});
+        {.steps = golden.num_steps, .momentum = golden.momentum, .decay = golden.decay});
+    const auto s = make_strategy(
+        {.name = "square-root", .steps = golden.num_steps, .workload = workload, .parameters = {}});
     const UnitError error = single_error(*s);
     EXPECT_TRUE(relatively_close(error.sensitivity.value, golden.sensitivity, 1e-12));
     EXPECT_TRUE(relatively_close(error.max_error, golden.max_error, 1e-12));
@@ -363,8 +361,8 @@ TEST(StrategyToeplitz, golden_momentum) {
 }
 
 template <class Buffers>
-StrategyParameters parameters_of(const Buffers& golden, double num_buffers) {
-  const auto size = static_cast<std::size_t>(num_buffers);
+StrategyParameters parameters_of(const Buffers& golden, double buffers) {
+  const auto size = static_cast<std::size_t>(buffers);
   StrategyParameters parameters;
   parameters.decays.assign(golden.theta, golden.theta + size);
   const std::vector<double> inverse(golden.theta_hat, golden.theta_hat + size);
@@ -420,20 +418,20 @@ TEST(StrategyToeplitz, shifted_nodes_are_better_at_long_horizons) {
     StrategyParameters parameters, shifted;
     parameters.decays = published.decays;
     parameters.weights = published.weights;
-    shifted.num_buffers = d;
+    shifted.buffers = d;
     EXPECT_LT(single_error(*toeplitz_made("blt-rational", 10000, shifted)).max_error,
               single_error(*toeplitz_made("blt", 10000, parameters)).max_error);
   }
 }
 
 TEST(StrategyToeplitz, log_perturbed_norms_at_2048_steps_and_capped_horizons) {
-  const auto norm = [](double delta, std::int64_t num_steps) {
+  const auto norm = [](double delta, std::int64_t steps) {
     StrategyParameters parameters;
     parameters.loglog_power = delta;
     parameters.horizon_cap = 2048;
-    return toeplitz_made("log-perturbed", num_steps, parameters)->max_column_norm_squared();
+    return toeplitz_made("log-perturbed", steps, parameters)->max_column_norm_squared();
   };
-  // The noise is that of the cap, independently of num_steps.
+  // The noise is that of the cap, independently of steps.
   for (const std::int64_t n : {1, 100, 2048}) {
     EXPECT_NEAR(norm(0, n), 1.38, 5e-3);
     EXPECT_NEAR(norm(0.51, n), 2.54, 5e-3);
@@ -491,7 +489,7 @@ TEST(StrategyToeplitz, nu_zero_is_the_square_root_and_the_default_has_less_mean_
 
 TEST(StrategyToeplitz, all_bands_are_the_square_root) {
   StrategyParameters parameters;
-  parameters.num_bands = 100;
+  parameters.bands = 100;
   for (const char* name : {"banded-square-root", "banded-inverse-square-root"})
     for (const std::int64_t n : {1, 5, 100}) {
       const Matrix difference = toeplitz_made(name, n, parameters)->encoder() -
@@ -538,7 +536,7 @@ TEST(StrategyToeplitz, normalising_may_raise_an_error_elsewhere) {
   std::mt19937_64 bits(7);
   int raised = 0;
   for (int trial = 0; trial < 100; ++trial) {
-    const Workload momentum = Workload::momentum({.num_steps = 8, .momentum = 0.9});
+    const Workload momentum = Workload::momentum({.steps = 8, .momentum = 0.9});
     raised += normalising_helps(random_toeplitz(8, bits), momentum) ? 0 : 1;
   }
   EXPECT_GT(raised, 0);
@@ -614,9 +612,9 @@ TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion)
     for (std::int64_t t = 0; t < n; ++t) rates.push_back(2 + std::sin(static_cast<double>(t)));
     const std::vector<Workload> workloads = {
         Workload::prefix_sums(n), Workload::learning_rates({.rates = rates}),
-        Workload::momentum({.num_steps = n, .momentum = 0, .decay = 0.99}),
-        Workload::momentum({.num_steps = n, .momentum = 0.9}),
-        Workload::momentum({.num_steps = n, .momentum = 0.9, .decay = 0.95})};
+        Workload::momentum({.steps = n, .momentum = 0, .decay = 0.99}),
+        Workload::momentum({.steps = n, .momentum = 0.9}),
+        Workload::momentum({.steps = n, .momentum = 0.9, .decay = 0.95})};
     for (const char* name : {"square-root", "banded-square-root", "banded-inverse-square-root"})
       for (const Workload& workload : workloads) {
         const auto base = toeplitz_made(name, n);
@@ -651,11 +649,11 @@ TEST(StrategyToeplitz, norms_of_scaled_toeplitz_rows_are_those_of_the_recursion)
 /// Squared norm of row t of A D G, A a window, from the definition.
 double window_norm_squared(std::int64_t width, std::span<const double> inverse,
                            std::span<const double> scales, std::size_t t) {
-  const std::size_t num_steps = std::min(static_cast<std::size_t>(width), t + 1);
+  const std::size_t steps = std::min(static_cast<std::size_t>(width), t + 1);
   double norm_squared = 0;
   for (std::size_t j = 0; j <= t; ++j) {
     double entry = 0;
-    for (std::size_t s = std::max(j, t + 1 - num_steps); s <= t; ++s)
+    for (std::size_t s = std::max(j, t + 1 - steps); s <= t; ++s)
       entry += scales[s] * inverse[s - j];
     norm_squared += entry * entry;
   }
@@ -682,7 +680,7 @@ TEST(StrategyToeplitz, norms_of_scaled_windows_are_those_of_the_dense_decoder) {
   for (const std::int64_t width : {1, 9, 10, 64, 299})
     for (const char* name : {"square-root", "nu", "banded-square-root"}) {
       const auto strategy = normalized_strategy(
-          toeplitz_made(name, n), Workload::sliding_window({.num_steps = n, .width = width}));
+          toeplitz_made(name, n), Workload::sliding_window({.steps = n, .window = width}));
       const Vector dense = strategy->decoder().rowwise().squaredNorm();
       for (std::int64_t t = 0; t < n; ++t)
         ASSERT_TRUE(
@@ -705,8 +703,8 @@ TEST(StrategyToeplitz, norms_of_scaled_windows_lose_nothing_to_what_has_left) {
 
 TEST(StrategyToeplitz, norms_of_scaled_windows_are_known_at_long_horizons) {
   const std::int64_t n = 1 << 20, width = 3;
-  const auto window = normalized_strategy(
-      toeplitz_made("square-root", n), Workload::sliding_window({.num_steps = n, .width = width}));
+  const auto window = normalized_strategy(toeplitz_made("square-root", n),
+                                          Workload::sliding_window({.steps = n, .window = width}));
   const auto scales = std::get<FilteredDecoder>(window->decoder_form()).column_scales;
   const std::vector<double> g = inverse_square_root_coefficients(n);
   for (const std::int64_t t : {n / 2, n - 1}) {
@@ -739,10 +737,10 @@ TEST(StrategyToeplitz, buffered_recursion_agrees_with_the_toeplitz_rows) {
 
 TEST(Catalogue, every_parameter_a_family_lists_is_taken_and_every_other_refused) {
   StrategyParameters all;
-  all.num_bands = 2;
+  all.bands = 2;
   EXPECT_ERROR(toeplitz_made("tree", 8, all), "invalid_argument",
-               "make_strategy: num_bands is not a parameter of tree");
-  EXPECT_EQ(toeplitz_made("banded-square-root", 8, all)->num_bands(), 2);
+               "make_strategy: bands is not a parameter of tree");
+  EXPECT_EQ(toeplitz_made("banded-square-root", 8, all)->bands(), 2);
   StrategyParameters arity;
   arity.arity = 3;
   EXPECT_ERROR(toeplitz_made("blt", 8, arity), "invalid_argument",
@@ -775,8 +773,8 @@ TEST(Catalogue, families_obey_what_they_say_about_themselves) {
 TEST(Catalogue, workload_and_horizon_must_agree) {
   EXPECT_ERROR(
       make_strategy(
-          {.name = "tree", .num_steps = 8, .workload = Workload::prefix_sums(9), .parameters = {}}),
-      "invalid_argument", "make_strategy: workload must be of num_steps = 8 steps, got 9");
+          {.name = "tree", .steps = 8, .workload = Workload::prefix_sums(9), .parameters = {}}),
+      "invalid_argument", "make_strategy: workload must be of steps = 8 steps, got 9");
 }
 
 TEST(Catalogue, families_serve_workloads_as_they_say) {
@@ -786,10 +784,9 @@ TEST(Catalogue, families_serve_workloads_as_they_say) {
     if (info.name == IndependentStrategy::kName) continue;  // C = I suits every workload
     // The optimum is known for decay, but not yet for momentum.
     const double momentum = info.name == "optimal" ? 0 : 0.9;
-    const Workload workload =
-        Workload::momentum({.num_steps = n, .momentum = momentum, .decay = 0.95});
+    const Workload workload = Workload::momentum({.steps = n, .momentum = momentum, .decay = 0.95});
     const auto s = make_strategy({.name = std::string(info.name),
-                                  .num_steps = n,
+                                  .steps = n,
                                   .workload = workload,
                                   .parameters = testing::quick_parameters(info)});
     const bool is_same = s->encoder() == testing::make_known(info.name, n)->encoder();
@@ -805,8 +802,8 @@ TEST(Catalogue, bad_parameters_are_refused_by_name) {
     return parameters;
   };
   using P = StrategyParameters;
-  EXPECT_ERROR(toeplitz_made("banded-square-root", 8, with(&P::num_bands, 0)), "invalid_argument",
-               "banded-square-root: num_bands must be between 1 and 4096, got 0");
+  EXPECT_ERROR(toeplitz_made("banded-square-root", 8, with(&P::bands, 0)), "invalid_argument",
+               "banded-square-root: bands must be between 1 and 4096, got 0");
   EXPECT_ERROR(toeplitz_made("lambda-cgd", 8, with(&P::lambda, 1.0)), "invalid_argument",
                "lambda-cgd: lambda must be at least 0 and below 1, got 1");
   EXPECT_ERROR(toeplitz_made("lambda-cgd", 8, with(&P::lambda, nan)), "invalid_argument",
@@ -819,8 +816,8 @@ TEST(Catalogue, bad_parameters_are_refused_by_name) {
                "loglog_power must be between 0 and 1, got NaN");
   EXPECT_ERROR(toeplitz_made("log-perturbed", 8, with(&P::horizon_cap, 7)), "invalid_argument",
                "horizon_cap must be between 8 and 1048576, got 7");
-  EXPECT_ERROR(toeplitz_made("blt-rational", 8, with(&P::num_buffers, 33)), "invalid_argument",
-               "blt-rational: num_buffers must be between 1 and 32, got 33");
+  EXPECT_ERROR(toeplitz_made("blt-rational", 8, with(&P::buffers, 33)), "invalid_argument",
+               "blt-rational: buffers must be between 1 and 32, got 33");
   StrategyParameters buffers;
   buffers.weights = {0.1};
   EXPECT_ERROR(toeplitz_made("blt", 8, buffers), "invalid_argument",
@@ -845,24 +842,21 @@ TEST(Catalogue, row_norms_without_a_formula_are_refused_with_the_limit) {
   StrategyParameters parameters;
   parameters.normalize_columns = true;
   const auto tree = toeplitz_made("tree", 2049, parameters);
-  EXPECT_ERROR(
-      (void)tree->row_norms(), "unsupported",
-      "normalized-tree: num_steps must be at most 2048 for row norms for prefix, got 2049");
+  EXPECT_ERROR((void)tree->row_norms(), "unsupported",
+               "normalized-tree: steps must be at most 2048 for row norms for prefix, got 2049");
   EXPECT_NEAR(tree->max_column_norm_squared(), 1, 1e-15);
   const auto window = normalized_strategy(
-      toeplitz_made("nu", 65537), Workload::sliding_window({.num_steps = 65537, .width = 65536}));
-  EXPECT_ERROR((void)window->row_norm_squared(0), "unsupported", "num_steps must be at most 65536");
+      toeplitz_made("nu", 65537), Workload::sliding_window({.steps = 65537, .window = 65536}));
+  EXPECT_ERROR((void)window->row_norm_squared(0), "unsupported", "steps must be at most 65536");
   const auto narrower = normalized_strategy(
-      toeplitz_made("nu", 131073), Workload::sliding_window({.num_steps = 131073, .width = 2048}));
-  EXPECT_ERROR((void)narrower->row_norm_squared(0), "unsupported",
-               "num_steps must be at most 131072");
+      toeplitz_made("nu", 131073), Workload::sliding_window({.steps = 131073, .window = 2048}));
+  EXPECT_ERROR((void)narrower->row_norm_squared(0), "unsupported", "steps must be at most 131072");
 }
 
 TEST(LongBlt, closed_forms_of_buffers_are_the_sums_of_their_coefficients) {
   std::vector<BufferParameters> all = {
       {{0.9}, {0.1}}, {{1 - 1e-13, 0.5}, {1e-3, 0.2}}, {{0.99, 0.3, 0.01}, {0.01, 0.1, 0.001}}};
-  for (const std::int64_t d : {1, 4})
-    all.push_back(optimal_buffers({.num_steps = 5000, .num_buffers = d}));
+  for (const std::int64_t d : {1, 4}) all.push_back(optimal_buffers({.steps = 5000, .buffers = d}));
   for (const BufferParameters& buffers : all)
     for (const std::int64_t n : {1, 2, 7, 640, 5000}) {
       const Workload prefix = Workload::prefix_sums(n);
@@ -879,9 +873,9 @@ TEST(LongBlt, closed_forms_of_buffers_are_the_sums_of_their_coefficients) {
             relatively_close(closed->row_norm_squared(step), sums->row_norm_squared(step), 1e-11));
       }
       for (const Participation& often :
-           {Participation::min_separation({.max_participations = 3, .min_separation = 5}),
-            Participation::min_separation({.max_participations = n, .min_separation = 1}),
-            Participation::fixed_epoch({.num_epochs = 1, .epoch_length = n})}) {
+           {Participation::min_separation({.times = 3, .apart = 5}),
+            Participation::min_separation({.times = n, .apart = 1}),
+            Participation::fixed_epoch({.epochs = 1, .epoch_length = n})}) {
         const Sensitivity exact = sensitivity(*sums, often), found = sensitivity(*closed, often);
         EXPECT_TRUE(relatively_close(found.value, exact.value, 1e-12)) << n;
         EXPECT_EQ(found.exactness, Exactness::exact);
@@ -894,42 +888,39 @@ TEST(LongBlt, closed_forms_of_buffers_are_the_sums_of_their_coefficients) {
 
 TEST(LongBlt, a_thousand_million_steps_have_errors_and_make_no_noise) {
   const std::int64_t n = 1000000000;
-  const auto strategy = toeplitz_made("blt", n, {.num_buffers = 4});
-  const BltOptimum found = find_blt_optimum({.num_steps = n, .num_buffers = 4});
+  const auto strategy = toeplitz_made("blt", n, {.buffers = 4});
+  const BltOptimum found = find_blt_optimum({.steps = n, .buffers = 4});
   const UnitError error = unit_error(*strategy, Participation::single());
   EXPECT_TRUE(relatively_close(error.max_error, found.errors.max_error, 1e-9));
   EXPECT_TRUE(relatively_close(error.mean_error, found.errors.mean_error, 1e-9));
-  const Participation often =
-      Participation::min_separation({.max_participations = 100, .min_separation = 1000000});
+  const Participation often = Participation::min_separation({.times = 100, .apart = 1000000});
   EXPECT_EQ(sensitivity(*strategy, often).exactness, Exactness::exact);
-  EXPECT_EQ(sensitivity(*strategy, Participation::min_separation(
-                                       {.max_participations = n, .min_separation = 1}))
-                .exactness,
-            Exactness::upper_bound)
+  EXPECT_EQ(
+      sensitivity(*strategy, Participation::min_separation({.times = n, .apart = 1})).exactness,
+      Exactness::upper_bound)
       << "more participations than are added up";
   EXPECT_ERROR((void)strategy->decoder_form(), "unsupported",
-               "num_steps must be at most 16777216 for noise, got 1000000000");
+               "steps must be at most 16777216 for noise, got 1000000000");
   EXPECT_ERROR((void)toeplitz_made("blt", n, {.decays = {0.5, 0.9}, .weights = {0.1, 0.1}}),
                "invalid_argument", "decays and weights must interlace");
   EXPECT_ERROR((void)toeplitz_made("blt", n, {.decays = {0.9}, .weights = {-0.1}}),
                "invalid_argument", "must interlace");
   EXPECT_ERROR((void)toeplitz_made("blt", n, {.decays = {0.9}, .weights = {1}}), "invalid_argument",
                "must interlace");
-  EXPECT_ERROR(
-      (void)make_strategy({.name = "blt",
-                           .num_steps = n,
-                           .workload = Workload::momentum({.num_steps = n, .momentum = 0.5})}),
-      "invalid_argument", "num_steps must be between 1 and 16777216");
-  EXPECT_ERROR(
-      (void)make_strategy({.name = "tree",
-                           .num_steps = n,
-                           .workload = Workload::momentum({.num_steps = n, .momentum = 0.5})}),
-      "invalid_argument", "num_steps must be at most 2048 for errors, 16777216 for noise, got");
+  EXPECT_ERROR((void)make_strategy({.name = "blt",
+                                    .steps = n,
+                                    .workload = Workload::momentum({.steps = n, .momentum = 0.5})}),
+               "invalid_argument", "steps must be between 1 and 16777216");
+  EXPECT_ERROR((void)make_strategy({.name = "tree",
+                                    .steps = n,
+                                    .workload = Workload::momentum({.steps = n, .momentum = 0.5})}),
+               "invalid_argument",
+               "steps must be at most 2048 for errors, 16777216 for noise, got");
 }
 
 TEST(Parameters, buffers_are_as_many_as_decays) {
-  EXPECT_ERROR((void)toeplitz_made("blt", 8, {.num_buffers = 3, .decays = {0.5}, .weights = {0.1}}),
-               "invalid_argument", "num_buffers cannot be given together with decays");
+  EXPECT_ERROR((void)toeplitz_made("blt", 8, {.buffers = 3, .decays = {0.5}, .weights = {0.1}}),
+               "invalid_argument", "buffers cannot be given together with decays");
 }
 
 }  // namespace

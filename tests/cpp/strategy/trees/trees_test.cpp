@@ -30,32 +30,32 @@ using Pointer = std::shared_ptr<const Strategy>;
 /// Factory of strategies for any horizon of at least min_steps.
 struct Recipe {
   std::string name;
-  Pointer (*make)(std::int64_t num_steps);
+  Pointer (*make)(std::int64_t steps);
 };
 
 template <std::int64_t arity, bool subtractive>
-Pointer kary_tree(std::int64_t num_steps) {
+Pointer kary_tree(std::int64_t steps) {
   return std::make_shared<KaryStrategy>(
-      KaryStrategy::Options{.num_steps = num_steps, .arity = arity, .subtractive = subtractive});
+      KaryStrategy::Options{.steps = steps, .arity = arity, .subtractive = subtractive});
 }
 
 template <class Concrete>
-Pointer plain(std::int64_t num_steps) {
-  return std::make_shared<Concrete>(num_steps);
+Pointer plain(std::int64_t steps) {
+  return std::make_shared<Concrete>(steps);
 }
 
 template <class Concrete>
 Pointer make_epoch(const StrategyOptions& options) {
-  return std::make_shared<Concrete>(options.num_steps);
+  return std::make_shared<Concrete>(options.steps);
 }
 
 template <class Concrete, std::int64_t epoch_length, bool completed>
-Pointer restarted(std::int64_t num_steps) {
-  return RestartStrategy::make({.name = "restart",
-                                .num_steps = num_steps,
-                                .parameters = {.epoch_length = std::min(epoch_length, num_steps),
-                                               .complete_epochs = completed}},
-                               make_epoch<Concrete>);
+Pointer restarted(std::int64_t steps) {
+  return RestartStrategy::make(
+      {.name = "restart",
+       .steps = steps,
+       .parameters = {.epoch_length = std::min(epoch_length, steps), .complete_epochs = completed}},
+      make_epoch<Concrete>);
 }
 
 const std::vector<Recipe>& recipes() {
@@ -153,12 +153,12 @@ TreeRow tree_row(const BlockDecoder& form, const std::vector<const Strategy*>& i
   std::int64_t measurement = 0, first = 0;
   for (std::size_t b = 0; b < form.blocks.size() && first <= step; ++b) {
     const BlockDecoder::Block& block = form.blocks[b];
-    const bool is_finished = step >= first + block.num_steps;
+    const bool is_finished = step >= first + block.steps;
     const std::int64_t inner = is_finished ? block.closing_row : step - first;
     for (const auto& [index, weight] : form_row(*block.form, *inside[b], inner))
       row[measurement + index] += weight;
     measurement += block.num_measurements;
-    first += block.num_steps;
+    first += block.steps;
   }
   return row;
 }
@@ -182,7 +182,7 @@ TreeRow form_row(const DecoderForm& form, const Strategy& inside, std::int64_t s
 
 /// True if the form defines exactly the entries of the decoder, and no further measurement.
 bool form_defines(const DecoderForm& form, const Strategy& strategy, const Matrix& decoder) {
-  for (std::int64_t step = 0; step < strategy.num_steps(); ++step) {
+  for (std::int64_t step = 0; step < strategy.steps(); ++step) {
     Vector expected = Vector::Zero(decoder.cols());
     for (const auto& [measurement, weight] : form_row(form, strategy, step)) {
       if (weight == 0) continue;
@@ -235,8 +235,8 @@ TEST(StrategyTrees, another_form_does_not_define_the_decoder) {
 TEST(StrategyTrees, column_norms_are_those_of_the_encoder) {
   for_every_recipe(many_horizons(), [](const Strategy& s) {
     const Vector columns = s.encoder().colwise().squaredNorm();
-    ASSERT_EQ(columns.size(), s.num_steps());
-    for (std::int64_t j = 0; j < s.num_steps(); ++j)
+    ASSERT_EQ(columns.size(), s.steps());
+    for (std::int64_t j = 0; j < s.steps(); ++j)
       ASSERT_TRUE(relatively_close(s.column_norm_squared(j), columns(index_of(j)), 1e-13)) << j;
     EXPECT_TRUE(relatively_close(s.max_column_norm_squared(), columns.maxCoeff(), 1e-13));
   });
@@ -246,9 +246,9 @@ TEST(StrategyTrees, row_norms_are_those_of_the_decoder) {
   for_every_recipe(many_horizons(), [](const Strategy& s) {
     const Matrix decoder = s.decoder();
     EXPECT_EQ(decoder.cols(), s.num_measurements());
-    EXPECT_EQ(decoder.rows(), s.num_steps());
+    EXPECT_EQ(decoder.rows(), s.steps());
     const Vector rows = decoder.rowwise().squaredNorm();
-    for (std::int64_t t = 0; t < s.num_steps(); ++t)
+    for (std::int64_t t = 0; t < s.steps(); ++t)
       ASSERT_TRUE(relatively_close(s.row_norm_squared(t), rows(index_of(t)), 1e-13)) << t;
   });
 }
@@ -326,7 +326,7 @@ TEST(StrategyTrees, no_measurement_is_made_that_no_row_uses_but_totals) {
 
 TEST(StrategyTrees, kary_defaults_are_subtractive_seven_and_an_arity_alone_is_plain) {
   const auto form = [](const StrategyParameters& parameters) {
-    const auto s = make_strategy({.name = "tree-k", .num_steps = 100, .parameters = parameters});
+    const auto s = make_strategy({.name = "tree-k", .steps = 100, .parameters = parameters});
     return std::get<KaryDecoder>(s->decoder_form());
   };
   EXPECT_EQ(form({}).arity, 7);
@@ -347,7 +347,7 @@ TEST(StrategyTrees, full_subtractive_trees_have_the_closed_errors_and_seven_the_
     for (std::int64_t h = 1, power = k; (power - 1) / 2 <= kMaxNumSteps; ++h, power *= k) {
       const std::int64_t n = (power - 1) / 2;
       const UnitError error =
-          unit_error(KaryStrategy({.num_steps = n, .arity = k}), Participation::single());
+          unit_error(KaryStrategy({.steps = n, .arity = k}), Participation::single());
       const double levels = static_cast<double>(h), base = static_cast<double>(k);
       const double mean_squared = levels * levels * (base * base - 1) / (4 * base) *
                                   (static_cast<double>(power) / static_cast<double>(power - 1));
@@ -476,8 +476,8 @@ TEST(StrategyTrees, restarts_add_one_closing_row_for_every_finished_epoch) {
   EXPECT_EQ(completed->name(), "tree, restarted every 6 steps, completed");
   const auto& restart = dynamic_cast<const RestartStrategy&>(*completed);
   EXPECT_EQ(restart.epoch_length(), 6);
-  EXPECT_EQ(restart.num_epochs(), 17);
-  EXPECT_EQ(restart.epoch_strategy().num_steps(), 8);
+  EXPECT_EQ(restart.epochs(), 17);
+  EXPECT_EQ(restart.epoch_strategy().steps(), 8);
 }
 
 TEST(StrategyTrees, restarts_have_a_block_diagonal_encoder) {
@@ -506,7 +506,7 @@ TEST(StrategyTrees, golden_values) {
       s = plain<HonakerFullStrategy>(n);
     } else {
       s = std::make_shared<KaryStrategy>(KaryStrategy::Options{
-          .num_steps = n, .arity = golden.arity, .subtractive = golden.subtractive});
+          .steps = n, .arity = golden.arity, .subtractive = golden.subtractive});
     }
     ++checked;
     const UnitError error = unit_error(*s, Participation::single());
@@ -549,29 +549,28 @@ TEST(StrategyTrees, a_thousand_million_steps_take_no_time) {
 // Misuse.
 
 TEST(StrategyTrees, parameters_are_checked) {
-  EXPECT_ERROR(KaryStrategy({.num_steps = 8, .arity = 1, .subtractive = false}), "invalid_argument",
+  EXPECT_ERROR(KaryStrategy({.steps = 8, .arity = 1, .subtractive = false}), "invalid_argument",
                "tree-k: arity must be between 2 and 1023, got 1");
-  EXPECT_ERROR(KaryStrategy({.num_steps = 8, .arity = 4, .subtractive = true}), "invalid_argument",
+  EXPECT_ERROR(KaryStrategy({.steps = 8, .arity = 4, .subtractive = true}), "invalid_argument",
                "tree-k: arity must be odd for a subtractive tree, got 4");
-  EXPECT_ERROR(KaryStrategy({.num_steps = 0}), "invalid_argument", "num_steps must be between");
-  EXPECT_ERROR(HaarStrategy(0), "invalid_argument", "num_steps must be between");
-  EXPECT_ERROR(HonakerFullStrategy(kMaxNumSteps + 1), "invalid_argument", "num_steps must be");
-  EXPECT_ERROR((void)HaarStrategy(4097).decoder(), "unsupported", "num_steps must be at most 4096");
+  EXPECT_ERROR(KaryStrategy({.steps = 0}), "invalid_argument", "steps must be between");
+  EXPECT_ERROR(HaarStrategy(0), "invalid_argument", "steps must be between");
+  EXPECT_ERROR(HonakerFullStrategy(kMaxNumSteps + 1), "invalid_argument", "steps must be");
+  EXPECT_ERROR((void)HaarStrategy(4097).decoder(), "unsupported", "steps must be at most 4096");
   EXPECT_ERROR((void)HaarStrategy(8).row_norm_squared(8), "invalid_argument",
                "haar: step must be between 0 and 7, got 8");
 }
 
 TEST(StrategyTrees, restarts_are_checked) {
-  const auto restart = [](std::int64_t num_steps, const StrategyParameters& parameters,
+  const auto restart = [](std::int64_t steps, const StrategyParameters& parameters,
                           Pointer (*epoch)(const StrategyOptions&)) {
-    return RestartStrategy::make({.name = "x", .num_steps = num_steps, .parameters = parameters},
-                                 epoch);
+    return RestartStrategy::make({.name = "x", .steps = steps, .parameters = parameters}, epoch);
   };
   EXPECT_ERROR(restart(8, {.epoch_length = 9}, make_epoch<TreeStrategy>), "invalid_argument",
                "restart: epoch_length must be between 1 and 8, got 9");
   EXPECT_ERROR(restart(8, {}, make_epoch<TreeStrategy>), "invalid_argument", "got 0");
   EXPECT_ERROR(restart(0, {.epoch_length = 1}, make_epoch<TreeStrategy>), "invalid_argument",
-               "restart: num_steps must be between 1 and");
+               "restart: steps must be between 1 and");
   EXPECT_ERROR(
       restart(8, {.epoch_length = 4, .complete_epochs = true}, make_epoch<SquareRootStrategy>),
       "invalid_argument",
@@ -580,7 +579,7 @@ TEST(StrategyTrees, restarts_are_checked) {
                "unsupported", "there are at most 1048576 epochs, got 67108864");
   EXPECT_ERROR(
       RestartStrategy(
-          {.num_steps = 8, .epoch_length = 4, .epoch_strategy = std::make_shared<TreeStrategy>(8)}),
+          {.steps = 8, .epoch_length = 4, .epoch_strategy = std::make_shared<TreeStrategy>(8)}),
       "invalid_argument", "restart: epoch_strategy must be for 4 steps, got 8");
 }
 

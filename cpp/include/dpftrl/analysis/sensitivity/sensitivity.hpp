@@ -11,7 +11,7 @@
 ///
 /// ```cpp
 /// #include "dpftrl/strategy/catalogue.hpp"
-/// const auto strategy = dpftrl::make_strategy({.name = "tree", .num_steps = 8});
+/// const auto strategy = dpftrl::make_strategy({.name = "tree", .steps = 8});
 /// const dpftrl::Sensitivity once =
 ///     dpftrl::sensitivity(*strategy, dpftrl::Participation::single());
 /// assert(once.exactness == dpftrl::Exactness::exact);
@@ -76,13 +76,13 @@ Sensitivity sensitivity(const Strategy& strategy, const Participation& participa
 Sensitivity moving_sensitivity(const Strategy& strategy, const Participation& participation);
 
 /// Sensitivity of the lower-triangular Toeplitz encoder with the given first column,
-/// num_steps = coefficients.size(). Exact for one participation, for non-negative coefficients in
+/// steps = coefficients.size(). Exact for one participation, for non-negative coefficients in
 /// fixed epochs (the first phase is the worst), and for non-negative non-increasing ones at a
 /// minimum separation (the pattern 0, b, 2b, ... is the worst). For other coefficients in fixed
 /// epochs, the result is the square root of the sum of |X_ij| over the first phase, X = C^T C: an
 /// upper bound, exact if none of these X_ij is negative. If that takes more than 2^27 operations,
 /// it is the bound for |c_j|. For other coefficients at a minimum separation, it is an upper bound:
-/// that for the non-increasing majorant max_{j >= i} |c_j|. Takes O(num_steps) time and as many
+/// that for the non-increasing majorant max_{j >= i} |c_j|. Takes O(steps) time and as many
 /// pairs of doubles as the separation; with both signs over epochs, p / b times O(p + k), where p
 /// counts the coefficients up to the last non-zero one.
 /// @source  Kalinin, Lampert, arXiv 2405.13763, Theorem 2; docs/math/sensitivity.md.

@@ -135,9 +135,9 @@ class SquaredLoss final : public RegressionLoss {
 /// r^2 / 2 for |r| <= h and h (|r| - h/2) beyond, r = p - y. h-Lipschitz.
 class HuberLoss final : public RegressionLoss {
  public:
-  /// @param threshold  h > 0, in units of the label.
-  /// @throws Error{invalid_argument} threshold.
-  explicit HuberLoss(double threshold);
+  /// @param huber_threshold  h > 0, in units of the label.
+  /// @throws Error{invalid_argument} huber_threshold.
+  explicit HuberLoss(double huber_threshold);
   std::string_view name() const override { return "huber"; }
   std::vector<double> parameters() const override { return {threshold_}; }
   LossAt at(double prediction, double label) const override;
@@ -154,9 +154,9 @@ class HuberLoss final : public RegressionLoss {
 /// of the labels. The absolute loss |p - y| is twice that for tau = 1/2.
 class QuantileLoss final : public RegressionLoss {
  public:
-  /// @param level  tau, 0 < tau < 1.
-  /// @throws Error{invalid_argument} level.
-  explicit QuantileLoss(double level);
+  /// @param quantile  tau, 0 < tau < 1.
+  /// @throws Error{invalid_argument} quantile.
+  explicit QuantileLoss(double quantile);
   static QuantileLoss absolute() { return {"absolute", -1, 1}; }
   std::string_view name() const override { return name_; }
   std::vector<double> parameters() const override { return {below_, above_}; }
@@ -208,31 +208,31 @@ struct LossParameters {
 ///         this loss out of range.
 std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameters& parameters = {});
 
-/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip_norm / ||slope * x||), and if it
+/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip / ||slope * x||), and if it
 /// is clipped, also shortened by (16 + entries) 2^-51 of its length, so that rounding never makes
 /// it longer.
 ///
 /// @param slope      not NaN. An infinite one, of a loss that overflowed, is clipped like any
 /// other.
 /// @param features   x, finite.
-/// @param clip_norm  > 0.
+/// @param clip       > 0.
 /// @param out        as long as `features`.
-/// @guarantee        finite and no longer than clip_norm, even where slope * x is not.
+/// @guarantee        finite and no longer than `clip`, even where slope * x is not.
 /// @throws Error{invalid_argument} ||x|| is not finite, the slope is NaN.
 /// @checked-by       loss_test "is clipped whatever overflows"
-void clipped_gradient(double slope, std::span<const double> features, double clip_norm,
+void clipped_gradient(double slope, std::span<const double> features, double clip,
                       std::span<double> out);
 
 /// The same for several scores: slopes x^T, row after row, clipped by its Frobenius norm
 /// ||slopes|| ||x||. Beside infinite slopes, finite ones count as 0.
 /// @param out  as long as `slopes` times `features`.
-void clipped_gradient(std::span<const double> slopes, std::span<const double> features,
-                      double clip_norm, std::span<double> out);
+void clipped_gradient(std::span<const double> slopes, std::span<const double> features, double clip,
+                      std::span<double> out);
 
 /// The same without materialising the gradient: its row k is scales[k] * x.
 /// @param scales  as long as `slopes`, or `slopes` itself.
 void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
-                                double clip_norm, std::span<double> scales);
+                                double clip, std::span<double> scales);
 
 // Softmax regression: one score for each class.
 

@@ -203,14 +203,14 @@ struct DescentSchedule {
 };
 
 /// Workload A of the schedule: prefix sums, with momentum, or with rates and momentum.
-/// @throws Error{invalid_argument} num_steps, rates or momentum out of range.
-Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t num_steps);
+/// @throws Error{invalid_argument} steps, rates or momentum out of range.
+Workload workload_of_descent(const DescentSchedule& schedule, std::int64_t steps);
 
 /// lambda for the point played at `step` (0-based): `first` without doubling, else `first` times
 /// the square root of the least power of two that is at least step + 1, for unknown horizons.
 double lambda_at(double first, bool doubling, std::int64_t step);
 
 /// The `first` for which a doubling lambda is about `last` at the horizon.
-double first_lambda(double last, std::int64_t num_steps);
+double first_lambda(double last, std::int64_t steps);
 
 }  // namespace dpftrl

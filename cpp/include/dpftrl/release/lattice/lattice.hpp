@@ -12,7 +12,7 @@
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
-///     {.strategy = "honaker", .num_steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
+///     {.strategy = "honaker", .steps = 100, .target = {.epsilon = 1, .delta = 1e-6}});
 /// const auto lattice = dpftrl::LatticeMechanism::make(mechanism, {});
 /// assert(lattice->certificate().noise == dpftrl::LatticeNoise::discrete_gaussian);
 /// assert(lattice->release_stddev(/*step=*/99) > mechanism->release_stddev(99));
@@ -45,7 +45,7 @@ struct DyadicEncoder {
 
 /// y_t = sum_j coefficients_j q_{t-j}; the first coefficient is positive.
 struct ToeplitzEncoder {
-  std::vector<std::int64_t> coefficients;  ///< num_steps, or fewer for a band
+  std::vector<std::int64_t> coefficients;  ///< one a step, or fewer for a band
 };
 
 /// With p = precision_bits and round(x) = floor(x + 1/2):
@@ -89,8 +89,8 @@ class IntegerEncoder {
   static IntegerEncoder of(const Strategy& strategy, std::optional<int> precision_bits = {});
 
   const Form& form() const { return form_; }
-  std::int64_t num_steps() const { return num_steps_; }
-  std::int64_t num_measurements() const { return num_measurements_before(num_steps_); }
+  std::int64_t steps() const { return steps_; }
+  std::int64_t num_measurements() const { return num_measurements_before(steps_); }
   /// Number of measurements of the steps before `step`.
   std::int64_t num_measurements_before(std::int64_t step) const;
   int precision_bits() const { return precision_bits_; }
@@ -104,13 +104,13 @@ class IntegerEncoder {
   ///              buffers always an UPPER bound, for coefficients that are rounded up.
   /// @guarantee   never below the true value.
   /// @throws Error{invalid_argument} a fixed-epoch schema of another horizon.
-  /// @cost        O(num_steps) and as much memory.
+  /// @cost        O(steps) and as much memory.
   /// @checked-by  integer_encoder_test "sensitivity is that of all patterns"
   std::optional<IntegerSensitivity> sensitivity(const Participation& participation) const;
 
   /// Bound on how much the difference of any coordinate of any measurement between two streams can
   /// deviate from that of the matrix, in units of a measurement; 0 for a matrix.
-  /// @guarantee  sum_i (1 + weights_i min(num_steps, 1 / (1 - decays_i))), rounded up
+  /// @guarantee  sum_i (1 + weights_i min(steps, 1 / (1 - decays_i))), rounded up
   ///             (docs/math/lattice.md).
   /// @checked-by integer_encoder_test "roundings deviate by no more than the bound"
   double rounding_deviation() const;
@@ -120,11 +120,11 @@ class IntegerEncoder {
   double largest_number() const;
 
  private:
-  IntegerEncoder(Form form, std::int64_t num_steps, int precision_bits)
-      : form_(std::move(form)), num_steps_(num_steps), precision_bits_(precision_bits) {}
+  IntegerEncoder(Form form, std::int64_t steps, int precision_bits)
+      : form_(std::move(form)), steps_(steps), precision_bits_(precision_bits) {}
 
   Form form_;
-  std::int64_t num_steps_;
+  std::int64_t steps_;
   int precision_bits_;
 };
 
@@ -158,7 +158,7 @@ struct LatticeOptions {
 struct LatticeCertificate {
   std::string strategy;
   std::string participation;
-  std::int64_t num_steps;
+  std::int64_t steps;
   std::int64_t dimension;
   Neighbours neighbours;
   LatticeNoise noise;
@@ -166,7 +166,7 @@ struct LatticeCertificate {
   double delta;
   double rho;                     ///< zCDP parameter
   std::optional<double> mu;       ///< Gaussian DP parameter; none for the discrete Gaussian
-  double clip_norm;               ///< input units
+  double clip;                    ///< input units
   double grid;                    ///< input units
   std::int64_t max_norm_squared;  ///< of an integer record
   int precision_bits;
@@ -194,7 +194,7 @@ class LatticeMechanism {
 
   const LatticeCertificate& certificate() const { return certificate_; }
   const IntegerEncoder& encoder() const { return encoder_; }
-  std::int64_t num_steps() const { return encoder_.num_steps(); }
+  std::int64_t steps() const { return encoder_.steps(); }
 
   /// Std of each coordinate of the release at a step, input units: the std of a measurement's
   /// integer noise times the norm of the decoder's row.
@@ -218,7 +218,7 @@ class LatticeMechanism {
   /// Bound on the error of the totals of a BufferedEncoder without noise, because its buffers are
   /// rounded, input units; 0 for the other encoders.
   /// @guarantee  an upper bound, to the rounding of doubles.
-  /// @cost       num_steps releases.
+  /// @cost       n releases.
   /// @checked-by lattice_test "totals of buffers stay within the stated bias"
   double decoding_bias() const;
 
