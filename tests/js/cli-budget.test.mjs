@@ -382,6 +382,50 @@ test('budget: a file of an earlier version is refused and left as it is', async 
   }
 });
 
+test('budget: a file that was edited by hand is refused, whatever was changed in its form', async () => {
+  const path = freshPath();
+  const state = ['--steps', '9', '--quiet', '--state', `${path}.state`];
+  assert.equal((await dpFtrl(release(path, 1, [...limit, ...state]), { input })).code, 0);
+  const text = readFileSync(path, 'utf8');
+  const changes = [];
+  const walk = (object, where) => {
+    const change = (name, value) => {
+      const changed = structuredClone(read(path));
+      let at = changed;
+      for (const key of where) at = at[key];
+      at[name] = value;
+      return JSON.stringify(changed);
+    };
+    changes.push(
+      ['an unknown field', change('note', 'x')],
+      ['__proto__', change('constructor', 1)],
+    );
+    for (const [name, value] of Object.entries(object)) {
+      const own = JSON.stringify(value);
+      const twice = `${own}, ${JSON.stringify(name)}: ${own}`;
+      changes.push([`${name} twice`, change(name, '@@').replace('"@@"', twice)]);
+      const optional = ['state', 'step', 'run'].includes(name) || where[0] === 'spent';
+      if (!optional) changes.push([`no ${name}`, change(name, undefined)]);
+      for (const other of [null, true, [5], { value: 5 }, -1])
+        if (JSON.stringify(other) !== own)
+          changes.push([`${name} as ${other}`, change(name, other)]);
+      if (!Array.isArray(value) && typeof value === 'object') walk(value, [...where, name]);
+    }
+  };
+  walk(read(path), []);
+  walk(read(path).releases[0], ['releases', 0]);
+  assert.ok(changes.length > 100, `${changes.length}`);
+  for (const [what, changed] of some(changes, 3)) {
+    writeFileSync(path, changed);
+    const { code, stderr } = await dpFtrl(release(path, 0.01, ['--quiet']), { input });
+    assert.deepEqual([code, what], [2, what], stderr);
+    assert.match(stderr, /--budget \S+: /, what);
+    assert.equal(readFileSync(path, 'utf8'), changed, what);
+  }
+  writeFileSync(path, text);
+  assert.equal((await dpFtrl(release(path, 0.01, ['--quiet']), { input })).code, 2);
+});
+
 test('budget: a copy of a state one step behind is refused, and an up-to-date copy continues', async () => {
   const path = freshPath();
   const state = `${path}.state`;
@@ -522,7 +566,7 @@ test('budget: a state without its marks is refused', async () => {
   await fails(run, 2, /is an old copy: --budget \S+ knows of a later run/, { input });
   const bad = { ...read(path), releases: [{ ...read(path).releases[0], run: 5 }] };
   writeFileSync(path, JSON.stringify(bad));
-  await fails(run, 2, /a release in it has a run that is not a text/, { input });
+  await fails(run, 2, /a release in it has no fitting "run"/, { input });
 });
 
 test('budget: a release is recorded before its first number, and stays recorded when it fails', async () => {
@@ -818,10 +862,7 @@ test('budget: invalid files and options are refused', async () => {
     ],
     [JSON.stringify({ ...ledger(), releases: [null] }), paid],
     [JSON.stringify({ ...ledger(), releases: {} }), paid],
-    [
-      JSON.stringify({ ...ledger(), releases: [{ ...entry, step: -1 }] }),
-      /a step that is not a count/,
-    ],
+    [JSON.stringify({ ...ledger(), releases: [{ ...entry, step: -1 }] }), /no fitting "step"/],
   ];
   for (const [text, message] of some(cases, 3)) {
     writeFileSync(path, text);

@@ -76,7 +76,8 @@ ${TIMES}
   --workload A     prefix (default), or window=W: moments of the last W rows (or buckets), W a whole
                    number; window=1 with --bucket day: those of each day
 ${REST}
-  --output FILE    written whole or not at all, instead of standard output
+  --output FILE    written whole or not at all, instead of standard output; with --state, a run that
+                   stops early writes the steps that it released
 ${PLOT}
   --json           one object: private, mode, protects, certificate, columns, confidence, rows (with
                    count, mean, variance, covariance, standardDeviation, of which each has value,
@@ -131,7 +132,8 @@ ${FIXED_TIMES}.
 ${TIMES}
   --workload A     prefix (default), or window=W: counts of the last W rows (or buckets)
 ${REST}
-  --output FILE    written whole or not at all, instead of standard output
+  --output FILE    written whole or not at all, instead of standard output; with --state, a run that
+                   stops early writes the steps that it released
 ${PLOT}
   --json           one object: private, mode, protects, certificate, by, categories, confidence,
                    postProcessing if given, rows (with total, and for each category count,

@@ -156,7 +156,8 @@ ${STATE}
 ${PARTICIPATION}
   --neighbours R   zero-out (default; also add-remove) or replace-one (also replace)
 ${MODE}
-  --output FILE    written whole or not at all, instead of standard output
+  --output FILE    written whole or not at all, instead of standard output; with --state, a run that
+                   stops early writes the steps that it released
 ${PLOT}
   --json           one object: private, mode, protects, certificate, columns, rows, complete; and
                    error, with code, row, line and column but no cell, if a row ended it early.

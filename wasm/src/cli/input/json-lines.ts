@@ -4,6 +4,7 @@
 // columns. Cells keep the text of the values, so that no two ids become the same number.
 
 import { Misuse } from '../base/failure.js';
+import { JSON_TOKEN } from '../base/json.js';
 import type { CsvRecord } from '../../shared/csv.js';
 import { nameOf } from '../../shared/name.js';
 
@@ -18,7 +19,6 @@ export interface TableRecord extends CsvRecord {
 }
 
 const MAX_LINE = 1 << 20;
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 interface Member {
   key: string;
@@ -41,7 +41,7 @@ function membersOf(text: string): Member[] {
   const members: Member[] = [];
   let depth = 0;
   let key: string | undefined;
-  for (const [token] of text.matchAll(TOKEN)) {
+  for (const [token] of text.matchAll(JSON_TOKEN)) {
     const opens = token === '{' || token === '[';
     if (depth === 1 && key !== undefined && token !== ':') {
       members.push({ key, value: opens ? undefined : textOfValue(token) });

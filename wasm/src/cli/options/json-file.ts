@@ -4,6 +4,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { Misuse } from '../base/failure.js';
+import { doubledKey } from '../base/json.js';
 
 /**
  * Reads the JSON object in a file; its contents are checked where it is used.
@@ -31,5 +32,8 @@ export async function readJsonFile(option: string, path: string, what: string): 
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Misuse(`--${option} ${path} is not ${what}`);
   }
+  const twice = doubledKey(text);
+  if (twice !== undefined)
+    throw new Misuse(`--${option} ${path} has ${JSON.stringify(twice)} twice`);
   return value;
 }

@@ -4,6 +4,7 @@
 
 import type { Budget } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
+import { doubledKey } from '../base/json.js';
 import { ACCOUNTS, type Account, type Paid, type Share, type Split } from './composition.js';
 
 const FORMAT = 'dp-ftrl budget 3';
@@ -42,6 +43,43 @@ export function newFile(about: Split & Pick<BudgetFile, 'neighbours' | 'unit'>):
   return { format: FORMAT, account, limit, pure, neighbours, unit, spent, releases: [] };
 }
 
+const isText = (value: unknown) => typeof value === 'string';
+const isNumber = (value: unknown) => typeof value === 'number' && value >= 0;
+const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** Whether the fields of a release, beside its cost, are what they must be. */
+const ENTRY_FIELDS: { [name in Exclude<keyof Entry, Share>]-?: (value: unknown) => boolean } = {
+  when: isText,
+  epsilon: isNumber,
+  delta: isNumber,
+  mechanism: isText,
+  numSteps: isCount,
+  columns: (value) => Array.isArray(value) && value.every(isText),
+  state: isText,
+  step: isCount,
+  run: isText,
+};
+
+const FIELDS: { [name in keyof BudgetFile]-?: readonly string[] } = {
+  ...{ format: [], neighbours: [], unit: [], account: [], pure: [] },
+  limit: ['epsilon', 'delta'],
+  spent: ['pure', ...ACCOUNTS, 'epsilon', 'delta'],
+  releases: ['pure', ...ACCOUNTS, ...Object.keys(ENTRY_FIELDS)],
+};
+
+/** Returns a field that no budget has. */
+function unknownField(given: object): string | undefined {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(FIELDS, name)) return name;
+    const known = FIELDS[name as keyof typeof FIELDS];
+    for (const each of known.length === 0 ? [] : [value].flat()) {
+      const stray = Object.keys(Object(each)).find((key) => !known.includes(key));
+      if (stray !== undefined) return stray;
+    }
+  }
+  return undefined;
+}
+
 function isPositive(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
@@ -69,6 +107,10 @@ export function parseFile(path: string, text: string): BudgetFile {
     throw bad(`it is of an earlier version of dp-ftrl: ${how}`);
   }
   if (given?.format !== FORMAT) throw bad(`its format is not "${FORMAT}"`);
+  const twice = doubledKey(text);
+  if (twice !== undefined) throw bad(`it has ${JSON.stringify(twice)} twice`);
+  const stray = unknownField(given);
+  if (stray !== undefined) throw bad(`${JSON.stringify(stray)} is no field of a budget`);
   const { account, pure } = given;
   if (!isAccount(account)) throw bad(`its account is not ${ACCOUNTS.join(' or ')}`);
   const { limit, releases, unit, neighbours } = given;
@@ -89,13 +131,14 @@ export function parseFile(path: string, text: string): BudgetFile {
   if (!releases.every((entry) => entry.pure === undefined || entry.delta === 0)) {
     throw bad('a release in it with a delta is not pure');
   }
-  const isStep = (step: unknown) => Number.isSafeInteger(step ?? 0) && Number(step ?? 0) >= 0;
-  if (!releases.every((entry) => isStep(entry.step))) {
-    throw bad('a release in it has a step that is not a count');
+  for (const [name, isFit] of Object.entries(ENTRY_FIELDS)) {
+    const isOptional = ['state', 'step', 'run'].includes(name);
+    const isGood = (value: unknown) => (isOptional && value === undefined) || isFit(value);
+    if (!releases.every((entry) => isGood(entry[name as keyof Entry])))
+      throw bad(`a release in it has no fitting "${name}"`);
   }
-  if (!releases.every(({ run = '' }) => typeof run === 'string')) {
-    throw bad('a release in it has a run that is not a text');
-  }
+  const totals: unknown[] = Object.values(given.spent ?? {});
+  if (totals.length === 0 || !totals.every(isNumber)) throw bad('it does not say what is spent');
   if (typeof unit !== 'string' || typeof neighbours !== 'string') {
     throw bad('it does not say what it protects');
   }
