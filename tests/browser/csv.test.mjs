@@ -507,14 +507,12 @@ for (const { format, times, chosen = format } of some(
       await textOf(page, '#set-time-hint'),
       /^5 steps, one per day in UTC, from 2026-03-01 to 2026-03-05, /,
     );
-    for (const [name, isWanted] of [
-      ['n', true],
-      ['when', false],
-    ]) {
-      const box = await page.$(`.columns input[value=${name}]`);
-      if (box && (await box.evaluate((one) => one.checked)) !== isWanted)
-        await box.evaluate((one) => one.click());
-    }
+    // Numbers that are the time of a row are no longer summed.
+    const boxes = await page.$$eval('.columns input[type=checkbox]', (all) =>
+      all.map(({ value, checked, disabled }) => [value, checked, disabled]),
+    );
+    assert.deepEqual(boxes[0], ['n', true, false]);
+    for (const box of boxes.slice(1)) assert.deepEqual(box, ['when', false, true]);
     await chooseClip(page);
     await page.waitForFunction(() => /data=own/.test(location.hash));
     await settled(page);

@@ -263,7 +263,7 @@ test('CSV: numbers, separators, quotes and empty lines are read, and bad cells a
   const table = makeTable(csv, ['a', 'b;c'], null);
   assert.deepEqual([...table.values], [0.5, -0.01, 3, 7, 1, 0]);
   assert.equal(numClipped(table, 1), 1);
-  assert.deepEqual(suggestColumns(csv, 'a'), ['b;c']);
+  assert.deepEqual(suggestColumns(csv, ['a']), ['b;c']);
   for (const cell of ['NaN', 'Infinity', '0x10', '1,5', '1 2', '--1', '1e999', '']) {
     const bad = parseCsv(`a\tb\n0\t0\n1\t${cell}\n`);
     assert.throws(

@@ -187,6 +187,10 @@ test('queries: the data of a CSV stays on the page, and rows outside the range a
   await give('name,n\nx,\ny,2\n');
   await page.waitForFunction(() => !document.getElementById('histogram-error').hidden);
   assert.match(await textOf(page, '#histogram-error'), /no column has a number in every row/);
+  await page.select('#histogram-missing', 'skip');
+  await page.waitForFunction(() => document.querySelector('.bars-at').textContent === '1 record');
+  await page.select('#histogram-missing', 'zero');
+  await page.waitForFunction(() => document.querySelector('.bars-at').textContent === '2 records');
   await give('n\n0\n1\n1\n3\n4\n-2\n');
   await page.waitForFunction(() => document.querySelector('.bars-at').textContent === '6 records');
   assert.deepEqual(await countsOf(page), [1, 1, 2, 2], 'from -2 to 4');

@@ -100,10 +100,13 @@ export class DataPanel {
     chosen: (patch) => this.chooseRoles(patch),
     refused: (message) => this.controls.error('person', message),
   });
-  private readonly missing = new MissingField({
-    chosen: (patch) => this.chooseRoles(patch),
-    refused: (message) => this.controls.error('missing', message),
-  });
+  private readonly missing = new MissingField(
+    {
+      chosen: (patch) => this.chooseRoles(patch),
+      refused: (message) => this.controls.error('missing', message),
+    },
+    { prefix: 'set', describedBy: 'set-missing-error set-missing-hint' },
+  );
   private readonly missingField: HTMLElement;
   private readonly labelField: HTMLElement;
   private readonly personField: HTMLElement;
@@ -301,9 +304,9 @@ export class DataPanel {
   /** Returns the names of the columns in use; empty for a synthetic stream. */
   columnsOf(settings: Settings): string[] {
     if (this.csv === null) return [];
-    const label = this.labelOf(settings);
-    const chosen = settings.columns.filter((name) => name !== label);
-    return chosen.length === 0 ? suggestColumns(this.csv, label) : chosen;
+    const taken = [this.labelOf(settings), settings.person, settings.time];
+    const chosen = settings.columns.filter((name) => !taken.includes(name));
+    return chosen.length === 0 ? suggestColumns(this.csv, taken) : chosen;
   }
 
   /** Returns the file of a run and the columns it reads; null for synthetic records. */
@@ -344,7 +347,7 @@ export class DataPanel {
       const { columns, label, clipNorm, sums } = example;
       this.events.changed({
         source,
-        columns: columns.length > 0 ? columns : suggestColumns(csv, label),
+        columns: columns.length > 0 ? columns : suggestColumns(csv, [label]),
         label,
         clipNorm,
         loss: 'logistic',
@@ -424,8 +427,13 @@ export class DataPanel {
     }
     if (this.draft !== null) {
       this.draft = { ...this.draft, ...patch };
+      const { person, time } = this.draft;
+      const isTaken = (name: string) => name === person || name === time;
+      this.draft.columns = this.draft.columns.filter((name) => !isTaken(name));
       if (this.draft.columns.length === 0) {
-        this.draft.columns = numberColumns(this.own!, this.draft).slice(0, 1);
+        this.draft.columns = numberColumns(this.own!, this.draft)
+          .filter((name) => !isTaken(name))
+          .slice(0, 1);
       }
       this.show(this.settings!);
       return;
@@ -491,7 +499,8 @@ export class DataPanel {
     this.controls.error('columns', null);
     this.draft ??= { ...roleChoiceOf(this.settings!), columns: this.columnsOf(this.settings!) };
     if (this.draft.columns.length === 0) {
-      this.draft.columns = suggestColumns(this.own, noLabel).slice(0, 1);
+      const { person, time } = this.draft;
+      this.draft.columns = suggestColumns(this.own, [person, time]).slice(0, 1);
     }
     if (isInUse) this.chooseClip(this.settings!.clipNorm);
     else this.show(this.settings!);
@@ -639,7 +648,7 @@ function draftOf(csv: Csv, settings: Settings | null): Draft {
   const { participations, minSeparation } = settings ?? defaults;
   const person = suggestPerson(csv);
   const time = person === '' ? '' : suggestTime(csv);
-  const columns = suggestColumns(csv, noLabel).slice(0, 1);
+  const columns = suggestColumns(csv, [person, time]).slice(0, 1);
   const bucket = fittingBucket(csv, time, noRoles.bucket);
   return { ...noRoles, ...noMarks, columns, person, time, bucket, participations, minSeparation };
 }

@@ -85,8 +85,9 @@ export class ColumnsField {
     { roles, units, isHidden }: ColumnsLook,
   ): void {
     // Keeps the list while a unit is typed, so that it or the next field keeps the focus.
-    const choice = JSON.stringify([chosen, label]);
-    if (csv !== this.csv || choice !== this.choice) this.fill(csv, chosen, label);
+    const taken = [label, roles.person, roles.time];
+    const choice = JSON.stringify([chosen, taken]);
+    if (csv !== this.csv || choice !== this.choice) this.fill(csv, chosen, taken);
     [this.csv, this.choice] = [csv, choice];
     for (const { name, box, said, field } of this.rows) {
       box.checked = chosen.includes(name);
@@ -122,17 +123,17 @@ export class ColumnsField {
     this.faults.replaceChildren();
   }
 
-  private fill(csv: Csv, chosen: readonly string[], label: string): void {
+  private fill(csv: Csv, chosen: readonly string[], taken: readonly string[]): void {
     const { activeElement } = document;
     const focused = activeElement instanceof HTMLInputElement ? activeElement.value : null;
     const isInside = this.list.contains(activeElement);
     this.rows = [];
     this.list.replaceChildren(h('legend', { class: 'visually-hidden' }, 'Columns to sum'));
     for (const { name } of offered(csv)) {
-      const isChosen = chosen.includes(name) && name !== label;
+      const isChosen = chosen.includes(name) && !taken.includes(name);
       const said = h('data');
       const field = isChosen ? this.unitField(name) : null;
-      const box = this.box(name, label);
+      const box = this.box(name, taken.includes(name));
       this.rows.push({ name, box, said, field });
       this.list.append(h('label', {}, box, h('span', {}, ` ${name}`), said));
       if (field !== null) this.list.append(unitLabel(name, field));
@@ -150,9 +151,9 @@ export class ColumnsField {
     return csv.columns.length - offered(csv).length;
   }
 
-  private box(name: string, label: string): HTMLInputElement {
+  private box(name: string, isTaken: boolean): HTMLInputElement {
     const box = h('input', { type: 'checkbox', value: name });
-    box.disabled = name === label;
+    box.disabled = isTaken;
     box.addEventListener('change', () => {
       const boxes = [...this.list.querySelectorAll<HTMLInputElement>('input[type=checkbox]')];
       this.events.chosen(boxes.filter((b) => b.checked && !b.disabled).map((b) => b.value));

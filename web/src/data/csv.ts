@@ -251,10 +251,14 @@ function isCounter(values: Float64Array): boolean {
   return step > 0 && values.every((v, i) => i === 0 || Math.abs(v - values[i - 1]! - step) < 1e-9);
 }
 
-/** Suggests columns to sum: clean ones that do not merely count the rows. */
-export function suggestColumns(csv: Csv, label: string): string[] {
+/**
+ * Suggests columns to sum: clean ones that do not merely count the rows.
+ *
+ * @param taken  columns that are something else, such as the label, person or time of a row.
+ */
+export function suggestColumns(csv: Csv, taken: readonly string[]): string[] {
   const clean = csv.columns.filter(
-    (column) => faultsOf(csv, column).length === 0 && column.name !== label,
+    (column) => faultsOf(csv, column).length === 0 && !taken.includes(column.name),
   );
   const telling = clean.filter((column) => !isCounter(valuesOf(csv, column)));
   return (telling.length > 0 ? telling : clean).map((column) => column.name);

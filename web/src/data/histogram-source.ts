@@ -5,9 +5,27 @@
 import { h, setText } from '../base/dom.ts';
 import { counted, quantity } from '../base/format.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
-import type { Column, Csv } from './csv.ts';
+import { faultsOf, numRead, valuesOf, type Csv } from './csv.ts';
 import { CsvBox } from './csv-box.ts';
 import { binned } from './histogram.ts';
+import { noMarks, readMissing, type MissingChoice } from './missing-cells.ts';
+import { MissingField } from './missing-field.ts';
+
+/** A column whose cells are numbers in all rows that are read. */
+export interface NumberColumn {
+  name: string;
+  values: Float64Array;
+}
+
+/** Returns the columns of numbers, if missing cells are read as chosen. */
+export function numbersIn(csv: Csv, choice: MissingChoice): NumberColumn[] {
+  return csv.columns.flatMap(({ name }) => {
+    const read = readMissing(csv, { numbers: [name], texts: [] }, choice);
+    const column = read.columns.find((one) => one.name === name)!;
+    const isGood = numRead(read) > 0 && faultsOf(read, column).length === 0;
+    return isGood ? [{ name, values: valuesOf(read, column) }] : [];
+  });
+}
 
 export class HistogramSource {
   readonly element: HTMLElement;
@@ -18,7 +36,17 @@ export class HistogramSource {
   private readonly range: HTMLElement;
   private readonly note = h('p', { class: 'hint', id: 'histogram-note', role: 'status' });
   private readonly error = h('p', { class: 'error', id: 'histogram-error', role: 'alert' });
-  private columns: Column[] = [];
+  private readonly missing = new MissingField(
+    {
+      chosen: (patch) => this.read(this.csv!, { ...this.choice, ...patch }),
+      refused: (message) => this.refuse(message),
+    },
+    { prefix: 'histogram', describedBy: 'histogram-error' },
+  );
+  private readonly missingChoice: HTMLElement;
+  private csv: Csv | null = null;
+  private choice = noMarks;
+  private columns: NumberColumn[] = [];
   private size = 0;
 
   /**
@@ -27,7 +55,7 @@ export class HistogramSource {
    */
   constructor(private readonly taken: (counts: number[], isOther: boolean) => void) {
     this.box = new CsvBox(
-      { taken: (csv) => this.take(csv), refused: (message) => this.refuse(message) },
+      { taken: (csv) => this.read(csv, noMarks), refused: (message) => this.refuse(message) },
       { id: 'histogram-csv', describedBy: 'histogram-error', anywhere: false },
     );
     this.box.element.hidden = false;
@@ -40,11 +68,18 @@ export class HistogramSource {
       h('label', { class: 'inline' }, 'from ', this.low),
       h('label', { class: 'inline' }, 'to ', this.high),
     );
+    this.missingChoice = h(
+      'div',
+      { class: 'histogram-range', hidden: true },
+      h('label', { class: 'inline' }, 'missing cells ', this.missing.policy),
+      this.missing.marks,
+    );
     this.element = h(
       'details',
       { class: 'histogram-source' },
       h('summary', {}, 'From a CSV of your own'),
       this.box.element,
+      this.missingChoice,
       this.range,
       this.error,
       this.note,
@@ -64,19 +99,34 @@ export class HistogramSource {
 
   forget(): void {
     this.columns = [];
+    this.csv = null;
+    this.missingChoice.hidden = true;
     this.range.hidden = true;
     this.error.hidden = true;
     setText(this.note, '');
   }
 
-  private take(csv: Csv): void {
-    const columns = csv.columns.filter(({ faults }) => faults.length === 0);
+  private read(csv: Csv, choice: MissingChoice): void {
+    [this.csv, this.choice] = [csv, choice];
+    this.missingChoice.hidden = false;
+    this.missing.show(choice);
+    const before = this.column.selectedOptions[0]?.textContent;
+    const columns = numbersIn(csv, choice);
     if (columns.length === 0) {
-      this.refuse('no column has a number in every row');
+      this.columns = [];
+      this.range.hidden = true;
+      const rows = choice.missing === 'skip' ? 'every row that is read' : 'every row';
+      this.refuse(`no column has a number in ${rows}`);
       return;
     }
     this.columns = columns;
     this.column.replaceChildren(...columns.map(({ name }, i) => h('option', { value: i }, name)));
+    this.column.value = String(
+      Math.max(
+        0,
+        columns.findIndex(({ name }) => name === before),
+      ),
+    );
     this.range.hidden = false;
     this.suggest();
   }
@@ -86,7 +136,7 @@ export class HistogramSource {
     this.error.hidden = message === null;
   }
 
-  private get chosen(): Column {
+  private get chosen(): NumberColumn {
     return this.columns[Number(this.column.value)]!;
   }
 

@@ -91,7 +91,7 @@ export interface Binned {
  * Returns the number of rows in each of `size` intervals of equal length. The column has no gaps.
  */
 export function binned(
-  { values }: Column,
+  { values }: Pick<Column, 'values'>,
   { low, high, size }: { low: number; high: number; size: number },
 ): Binned {
   const counts = Array.from({ length: size }, () => 0);

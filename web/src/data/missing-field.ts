@@ -27,21 +27,27 @@ const names: Record<MissingPolicy, string> = {
 };
 
 export class MissingField {
-  readonly policy = h('select', {
-    id: 'set-missing',
-    'aria-describedby': 'set-missing-error set-missing-hint',
-  });
+  readonly policy: HTMLSelectElement;
   /** Shown below the policy unless missing cells are refused. */
   readonly marks: HTMLElement;
-  private readonly na = h('input', {
-    id: 'set-na',
-    type: 'text',
-    size: 16,
-    spellcheck: 'false',
-    placeholder: SUGGESTED.join(','),
-  });
+  private readonly na: HTMLInputElement;
 
-  constructor(events: MissingEvents) {
+  /**
+   * @param prefix  prefix of ids.
+   * @param describedBy  ids of the elements that describe the policy.
+   */
+  constructor(
+    events: MissingEvents,
+    { prefix, describedBy }: { prefix: string; describedBy: string },
+  ) {
+    this.policy = h('select', { id: `${prefix}-missing`, 'aria-describedby': describedBy });
+    this.na = h('input', {
+      id: `${prefix}-na`,
+      type: 'text',
+      size: 16,
+      spellcheck: 'false',
+      placeholder: SUGGESTED.join(','),
+    });
     this.policy.append(...POLICIES.map((value) => h('option', { value }, names[value])));
     this.policy.addEventListener('change', () =>
       events.chosen({ missing: this.policy.value as MissingPolicy }),

@@ -112,7 +112,11 @@ type Chosen = StatisticChoice &
 /** Returns the user's choices, completed from what is known of a table that comes with the page. */
 export function choiceOf(chosen: Chosen, csv: Csv, known?: KnownTable): StatisticChoice {
   const measured =
-    chosen.measured || (known?.measured ?? chosen.columns[0] ?? suggestColumns(csv, '')[0] ?? '');
+    chosen.measured ||
+    (known?.measured ??
+      chosen.columns[0] ??
+      suggestColumns(csv, [chosen.person, chosen.time])[0] ??
+      '');
   const category = chosen.category || (known?.category ?? suggestCategory(csv, chosen));
   return {
     measured,
