@@ -288,7 +288,7 @@ test('json lines: an invalid line is refused with its number, and rows before it
     assert.equal(stdout, '');
   };
   await first('', /the input is empty/);
-  await first('\n{"a":1}\n', /the first row is blank/);
+  await first('\n{"a":1}\n', /the input begins with a blank line/);
   await first('{}\n', /line 1 has no keys, which name the columns/);
   await first('a\n1\n', /line 1 is not JSON/);
   const blank = await printed([...args, '--quiet'], '\ufeff{"a":1}\n\n  \n');
@@ -313,4 +313,16 @@ test('json lines: an object is released as soon as its line has ended', async ()
     linesOf(stdout).map((row) => Object.keys(row)),
     Array(3).fill(['step', 'a', 'std']),
   );
+});
+
+test('jsonl: an empty or blank input is told in the words of JSON lines', async () => {
+  const args = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1'];
+  const naming = 'the keys of the first object name the columns';
+  const said = { '': 'is empty', '\n\n': 'begins with a blank line' };
+  for (const [input, what] of Object.entries(said)) {
+    const message = new RegExp(`the input ${what}; ${naming}$`);
+    await fails([...args, '--format', 'jsonl'], 2, message, { input });
+    const csv = new RegExp(`the input ${what}; the first row must name the columns$`);
+    await fails(args, 2, csv, { input });
+  }
 });

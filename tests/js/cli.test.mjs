@@ -529,7 +529,7 @@ test('release: headers that cannot be right are refused', async () => {
   const cases = [
     ['', [], /the input is empty/],
     ['x\n', [], /has a header but no rows/],
-    ['\n1\n', [], /the first row is blank/],
+    ['\n1\n', [], /the input begins with a blank line/],
     ['1,2\n3,4\n', [], /the first row does not look like a header.*: its cell 1 is a number/],
     ['mon,-2e3\n3,4\n', [], /the first row does not look like a header.*: its cell 2 is a number/],
     ['mon,7\n3,4\n', ['--column', '7'], /not look like a header.*: its cell 2 is a number/],

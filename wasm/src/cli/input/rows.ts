@@ -404,14 +404,18 @@ export async function readTable(
   wanted: Wanted,
 ): Promise<NumericTable> {
   const pieces = tableRecords(bytes, wanted.format);
+  const naming =
+    wanted.format.kind === 'csv'
+      ? 'the first row must name the columns'
+      : 'the keys of the first object name the columns';
   let records: TableRecord[] = [];
   while (records.length === 0) {
     const piece = await pieces.next();
-    if (piece.done) throw new Misuse('the input is empty; the first row must name the columns');
+    if (piece.done) throw new Misuse(`the input is empty; ${naming}`);
     records = piece.value;
   }
   const [first, ...rest] = records;
-  if (isBlank(first!)) throw new Misuse('the first row is blank; it must name the columns');
+  if (isBlank(first!)) throw new Misuse(`the input begins with a blank line; ${naming}`);
   const header = first!.cells.map(nameOf);
   if (header.every((name) => name === '')) {
     throw new Misuse('the cells of the first row are empty; they must name the columns');

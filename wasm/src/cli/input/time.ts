@@ -128,7 +128,7 @@ export function areEarly(labels: readonly string[] = []): boolean {
 
 /** Warns that numbers are hardly times. */
 export function earlyNotice({ column }: Times): string {
-  const what = `all rows lie in 1970: column ${JSON.stringify(column)} may hold other numbers`;
+  const what = `all rows lie in 1969 or 1970: column ${JSON.stringify(column)} may hold other numbers`;
   return `${what} than --time-format says`;
 }
 
