@@ -43,7 +43,7 @@ function problemsAt(numSteps) {
 
 /** Best errors of a problem, by mechanism: { error, cost }. */
 function errorsOf(problem, objective) {
-  const { mechanisms, lowerBound } = dp.compare({ ...problem, objective });
+  const { mechanisms, lowerBound } = dp.compare({ ...problem, objective }).result();
   const best = new Map();
   for (const { mechanism, stepCost, memoryCost, maxError, meanError } of mechanisms) {
     const error = objective === 'max' ? maxError : meanError;

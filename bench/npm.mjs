@@ -18,7 +18,7 @@ function mechanismOf(name) {
   const [, mechanism, buffers] = /^(blt|optimal)(?:-(\d+))?$/.exec(name) ?? [];
   if (mechanism === undefined) return { mechanism: name };
   const search = { mechanism, buffers: Number(buffers ?? 4), numSteps: NUM_STEPS };
-  return { mechanism: dp.optimize(search) };
+  return { mechanism: dp.optimize(search).result() };
 }
 
 /** Calls `next(handle)` for each batch; recreates a handle at its horizon, within the timing. */
@@ -37,7 +37,7 @@ function simulated(precision, numRows, numCalls, { name, dimension }) {
   const options = { ...mechanismOf(name), numSteps: NUM_STEPS, dimension, precision };
   const Rows = precision === 'float32' ? Float32Array : Float64Array;
   const out = new Rows(numRows * dimension);
-  const make = () => dp.simulationNoise({ ...options, seed: 1 });
+  const make = () => dp.study.noise({ ...options, seed: 1 });
   const run = batches(make, (noise) => {
     for (let i = 0; i < numCalls; ++i) noise.next(numRows, out);
   });
@@ -73,7 +73,7 @@ function pregenerated({ name, dimension }) {
   };
   const out = new Float64Array(dimension);
   const run = () => {
-    const noise = dp.simulationNoise(options);
+    const noise = dp.study.noise(options);
     while (noise.step < NUM_STEPS) noise.next(1, out);
     noise.dispose();
   };

@@ -71,7 +71,7 @@ export function ready(
 ): Ready {
   const isSearched = SEARCHED.includes(mechanism) && parameters.epochLength === undefined;
   if (isSearched) {
-    const saved = dp.optimize({ mechanism, ...problem, ...parameters, objective: 'mean' });
+    const saved = dp.optimize({ mechanism, ...problem, ...parameters, objective: 'mean' }).result();
     const { meanError } = dp.error({ mechanism: saved, ...problem });
     return { name, mechanism: saved, parameters: {}, meanError };
   }
@@ -100,7 +100,7 @@ export function allReady(dp: DpFtrl, catalogue: readonly CatalogueEntry[], numSt
  * regret bound; null if there is none, or if gradients may be clipped.
  */
 export function regretOf(dp: DpFtrl, options: SimulationOptions) {
-  const play = dp.simulation({ ...options, numRegretPrefixes: 1 });
+  const play = dp.study.simulation({ ...options, numRegretPrefixes: 1 });
   try {
     const { regret } = play.advance(options.numSteps);
     const { regretBound, lambda, clippingImpossible } = play;

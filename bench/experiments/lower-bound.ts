@@ -14,19 +14,16 @@ const MAX_SEARCH_STEPS = 1024;
 
 /** Error and bound after each iteration of the search for the optimum. */
 function searchCurves(dp: DpFtrl, numSteps: number): Series[] {
-  const search = dp.optimization({ mechanism: 'optimal', numSteps, objective: 'mean' });
   const [x, errors, bounds]: [number[], number[], number[]] = [[], [], []];
-  try {
-    for (let goesOn = true; goesOn; ) {
-      goesOn = search.advance();
-      const { error, lowerBound, iterations } = search.result();
-      if (lowerBound === null) continue;
-      x.push(iterations);
-      errors.push(error);
-      bounds.push(lowerBound);
-    }
-  } finally {
-    search.dispose();
+  for (let status = 'not converged'; status === 'not converged'; ) {
+    const maxIterations = x.length + 1;
+    const options = { mechanism: 'optimal', numSteps, objective: 'mean', maxIterations } as const;
+    const found = dp.optimize(options).result();
+    status = found.status;
+    if (found.lowerBound === null) break;
+    x.push(maxIterations);
+    errors.push(found.error);
+    bounds.push(found.lowerBound);
   }
   return [
     { name: 'error of the best so far', x, y: errors },

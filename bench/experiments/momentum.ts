@@ -96,7 +96,7 @@ function measureRates(dp: DpFtrl, size: Size, power: number) {
     ready(dp, { mechanism }, { numSteps }),
   );
   const how = { mechanism: 'optimal', numSteps, workload: { rates }, objective: 'mean' } as const;
-  const through = dp.optimize(how).error;
+  const through = dp.optimize(how).result().error;
   const every = ratesOf(power, size.steps);
   const length = mean(every);
   const { mechanism } = ready(dp, { mechanism: 'optimal' }, { numSteps: size.steps });

@@ -94,7 +94,7 @@ test('a pasted table is summed, column by column, as the library does', async ()
   await settled(page);
   const clipNorm = Number(await page.$eval('#set-clipNorm', (input) => input.value));
   const values = Float64Array.of(2.5, 1, 0, 0, -1, 0, 4, 1, 1, 0);
-  const simulation = library.simulation({
+  const simulation = library.study.simulation({
     epsilon: 1,
     delta: 1e-6,
     clipNorm,
@@ -136,7 +136,7 @@ test('a label column is learned, and its checkbox is cleared and disabled', asyn
   await settled(page);
   assert.equal(await page.$eval('.columns input[value=bought]', (box) => box.disabled), true);
   assert.equal(await page.$eval('.columns input[value=bought]', (box) => box.checked), false);
-  const simulation = library.simulation({
+  const simulation = library.study.simulation({
     epsilon: 1,
     delta: 1e-6,
     clipNorm: 4,

@@ -25,7 +25,7 @@ const common = { numSteps, epsilon: 1, delta: 1e-6, streamSeed: 12 };
 
 /** Final results of a learner from the library, by column; `suffix` ends the column names. */
 function endOf(options, suffix, twin) {
-  const simulation = library.simulation({ ...common, ...options });
+  const simulation = library.study.simulation({ ...common, ...options });
   const chunk = simulation.advance(numSteps);
   simulation.dispose();
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / numSteps;
@@ -55,7 +55,7 @@ test('descent learns as the library does, from totals of its own gradients', asy
   const descent = { mechanism: 'square-root', descent: { momentum: 0.5 } };
   near(await lastRow(page), endOf(descent, '', ''));
   const rows = await readTable(page, 'sums-numbers');
-  const simulation = library.simulation({ ...common, ...descent });
+  const simulation = library.study.simulation({ ...common, ...descent });
   assert.equal(rows.get(numSteps).truth, simulation.advance(numSteps).trueSums.at(-4));
   const auto = simulation.lambda.private.toPrecision(4);
   assert.ok((await textOf(page, '#set-lambda-hint')).includes(`${Number(auto)} here`));
@@ -137,7 +137,8 @@ test('without momentum, descent scores as FTRL does here, and a momentum of 1 is
 test('two mechanisms by two rules: the figure shows six learners and only the bounds that exist', async () => {
   const hash = `steps=${numSteps}&mechanism=optimal&compare=independent&learner=both&momentum=0&learning=regret`;
   const { page } = await open(hash);
-  const boundOf = (options) => library.simulation({ ...common, ...options }).regretBound?.private;
+  const boundOf = (options) =>
+    library.study.simulation({ ...common, ...options }).regretBound?.private;
   const descent = {};
   assert.equal(boundOf({ mechanism: 'optimal', descent }), undefined);
   const key = await readKey(page, '#learning');

@@ -69,7 +69,7 @@ test('a bearable error determines epsilon, and epsilon determines the error', as
   const { page, said } = await open('lab');
   const worstOf = () => page.$eval('#target-worst', (input) => Number(input.value));
   const expected = (epsilon) => {
-    const { certificate } = library.simulation({ numSteps: 840, epsilon, delta: 1e-6 });
+    const { certificate } = library.study.simulation({ numSteps: 840, epsilon, delta: 1e-6 });
     const { noiseStddev, sensitivity, maxError } = certificate;
     return (2 * noiseStddev * maxError) / sensitivity;
   };

@@ -30,12 +30,14 @@ const near = (value, wanted) =>
 
 /** The library's count in the units of Figure 4, relative to the noise of a measurement. */
 function expected(options, reports, participations = 1) {
-  const simulation = library.simulation({ delta: 1e-6, ...options });
+  const simulation = library.study.simulation({ delta: 1e-6, ...options });
   const { noiseMultiplier } = simulation.certificate;
   simulation.dispose();
   const epsilon = options.epsilon / participations;
   const factor = options.neighbours === 'replace-one' ? 2 : 1;
-  return library.estimateCount({ ones: 0, reports, epsilon }).stddev / (noiseMultiplier * factor);
+  return (
+    library.queries.estimateCount({ ones: 0, reports, epsilon }).stddev / (noiseMultiplier * factor)
+  );
 }
 
 test('the formula for randomised response agrees with the library and with many counts', () => {
@@ -43,7 +45,7 @@ test('the formula for randomised response agrees with the library and with many 
     for (const reports of [1, 7, 1000]) {
       near(
         localStddev(epsilon, reports),
-        library.estimateCount({ ones: 0, reports, epsilon }).stddev,
+        library.queries.estimateCount({ ones: 0, reports, epsilon }).stddev,
       );
     }
   }
@@ -52,9 +54,13 @@ test('the formula for randomised response agrees with the library and with many 
   for (let run = 0; run < numRuns; ++run) {
     let ones = 0;
     for (let i = 0; i < reports; ++i) {
-      ones += library.randomizedResponse({ bit: i < 20, epsilon, insecureSeed: run * reports + i });
+      ones += library.queries.randomizedResponse({
+        bit: i < 20,
+        epsilon,
+        insecureSeed: run * reports + i,
+      });
     }
-    squares += (library.estimateCount({ ones, reports, epsilon }).count - 20) ** 2;
+    squares += (library.queries.estimateCount({ ones, reports, epsilon }).count - 20) ** 2;
   }
   const found = Math.sqrt(squares / numRuns);
   // Five standard deviations of a root of 400 squares; exceeded for one seed in a million.
@@ -84,8 +90,9 @@ test('the curve: shown by keyboard, it has the right error and is in the link an
   const options = { numSteps: 1024, epsilon: 1 };
   near((await readKey(page, '#errors'))[name], expected(options, 1024));
   assert.match(await textOf(page, '#local-note'), /it is above that of optimal from step 171 on\./);
-  const { stddev } = library.simulation({ ...options, delta: 1e-6 }).advance(1024);
-  const local = (step) => library.estimateCount({ ones: 0, reports: step, epsilon: 1 }).stddev;
+  const { stddev } = library.study.simulation({ ...options, delta: 1e-6 }).advance(1024);
+  const local = (step) =>
+    library.queries.estimateCount({ ones: 0, reports: step, epsilon: 1 }).stddev;
   assert.ok(local(171) > stddev[170] && local(170) <= stddev[169]);
   await page.focus('#errors .plot');
   await page.keyboard.press('Home');
@@ -125,8 +132,13 @@ test('a user with several records divides epsilon, and replace-one doubles only 
 
 test('at a short horizon the curve stays below the others, and the note says so', async () => {
   const endsBelow = (numSteps) => {
-    const { stddev } = library.simulation({ numSteps, epsilon: 1, delta: 1e-6 }).advance(numSteps);
-    return library.estimateCount({ ones: 0, reports: numSteps, epsilon: 1 }).stddev < stddev.at(-1);
+    const { stddev } = library.study
+      .simulation({ numSteps, epsilon: 1, delta: 1e-6 })
+      .advance(numSteps);
+    return (
+      library.queries.estimateCount({ ones: 0, reports: numSteps, epsilon: 1 }).stddev <
+      stddev.at(-1)
+    );
   };
   assert.deepEqual([96, 97].map(endsBelow), [true, false], 'docs/math/queries.md');
   const { page } = await open(`steps=96&mechanism=optimal&compare=independent&${shown}`);

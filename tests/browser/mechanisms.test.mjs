@@ -69,7 +69,7 @@ test('each mechanism can be chosen, runs as the library does, and shows only its
       all.filter((one) => !one.hidden).map((one) => one.textContent),
     );
     assert.deepEqual(complaints, [], name);
-    const simulation = library.simulation({
+    const simulation = library.study.simulation({
       mechanism: name,
       numSteps: 40,
       dimension: 1,
@@ -122,7 +122,7 @@ test('parameters are kept in the address, and choosing another mechanism drops t
     steps: '60',
   });
   const key = await readKey(page, '#sums');
-  const simulation = library.simulation({
+  const simulation = library.study.simulation({
     mechanism: 'blt',
     decays: [0.9, 0.5],
     weights: [0.2, 0.1],
@@ -147,7 +147,7 @@ test('parameters are kept in the address, and choosing another mechanism drops t
 
 test('the mechanism’s λ is not the learner’s', async () => {
   const { page } = await open('steps=30&mechanism=lambda-cgd&cgd-lambda=0.25&lambda=7&dimension=1');
-  const { stddev } = library
+  const { stddev } = library.study
     .simulation({
       mechanism: 'lambda-cgd',
       mechanismLambda: 0.25,
@@ -341,7 +341,7 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
   await reveal(page, 'ranking', 'tbody tr');
   for (const objective of ['max', 'mean']) {
     await page.select('#ranking-view', objective);
-    const { mechanisms, leftOut } = library.compare({ numSteps: 300, objective });
+    const { mechanisms, leftOut } = library.compare({ numSteps: 300, objective }).result();
     await page.waitForFunction(
       (first) => Number(document.querySelector('#ranking td.ratio data').value) === first,
       {},
@@ -391,7 +391,7 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
 test('a row with parameters of its own is chosen with them', async () => {
   const { page } = await open('steps=64');
   await reveal(page, 'ranking', 'tbody tr');
-  const { mechanisms } = library.compare({ numSteps: 64 });
+  const { mechanisms } = library.compare({ numSteps: 64 }).result();
   const index = mechanisms.findIndex(({ parameters }) => Object.keys(parameters).length > 0);
   assert.ok(index >= 0, 'there is such a row');
   await page.click(`#ranking tr[data-index="${index}"] button`);

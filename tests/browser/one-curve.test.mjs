@@ -36,7 +36,7 @@ test('learners beside each other: one truth, and both releases are of it', async
     // summed.
     const common = { ...private1, numSteps: 60, streamSeed: 12, loss, lambda: 1e100 };
     const held = ['optimal', 'independent'].map((mechanism) => {
-      const simulation = library.simulation({ ...common, mechanism });
+      const simulation = library.study.simulation({ ...common, mechanism });
       const chunk = simulation.advance(60);
       simulation.dispose();
       return chunk;
@@ -59,7 +59,7 @@ test('learners beside each other: one truth, and both releases are of it', async
     const learned = await readTable(page, 'learning-numbers');
     const { lambda, ...free } = common;
     assert.equal(lambda, 1e100);
-    const own = library.simulation({ ...free, mechanism: 'independent' });
+    const own = library.study.simulation({ ...free, mechanism: 'independent' });
     const losses = own.advance(60).privateLoss;
     const mean = losses.reduce((sum, value) => sum + value, 0) / 60;
     assert.ok(Math.abs(learned.get(60)['loss-b'] / mean - 1) < 1e-12);
@@ -71,7 +71,7 @@ test('learners beside each other: one truth, and both releases are of it', async
 
 test('one learner: the totals are of its own gradients, and the figure says so', async () => {
   const { page } = await open('steps=60');
-  const own = library.simulation({ ...private1, numSteps: 60, streamSeed: 12 });
+  const own = library.study.simulation({ ...private1, numSteps: 60, streamSeed: 12 });
   const rows = await readTable(page, 'sums-numbers');
   assert.equal(rows.get(60).truth, own.advance(60).trueSums[59 * 4]);
   own.dispose();

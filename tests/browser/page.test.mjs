@@ -25,7 +25,7 @@ const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 
 /** The library's own run, in chunks of an odd size. */
 function simulate(options) {
-  const simulation = library.simulation({ noiseSeed: 1, streamSeed: 12, ...options });
+  const simulation = library.study.simulation({ noiseSeed: 1, streamSeed: 12, ...options });
   const { dimension, numSteps, regretBound, certificate, grid } = simulation;
   const rows = [];
   const regret = { steps: [], private: [], twin: [] };

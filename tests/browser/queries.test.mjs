@@ -47,8 +47,8 @@ async function table(page, { queries }) {
 /** Computes the numbers that the table must show. */
 function expected(workload, histogram, more = {}) {
   const target = { workload, epsilon: 1, delta: 1e-6, ...more };
-  const best = library.queries(target);
-  const each = library.queries({ ...target, strategy: 'queries' });
+  const best = library.queries.linear(target).result();
+  const each = library.queries.linear({ ...target, measurements: 'queries' }).result();
   const [a, b] = [best, each].map((one) => one.release(histogram, { insecureSeed: 1 }).answers);
   const { queries, numValues } = best.matrices();
   const rows = best.labels().map((label, i) => {

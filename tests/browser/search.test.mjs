@@ -41,14 +41,14 @@ test('the optimum is the default, and its proven gap is shown', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=500`, { calm: true });
   await settled(page);
   assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'optimal');
-  const saved = library.optimize({ numSteps: 500 });
+  const saved = library.optimize({ numSteps: 500 }).result();
   const { Gap, ...rows } = await certificateOf(page);
   const gap = saved.ratio - 1;
   assert.ok(gap > 0 && gap < 1e-3);
   const [, percent] = /^([\d.]+) %, greatest error$/.exec(Gap);
   assert.ok(Math.abs(percent / (100 * gap) - 1) < 0.05, `${Gap}, not ${gap}`);
   assert.match(rows['Lower bound'], /\([\d.]+\)$/);
-  const { stddev } = library
+  const { stddev } = library.study
     .simulation({ mechanism: saved, numSteps: 500, epsilon: 1, delta: 1e-6 })
     .advance(500);
   assert.equal((await readKey(page, '#sums'))['2σ band'], 2 * stddev[499]);

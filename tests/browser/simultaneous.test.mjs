@@ -45,7 +45,7 @@ test('the band for every step is as wide as the library says, in the key and in 
   await page.keyboard.press('Space');
   await page.waitForFunction((text) => location.hash.includes(text), {}, shown);
   await drawn(page);
-  const simulation = library.simulation({ ...problem, epsilon: 1, delta: 1e-6, clipNorm: 3 });
+  const simulation = library.study.simulation({ ...problem, epsilon: 1, delta: 1e-6, clipNorm: 3 });
   const { entry, norm } = expected(problem, simulation);
   const key = await readKey(page, '#sums');
   near(key[line], entry);
@@ -97,7 +97,12 @@ test('of many runs, few leave the band for every step, and many leave the band o
   const numRuns = 400;
   const left = { [line]: 0, '2σ band': 0 };
   for (let noiseSeed = 1; noiseSeed <= numRuns; ++noiseSeed) {
-    const simulation = library.simulation({ ...options, noiseSeed, dimension: 1, lambda: 1e100 });
+    const simulation = library.study.simulation({
+      ...options,
+      noiseSeed,
+      dimension: 1,
+      lambda: 1e100,
+    });
     const { trueSums, noisySums, stddev } = simulation.advance(60);
     simulation.dispose();
     const errors = noisySums.map((value, step) => Math.abs(value - trueSums[step]));

@@ -191,7 +191,7 @@ test('attacker: the chance is that of the best guess, the same for every mechani
   const muOf = (epsilon) => library.calibrate({ epsilon, delta: privacy.delta }).mu;
   for (const mechanism of mechanisms) {
     const options = { ...privacy, mechanism, numSteps };
-    const simulation = library.simulation({ ...options, dimension: 1 });
+    const simulation = library.study.simulation({ ...options, dimension: 1 });
     assert.equal(simulation.certificate.mu, muOf(1), mechanism);
     simulation.dispose();
   }

@@ -155,7 +155,9 @@ test('a window: chosen by keyboard, it is in every figure and in the link', asyn
   near(key['lower bound'], lowerBound);
   near(key['square-root'], library.errorPerStep(problem)[839]);
   await reveal(page, 'ranking', 'tbody tr');
-  const { mechanisms, leftOut } = library.compare({ numSteps: 840, objective: 'max', workload });
+  const { mechanisms, leftOut } = library
+    .compare({ numSteps: 840, objective: 'max', workload })
+    .result();
   assert.deepEqual(
     await page.$$eval('#ranking tbody tr', (lines) => lines.map((line) => line.dataset.mechanism)),
     mechanisms.map(({ mechanism }) => mechanism),
@@ -305,7 +307,7 @@ test('for a window, randomised response and the wide band are computed over the 
     mechanism: 'square-root',
     workload: { window: 10 },
   });
-  const { stddev } = library.estimateCount({ ones: 0, reports: 10, epsilon: 1 });
+  const { stddev } = library.queries.estimateCount({ ones: 0, reports: 10, epsilon: 1 });
   near(key['randomised response'], stddev / certificate.noiseMultiplier);
   assert.match(await textOf(page, '#local-note'), /until the window is full; it /);
   await page.waitForFunction(() =>

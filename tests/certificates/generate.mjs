@@ -159,7 +159,7 @@ for (const fixedTimes of [false, true]) {
   addStatistic({ ...what, ...how, epsilon: 1, delta: 1e-6 });
 }
 
-const searched = plainOf(dp.optimize({ mechanism: 'optimal', numSteps: 6 }));
+const searched = plainOf(dp.optimize({ mechanism: 'optimal', numSteps: 6 }).result());
 add(
   'certificate with a saved strategy',
   dp.certificate({ mechanism: searched, numSteps: 6, ...PRIVACY[0] }),
@@ -216,7 +216,7 @@ for (const mechanism of SEARCHED)
     for (const objective of ['max', 'mean'])
       for (const participation of participations(numSteps)) {
         const wanted = { mechanism, numSteps, objective, participation };
-        const saved = fits(() => dp.optimize(wanted));
+        const saved = fits(() => dp.optimize(wanted).result());
         if (saved === undefined) continue;
         const strategy = plainOf(saved);
         add(`strategy ${text(wanted)}`, strategy);
@@ -231,7 +231,7 @@ for (const mechanism of SEARCHED)
 for (const [workload] of WORKLOADS)
   for (const objective of ['max', 'mean']) {
     const wanted = { mechanism: 'optimal', numSteps: 8, objective, workload };
-    const saved = fits(() => dp.optimize(wanted));
+    const saved = fits(() => dp.optimize(wanted).result());
     if (saved) add(`strategy ${text(wanted)}`, plainOf(saved));
   }
 

@@ -129,7 +129,7 @@ export async function outcomeOf(browser, address) {
 }
 
 const dp = await (await importEntry('dp-ftrl')).load();
-const simulation = dp.simulation({ numSteps: 32, epsilon: 1, delta: 1e-6 });
+const simulation = dp.study.simulation({ numSteps: 32, epsilon: 1, delta: 1e-6 });
 const inline = totals(dp);
 const counter = totals(dp, 'honaker');
 const worker = [...simulation.advance(4).noisySums.subarray(0, 16)];

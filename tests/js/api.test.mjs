@@ -16,9 +16,11 @@ test('limits: beyond them, optimize finds nothing, and optimal says that it is f
   const { denseSteps, epochSteps, epochSumSteps } = dp.limits;
   assert.deepEqual([denseSteps, epochSteps, epochSumSteps], [2048, 1024, 2048], 'as documented');
   const window = { numSteps: denseSteps + 1, workload: { window: 2 } };
-  assert.throws(() => dp.optimize(window), { constraint: new RegExp(`at most ${denseSteps} `) });
+  assert.throws(() => dp.optimize(window).result(), {
+    constraint: new RegExp(`at most ${denseSteps} `),
+  });
   const epochs = { numSteps: epochSumSteps + 2, participation: { epochs: 2 } };
-  assert.equal(dp.optimize(epochs).status, 'infeasible');
+  assert.equal(dp.optimize(epochs).result().status, 'infeasible');
   const optimal = { mechanism: 'optimal', ...epochs };
   assert.equal(dp.error(optimal).optimisedFor, 'single participation');
   assert.equal(dp.certificate({ ...optimal, ...target }).optimisedFor, 'single participation');
@@ -37,10 +39,13 @@ test(
     const ofRow = (numSteps) =>
       dp
         .compare({ numSteps, participation })
+        .result()
         .mechanisms.find(({ mechanism }) => mechanism === 'optimal').optimisedFor;
     assert.equal(ofRow(epochSumSteps + 2), 'single participation');
     assert.equal(ofRow(16), undefined);
-    const found = dp.optimize({ numSteps: epochSteps + 4, participation, objective: 'mean' });
+    const found = dp
+      .optimize({ numSteps: epochSteps + 4, participation, objective: 'mean' })
+      .result();
     assert.equal(found.status, 'converged');
     assert.ok(found.ratio < 1 + 1e-6);
   },
@@ -290,9 +295,12 @@ test('bad input: messages begin with the function called, and name the bad param
     [() => dp.calibrate({ epsilon: -1, delta: 0.1 }), /^calibrate: epsilon must be positive/],
     [() => dp.pureMu(-1), /^pureMu: epsilon must be positive/],
     [() => dp.pureRho(0), /^pureRho: epsilon must be positive/],
-    [() => dp.compare({ numSteps: 4, workload: { window: 0 } }), /^compare: window must be/],
     [
-      () => dp.optimize({ mechanism: 'tree', numSteps: 4 }),
+      () => dp.compare({ numSteps: 4, workload: { window: 0 } }).result(),
+      /^compare: window must be/,
+    ],
+    [
+      () => dp.optimize({ mechanism: 'tree', numSteps: 4 }).result(),
       /^optimize: mechanism must be one that a search finds: blt, .*, got "tree"$/,
     ],
     [() => dp.certificate({ numSteps: 4, ...target, clipNorm: -1 }), /^certificate: clipNorm must/],
@@ -303,7 +311,7 @@ test('bad input: messages begin with the function called, and name the bad param
     ],
     [learner({ loss: 'quantile', quantile: 1 }), /^learner: quantile must be strictly between/],
     [learner({ loss: 'huber', huberThreshold: 0 }), /^learner: huberThreshold must be positive/],
-    [() => dp.winner({ histogram: [1], epsilon: 0 }), /^winner: epsilon must be between/],
+    [() => dp.queries.winner({ histogram: [1], epsilon: 0 }), /^winner: epsilon must be between/],
   ];
   for (const [call, message] of cases) assert.throws(call, { message });
 });
@@ -365,7 +373,7 @@ test('options: properties added to Object.prototype are not read as options', ()
     assert.notDeepEqual(release(), release());
     assert.deepEqual(dp.calibrate(target), plain);
     const table = { numRows: 1, numColumns: 1, values: [1] };
-    const simulation = dp.simulation({ numSteps: 1, ...target, table });
+    const simulation = dp.study.simulation({ numSteps: 1, ...target, table });
     assert.equal(simulation.learns, false);
     simulation.dispose();
     const call = () => dp.calibrate({ rho: -1, delta: 0.1 });
@@ -375,14 +383,20 @@ test('options: properties added to Object.prototype are not read as options', ()
   }
 });
 
+const MAKERS = {
+  certificate: dp.certificate,
+  prefixSum: dp.prefixSum,
+  simulation: dp.study.simulation,
+};
+
 test('options: an inherited option is refused, not ignored, and each is read once', () => {
-  for (const name of ['certificate', 'prefixSum', 'simulation']) {
+  for (const [name, make] of Object.entries(MAKERS)) {
     const base = { numSteps: 4, ...target };
     const inherited = Object.assign(Object.create({ neighbours: 'replace-one' }), base);
     const wanted = /neighbours must be an own enumerable property of options, got an inherited one/;
-    rejects(() => dp[name](inherited), TypeError, 'wrong_type', wanted);
+    rejects(() => make(inherited), TypeError, 'wrong_type', wanted);
     const seeded = Object.assign(Object.create({ insecureSeed: 7 }), base);
-    if (name === 'prefixSum') rejects(() => dp[name](seeded), TypeError, 'wrong_type', /insecureS/);
+    if (name === 'prefixSum') rejects(() => make(seeded), TypeError, 'wrong_type', /insecureS/);
   }
   dp.certificate(Object.assign(Object.create(null), { numSteps: 4, ...target }));
   let reads = 0;
@@ -395,9 +409,9 @@ test('options: an inherited option is refused, not ignored, and each is read onc
 test('bad input: an unknown option is refused, not ignored', () => {
   // Ignoring `neighbors` would give half the requested noise.
   const misspelt = { numSteps: 4, ...target, neighbors: 'replace-one' };
-  for (const name of ['certificate', 'prefixSum', 'simulation']) {
+  for (const make of Object.values(MAKERS)) {
     rejects(
-      () => dp[name](misspelt),
+      () => make(misspelt),
       TypeError,
       'wrong_type',
       /neighbors is an unknown option; known are .* \(did you mean neighbours\?\)/,

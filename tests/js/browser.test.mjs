@@ -366,9 +366,9 @@ const useWorker = async (start) => {
   const client = await start();
   try {
     const version = await client.ready;
-    const remote = await client.simulation({ numSteps: 200, epsilon: 1, delta: 1e-6 });
+    const remote = await client.study.simulation({ numSteps: 200, epsilon: 1, delta: 1e-6 });
     const { noisySums } = await remote.advance(1000);
-    const running = client
+    const running = client.study
       .simulation({
         numSteps: 1e6,
         mechanism: 'tree',
@@ -396,7 +396,7 @@ const useWorker = async (start) => {
   }
 };
 
-const own = dp.simulation({ numSteps: 200, epsilon: 1, delta: 1e-6 });
+const own = dp.study.simulation({ numSteps: 200, epsilon: 1, delta: 1e-6 });
 const ownLast = own.advance(200).noisySums.at(-1);
 
 function assertWorker({ result, said }) {

@@ -233,7 +233,7 @@ test('certificate: workload, participation and bound are the same as those of er
 });
 
 test('prefixSum, simulation: participation sets the sensitivity, and simulations are of prefix sums only', () => {
-  for (const make of [dp.prefixSum, dp.simulation]) {
+  for (const make of [dp.prefixSum, dp.study.simulation]) {
     const base = { numSteps: 8, epsilon: 1, delta: 1e-6 };
     const handle = make({ ...base, mechanism: 'independent', participation: { epochs: 4 } });
     close(handle.certificate.sensitivity, 2, 1e-12);
@@ -241,7 +241,7 @@ test('prefixSum, simulation: participation sets the sensitivity, and simulations
     make({ ...base, workload: 'prefix' }).dispose();
   }
   const call = () =>
-    dp.simulation({ numSteps: 8, epsilon: 1, delta: 1e-6, workload: { momentum: 0.9 } });
+    dp.study.simulation({ numSteps: 8, epsilon: 1, delta: 1e-6, workload: { momentum: 0.9 } });
   const message = /workload must be 'prefix', the only one that is released here, got momentum/;
   rejects(call, RangeError, 'invalid_argument', message);
 });
@@ -366,7 +366,7 @@ test('compare: rows are sorted and complete, and their figures are those of erro
     },
     ...WORKLOADS.map(([workload]) => ({ numSteps: 8, workload, objective: 'mean' })),
   ]) {
-    const comparison = dp.compare(options);
+    const comparison = dp.compare(options).result();
     assert.equal(comparison.numSteps, options.numSteps);
     assert.equal(comparison.objective, options.objective ?? 'max');
     checkComparison(comparison, options);
@@ -377,6 +377,7 @@ test('compare: a row describes its own strategy where that differs from its fami
   const row = (options, wanted) =>
     dp
       .compare(options)
+      .result()
       .mechanisms.find((it) =>
         Object.entries(wanted).every(([key, value]) => (it[key] ?? it.parameters[key]) === value),
       );
@@ -392,7 +393,7 @@ test('compare: a row describes its own strategy where that differs from its fami
 });
 
 test('compare: with repeated participation the best ratio to the lower bound stays small', () => {
-  const best = (options) => dp.compare(options).mechanisms[0].ratio;
+  const best = (options) => dp.compare(options).result().mechanisms[0].ratio;
   assert.ok(best({ numSteps: 64, participation: { participations: 4, minSeparation: 16 } }) < 1.05);
   assert.ok(best({ numSteps: 1024, participation: { epochs: 4 } }) < 1.7);
 });
@@ -445,7 +446,7 @@ test('bounds: the least error over epochs lies between a lower and an upper boun
 test('bounds: beyond dense matrices, the lower bound of compare is close to the optimum over epochs', () => {
   const problem = { numSteps: 2048, participation: { epochs: 2 }, objective: 'mean' };
   const { epochs } = dp.bounds(2048, { epochs: 2, gap: 1e-3 });
-  const { lowerBound } = dp.compare(problem);
+  const { lowerBound } = dp.compare(problem).result();
   assert.ok(lowerBound <= epochs.upper && lowerBound > 0.998 * epochs.lower);
 });
 
@@ -477,7 +478,7 @@ test('compare: a variant has errors of its own, and normalised columns are an im
     [7, 'max'],
     [256, 'mean'],
   ]) {
-    const { mechanisms } = dp.compare({ numSteps, objective });
+    const { mechanisms } = dp.compare({ numSteps, objective }).result();
     for (const row of mechanisms.filter(({ parameters }) => Object.keys(parameters).length > 0)) {
       const name = `${row.mechanism} ${JSON.stringify(row.parameters)}`;
       const same = mechanisms.filter(
@@ -494,19 +495,19 @@ test('compare: a variant has errors of its own, and normalised columns are an im
 });
 
 test('compare: normalised columns are among the variants', () => {
-  const { mechanisms } = dp.compare({ numSteps: 64 });
+  const { mechanisms } = dp.compare({ numSteps: 64 }).result();
   assert.ok(mechanisms.some((row) => row.parameters.normalizeColumns));
 });
 
 test('compare: 2^20 steps take less than ten seconds of processor time', () => {
   const start = process.cpuUsage();
-  const comparison = dp.compare({ numSteps: 2 ** 20 });
+  const comparison = dp.compare({ numSteps: 2 ** 20 }).result();
   assert.ok(process.cpuUsage(start).user < 10e6);
   assert.ok(comparison.mechanisms.length > 3 && comparison.lowerBound !== null);
 });
 
 test('compare: what has no formula at this size is left out, with the reason', () => {
-  const { lowerBound, mechanisms, leftOut } = dp.compare({ numSteps: 2 ** 40 });
+  const { lowerBound, mechanisms, leftOut } = dp.compare({ numSteps: 2 ** 40 }).result();
   assert.ok(lowerBound > 9);
   assert.ok(mechanisms.some((row) => row.mechanism === 'tree'));
   const { reason } = leftOut.find((row) => row.mechanism === 'square-root');
@@ -523,26 +524,52 @@ test('compare: an invalid problem is refused rather than leaving out every mecha
     [{ numSteps: 4, workload: { momentum: 2 } }, /momentum must be .*, got 2/],
   ];
   for (const [options, message] of ranges) {
-    rejects(() => dp.compare(options), RangeError, 'invalid_argument', message);
+    rejects(() => dp.compare(options).result(), RangeError, 'invalid_argument', message);
   }
   const unknown = /compare: mechanism is an unknown option; known are numSteps/;
-  const call = () => dp.compare({ numSteps: 4, mechanism: 'tree' });
+  const call = () => dp.compare({ numSteps: 4, mechanism: 'tree' }).result();
   rejects(call, TypeError, 'wrong_type', unknown);
   const size = 4097;
   const large = { numSteps: size, workload: { matrix: lowerTriangular(size, () => 1) } };
-  rejects(() => dp.compare(large), DpError, 'unsupported', /numSteps must be at most 4096/);
+  rejects(
+    () => dp.compare(large).result(),
+    DpError,
+    'unsupported',
+    /numSteps must be at most 4096/,
+  );
 });
 
-test('comparison: it advances piece by piece, and its result is that of compare', () => {
-  const comparison = dp.comparison({ numSteps: 12 });
-  assert.deepEqual(comparison.progress, { iterations: 0, fraction: 0 });
-  rejects(() => comparison.result(), DpError, 'bad_state', /compare: it must end before/);
-  let pieces = 0;
-  for (let last = 0; comparison.advance(); last = comparison.progress.fraction, ++pieces) {
-    assert.ok(comparison.progress.fraction > last && comparison.progress.fraction <= 1);
+test('compare: it runs piece by piece, and its result is that of all at once', async () => {
+  const search = dp.compare({ numSteps: 12 });
+  let [last, pieces] = [0, 0];
+  for (const { fraction, iterations } of search) {
+    assert.ok(fraction >= last && fraction <= 1);
+    last = fraction;
+    pieces += 1;
+    assert.ok(iterations === pieces || fraction === 1);
   }
-  assert.ok(pieces >= 24);
-  assert.deepEqual([comparison.finished, comparison.advance()], [true, false]);
-  assert.deepEqual(comparison.result(), dp.compare({ numSteps: 12 }));
-  assert.ok(comparison.result().mechanisms.every((row) => row.pureDp));
+  assert.ok(pieces >= 24 && last === 1);
+  const whole = dp.compare({ numSteps: 12 }).result();
+  assert.deepEqual(search.result(), whole);
+  assert.equal(search.result(), search.result());
+  assert.ok(whole.mechanisms.every((row) => row.pureDp));
+  const fractions = [];
+  const onProgress = ({ fraction }) => fractions.push(fraction);
+  assert.deepEqual(await dp.compare({ numSteps: 12 }).run({ onProgress }), whole);
+  assert.equal(fractions.at(-1), 1);
+});
+
+test('compare: a search that is stopped goes on where it was, unless it was disposed of', async () => {
+  const stop = new AbortController();
+  const stopped = dp.compare({ numSteps: 12 });
+  const onProgress = ({ iterations }) => iterations === 3 && stop.abort();
+  const aborted = stopped.run({ signal: stop.signal, onProgress });
+  await assert.rejects(aborted, { code: 'aborted', call: 'compare' });
+  const [next] = stopped;
+  assert.equal(next.iterations, 4);
+  assert.deepEqual(await stopped.run(), dp.compare({ numSteps: 12 }).result());
+  await assert.rejects(stopped.run({ signal: 1 }), /compare: signal must be an AbortSignal/);
+  const gone = dp.compare({ numSteps: 12 });
+  gone.dispose();
+  assert.throws(() => gone.result(), { code: 'disposed' });
 });

@@ -128,7 +128,7 @@ test('budget: every kind of release is charged its own cost, in either account',
   const { rho } = dp.calibrate({ mu, delta: 1e-6 });
   const gaussian = { mu, rho, epsilon: 0.3, delta: 1e-6 };
   // Noise of measurements is rounded up separately, so their mu can be slightly smaller.
-  const made = dp.queries({ workload: { identity: 2 }, epsilon: 0.3, delta: 1e-6 });
+  const made = dp.queries.linear({ workload: { identity: 2 }, epsilon: 0.3, delta: 1e-6 }).result();
   const answered = {
     ...gaussian,
     mu: made.mu,
@@ -787,7 +787,7 @@ test('budget: all releases together protect the same change: a blank row, or one
   totals([1, 1, 1]).forEach((sum, i) => close(sum - blank[i], Number(i >= 1), 1e-6));
   assert.equal(blank.length, 3);
   const { insecureSeed, ...target } = privacy;
-  const counts = dp.queries({ workload: { identity: 2 }, ...target });
+  const counts = dp.queries.linear({ workload: { identity: 2 }, ...target }).result();
   const answers = (histogram) => counts.release(histogram, { insecureSeed }).answers;
   const fewer = answers([0, 2]);
   assert.equal(fewer.length, 2);

@@ -97,9 +97,9 @@ test('error: workloads can be given by name or by file', async () => {
 
 test('compare: JSON is that of the library', async () => {
   const args = ['compare', '--steps', '40', '--objective', 'mean'];
-  assert.deepEqual(await json(args), dp.compare({ numSteps: 40, objective: 'mean' }));
+  assert.deepEqual(await json(args), dp.compare({ numSteps: 40, objective: 'mean' }).result());
   const epochs = await json(['compare', '--steps', '24', '--epochs', '3']);
-  assert.deepEqual(epochs, dp.compare({ numSteps: 24, participation: { epochs: 3 } }));
+  assert.deepEqual(epochs, dp.compare({ numSteps: 24, participation: { epochs: 3 } }).result());
 });
 
 test('compare: the table fits a terminal, has the best first and lists what was left out', async () => {
@@ -112,7 +112,9 @@ test('compare: the table fits a terminal, has the best first and lists what was 
       lines.every((line) => line.length <= 100),
       stdout,
     );
-    const { mechanisms, leftOut, lowerBound, boundMethod } = dp.compare({ numSteps: steps });
+    const { mechanisms, leftOut, lowerBound, boundMethod } = dp
+      .compare({ numSteps: steps })
+      .result();
     const ranks = lines.flatMap((line) => line.match(/^ *(\d+) {2}([\w-]+)/) ?? []);
     mechanisms.forEach((row, i) => {
       assert.deepEqual(ranks.slice(3 * i + 1, 3 * i + 3), [String(i + 1), row.mechanism]);
@@ -194,14 +196,14 @@ test('compare: the output names the bound and the errors that normalising raises
   assert.match(stdout, /\nFor all records: [\d.]+\.\n/);
   const workload = { momentum: 0.9 };
   const participation = { participations: 4, minSeparation: 8 };
-  const { lowerBound } = dp.compare({ numSteps: 32, workload, participation });
+  const { lowerBound } = dp.compare({ numSteps: 32, workload, participation }).result();
   assert.ok(Math.abs(Number(claimed[1]) / lowerBound - 1) < 1e-4);
   const note = '\noptimal is optimised for single participation.\n';
   const parts = stdout.split(note);
   assert.equal(parts.length, 2, 'the note stands there once');
   assert.ok(!parts.join('').includes('single'), 'it is that of four participations');
 
-  const { raisedByNormalizing, mechanisms } = dp.compare({ numSteps: 64, workload });
+  const { raisedByNormalizing, mechanisms } = dp.compare({ numSteps: 64, workload }).result();
   assert.ok(raisedByNormalizing.length > 0);
   for (const mechanism of raisedByNormalizing) {
     const plain = mechanisms.find((it) => it.mechanism === mechanism);
@@ -219,7 +221,7 @@ test('compare: the output names the bound and the errors that normalising raises
   const text = (await dpFtrl(['compare', '--steps', '64', '--workload', 'momentum=0.9'])).stdout;
   const line = /Normalised columns raise the error of: ([^.]+)\./.exec(text.replace(/\s+/g, ' '));
   assert.deepEqual(line[1].split(', '), raisedByNormalizing);
-  const { leftOut } = dp.compare({ numSteps: 300 });
+  const { leftOut } = dp.compare({ numSteps: 300 }).result();
   const start = 'normalised columns are tried up to 256';
   assert.ok(leftOut.some(({ reason }) => reason.startsWith(start)));
 });

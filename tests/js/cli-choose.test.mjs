@@ -59,7 +59,7 @@ test('choose: winners, quantiles and combinations of columns are right, and say 
   assert.match(first.stderr, /NOT private/);
   const result = JSON.parse(first.stdout);
   const histogram = [0, 4, 10, 0, 30, 0];
-  const expected = dp.winner({ histogram, epsilon: 0.01, insecureSeed: 7 });
+  const expected = dp.queries.winner({ histogram, epsilon: 0.01, insecureSeed: 7 });
   assert.deepEqual(result, {
     private: false,
     protects: 'one row',
@@ -92,13 +92,15 @@ test('persons: only the first rows of each person count, and the noise covers th
       if (seen.get(who) <= k) histogram[size - 1] += 1;
     }
     const privacy = { epsilon: 1, delta: Number(delta) };
-    const made = dp.queries({ workload: { identity: 6 }, ...privacy, maxContributions: k });
+    const made = dp.queries
+      .linear({ workload: { identity: 6 }, ...privacy, maxContributions: k })
+      .result();
     const { answers: expected } = made.release(histogram, { insecureSeed: 3 });
     assert.deepEqual(
       answers.map(({ answer }) => answer),
       [...expected],
     );
-    const single = dp.queries({ workload: { identity: 6 }, ...privacy });
+    const single = dp.queries.linear({ workload: { identity: 6 }, ...privacy }).result();
     close(answers[0].std, k * single.standardErrors[0], 1e-6);
     close(mu, single.mu, 1e-9);
     made.dispose();
@@ -122,10 +124,10 @@ test('choose: the noise is for the neighbours and the persons that are asked for
   ];
   for (const [more, histogram, options] of cases) {
     for (const [choice, choose] of [
-      [['--winner'], (how) => dp.winner({ histogram, epsilon: 0.1, ...how })],
+      [['--winner'], (how) => dp.queries.winner({ histogram, epsilon: 0.1, ...how })],
       [
         ['--quantile', '1/2'],
-        (how) => dp.quantile({ histogram, epsilon: 0.1, quantile: [1, 2], ...how }),
+        (how) => dp.queries.quantile({ histogram, epsilon: 0.1, quantile: [1, 2], ...how }),
       ],
     ]) {
       // A seed for which other noise would choose differently.
@@ -144,7 +146,8 @@ test('choose: the noise is for the neighbours and the persons that are asked for
 test('persons: a choice has the odds of epsilon divided by the number of rows per person', () => {
   const histogram = [0, 3];
   const draws = (options) => {
-    const draw = (_, i) => dp.winner({ histogram, epsilon: 1, ...options, insecureSeed: i });
+    const draw = (_, i) =>
+      dp.queries.winner({ histogram, epsilon: 1, ...options, insecureSeed: i });
     const drawn = Array.from({ length: 4000 }, draw);
     return drawn.reduce((sum, one) => sum + one, 0) / 4000;
   };

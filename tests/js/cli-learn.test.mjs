@@ -161,13 +161,13 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
     mean(labels.map((y, i) => Number(predictions[i] >= 0 === y > 0))),
     1e-12,
   );
-  const twin = dp.twin({ numSteps: 400, dimension: 3 });
+  const twin = dp.study.twin({ numSteps: 400, dimension: 3 });
   twin.learn(features, labels, predictions);
   twin.dispose();
   const exact = mean(labels.map((y, i) => Math.log1p(Math.exp((y > 0 ? -1 : 1) * predictions[i]))));
   close(nonprivate.twin.progressiveLoss, exact, 1e-9);
   assert.ok(exact < nonprivate.progressiveLoss && nonprivate.twin.progressiveAccuracy > 0.5);
-  const comparator = dp.comparator({ dimension: 3 });
+  const comparator = dp.study.comparator({ dimension: 3 });
   comparator.append(features, labels);
   const best = comparator.best();
   comparator.dispose();
@@ -209,7 +209,7 @@ test('learn: the bound on the regret is printed where nothing can be clipped', a
   const args = at(1.74, [...ranges, ...options]);
   const { certificate, nonprivate } = JSON.parse((await dpFtrl(args, { input: csv })).stdout);
   const rule = { dimension: 3, radius: 2, batchSize: 5 };
-  const { total } = dp.regretBounds(certificate, rule).expected;
+  const { total } = dp.study.regretBounds(certificate, rule).expected;
   const bound = Number(await shown(at(1.74, [...ranges, ...options.slice(0, 4)])));
   assert.ok(bound >= total && bound < total * (1 + 1e-5), `${bound} ${total}`);
   assert.ok(nonprivate.regret.private < bound);

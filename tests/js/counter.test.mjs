@@ -15,12 +15,14 @@ const whole = await (await importEntry('dp-ftrl')).load();
 const numSteps = 60;
 const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 7n };
 const saved = (mechanism, participation = 'single') =>
-  whole.optimize({
-    mechanism,
-    numSteps,
-    participation,
-    ...(participation === 'single' && { buffers: 3 }),
-  });
+  whole
+    .optimize({
+      mechanism,
+      numSteps,
+      participation,
+      ...(participation === 'single' && { buffers: 3 }),
+    })
+    .result();
 const strategies = [
   { mechanism: 'tree' },
   { mechanism: 'honaker' },
@@ -80,7 +82,7 @@ test('counter: a ledger of either package goes on in the other', async () => {
 test('counter: optimal without a saved strategy is that in closed form, up to 2.8 % above the best', () => {
   for (const steps of [1, 2, 12, 1024]) {
     const options = { ...target, numSteps: steps };
-    const plan = whole.optimize({ mechanism: 'optimal', numSteps: steps, solver: 'none' });
+    const plan = whole.optimize({ mechanism: 'optimal', numSteps: steps, solver: 'none' }).result();
     const own = counter.prefixSum({ ...options, mechanism: 'optimal' });
     const theirs = whole.prefixSum({ ...options, mechanism: plan });
     assert.deepEqual(own.certificate, theirs.certificate);
@@ -94,7 +96,7 @@ test('counter: optimal without a saved strategy is that in closed form, up to 2.
 
 test('counter: totals over a long horizon equal those of the whole package', () => {
   const numSteps = 2 ** 17 + 40;
-  const mechanism = whole.optimize({ mechanism: 'optimal', numSteps, solver: 'none' });
+  const mechanism = whole.optimize({ mechanism: 'optimal', numSteps, solver: 'none' }).result();
   const zeros = new Float64Array(numSteps);
   const [own, theirs] = [counter, whole].map((dp) =>
     dp.prefixSum({ ...target, numSteps, mechanism }).releaseMany(zeros),
@@ -129,7 +131,9 @@ test('counter: it has four mechanisms of the whole package, described alike exce
 });
 
 test('counter: options that it does not support are refused by name', () => {
-  const fading = whole.optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } });
+  const fading = whole
+    .optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } })
+    .result();
   for (const [options, code, message] of [
     [
       { mechanism: 'square-root' },

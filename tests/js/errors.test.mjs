@@ -146,26 +146,28 @@ const REFUSED = [
   ['noise', { mechanism: 'tree', numSteps, workload: { momentum: 0.9 }, increments: true }],
   ['noise', { mechanism: 'tree', numSteps, ...target, grid: 3, increments: true }],
   ['noise', { mechanism: 'tree', numSteps, ...target }],
-  ['queries', { workload: { identity: 5000 }, ...target }],
-  ['queries', { workload: { marginals: [2, 1], order: 1 }, ...target }],
-  ['queries', { workload: { parities: 12, order: 1 }, ...target }],
-  ['queries', { workload: { union: [{ prefix: 2 }, { prefix: 3 }] }, ...target }],
-  ['queries', { workload: { matrix: [[0, 0]] }, ...target }],
-  ['queries', { workload: { prefix: 2 }, ...target, maxContributions: 0 }],
-  ['choose', { utilities: [], sensitivity: 1, epsilon: 1 }],
-  ['choose', { utilities: [1], sensitivity: 0, epsilon: 1 }],
-  ['winner', { histogram: [1, 2], epsilon: 0 }],
-  ['simulation', { numSteps, ...target, stream: 'river' }],
-  ['simulation', { numSteps, ...target, batchSize: 0 }],
-  ['simulation', { numSteps, ...target, dimension: 0 }],
+  ['queries.linear', { workload: { identity: 5000 }, ...target }],
+  ['queries.linear', { workload: { marginals: [2, 1], order: 1 }, ...target }],
+  ['queries.linear', { workload: { parities: 12, order: 1 }, ...target }],
+  ['queries.linear', { workload: { union: [{ prefix: 2 }, { prefix: 3 }] }, ...target }],
+  ['queries.linear', { workload: { matrix: [[0, 0]] }, ...target }],
+  ['queries.linear', { workload: { prefix: 2 }, ...target, maxContributions: 0 }],
+  ['queries.choose', { utilities: [], sensitivity: 1, epsilon: 1 }],
+  ['queries.choose', { utilities: [1], sensitivity: 0, epsilon: 1 }],
+  ['queries.winner', { histogram: [1, 2], epsilon: 0 }],
+  ['study.simulation', { numSteps, ...target, stream: 'river' }],
+  ['study.simulation', { numSteps, ...target, batchSize: 0 }],
+  ['study.simulation', { numSteps, ...target, dimension: 0 }],
 ];
 
 test('errors: a refusal names an option that the caller wrote', () => {
   const wrong = [];
-  for (const [name, options] of REFUSED) {
-    const error = errorOf(() => dp[name](options).dispose?.());
+  for (const [path, options] of REFUSED) {
+    const names = path.split('.');
+    const call = names.reduce((object, name) => object[name], dp);
+    const error = errorOf(() => call(options).dispose?.());
     wellTold(error);
-    assert.equal(error.call, name, error.message);
+    assert.equal(error.call, names.at(-1), error.message);
     const [written] = error.parameter?.split(/[[(.]/) ?? [];
     if (!namesIn(options).includes(written)) wrong.push(`${name}: ${error.message}`);
   }

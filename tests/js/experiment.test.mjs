@@ -184,7 +184,7 @@ test('experiment: an encoder made for the momentum has less noise, and the same 
   powers.forEach((power, i) => {
     const rates = Array.from({ length: 64 }, (_, t) => (t + 1) ** -power);
     const problem = { numSteps: 64, workload: { rates } };
-    const { error } = dp.optimize({ ...problem, mechanism: 'optimal', objective: 'mean' });
+    const { error } = dp.optimize({ ...problem, mechanism: 'optimal', objective: 'mean' }).result();
     close(overRoot[i], error / dp.error({ ...problem, mechanism: 'square-root' }).meanError, 1e-9);
   });
   const regrets = curve(result, 'regret, best lambda (NOT private)', 2).y;

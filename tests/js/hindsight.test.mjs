@@ -33,11 +33,11 @@ test('hindsight: twin and regret are those of the simulation', () => {
   ]) {
     const { lambda, descent, doubling, ...fixed } = rule;
     const { domain, radius } = fixed;
-    using(dp.simulation({ ...target, ...rule, table, noiseSeed: 3 }), (play) => {
+    using(dp.study.simulation({ ...target, ...rule, table, noiseSeed: 3 }), (play) => {
       const { twinLoss, privateLoss, regret } = play.advance(100);
       const options = { ...rule, numSteps: 60, clipNorm: 1.5, dimension: 2 };
       const predictions = new Float64Array(60);
-      using(dp.twin(options), (twin) => {
+      using(dp.study.twin(options), (twin) => {
         twin.learn(features.subarray(0, 40), labels.subarray(0, 20));
         const rest = new Float64Array(40);
         twin.learn(features.subarray(40), labels.subarray(20), rest);
@@ -46,7 +46,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
       const learner = dp.learner({ ...target, ...fixed, dimension: 2, insecureSeed: 3 });
       const losses = using(learner, (it) => it.losses(predictions, labels));
       for (let i = 20; i < 60; ++i) close(losses[i], twinLoss[i], 1e-12);
-      using(dp.comparator({ ...fixed, dimension: 2, gap: 1e-7 }), (comparator) => {
+      using(dp.study.comparator({ ...fixed, dimension: 2, gap: 1e-7 }), (comparator) => {
         comparator.append(features, labels);
         const { loss, gap, certified, weights } = comparator.best();
         assert.ok(certified && gap <= 1e-7 && weights.length === 2);
@@ -56,7 +56,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
       });
       if (descent) return;
       const bounded = { domain, radius, lambda, doubling, dimension: 2 };
-      const { expected } = dp.regretBounds(play.certificate, bounded);
+      const { expected } = dp.study.regretBounds(play.certificate, bounded);
       close(expected.total, play.regretBound.private, 1e-12);
       close(expected.regularisation + expected.stability + expected.noise, expected.total, 1e-12);
     });
@@ -65,7 +65,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
 
 test('twin: its weights are those used for the next batch', () => {
   const options = { loss: 'softmax', numClasses: 3, batchSize: 4, numSteps: 15, dimension: 2 };
-  using(dp.twin(options), (twin) => {
+  using(dp.study.twin(options), (twin) => {
     assert.deepEqual([...twin.weights()], [0, 0, 0, 0, 0, 0], 'nothing is learned yet');
     const classes = labels.map((label, i) => (i % 2 === 0 ? 2 : label));
     twin.learn(features.subarray(0, 16), classes.subarray(0, 8));
@@ -100,7 +100,7 @@ test('regretBounds: truncation takes at most batchSize / 8 of the noise at the d
           const learner = dp.learner(how);
           const { grid, certificate } = learner;
           learner.dispose();
-          const { lambda, expected } = dp.regretBounds(certificate, { dimension, batchSize });
+          const { lambda, expected } = dp.study.regretBounds(certificate, { dimension, batchSize });
           // Sums up to step t are too small by at most t batches of grids per coordinate.
           const taken = (clipNorm * grid * Math.sqrt(dimension) * numSteps) / (2 * lambda);
           assert.ok(taken <= (batchSize / 8) * expected.noise, JSON.stringify({ ...how, grid }));
@@ -115,7 +115,7 @@ test('regretBounds: truncation takes at most batchSize / 8 of the noise at the d
 test('hindsight: each term of a bound equals its formula, and bounds are null where there are none', () => {
   const certificate = dp.certificate(target);
   const rule = { dimension: 3, radius: 2, batchSize: 4 };
-  const { lambda, expected, highProbability, hazan } = dp.regretBounds(certificate, {
+  const { lambda, expected, highProbability, hazan } = dp.study.regretBounds(certificate, {
     ...rule,
     failureProbability: 0.01,
   });
@@ -136,43 +136,55 @@ test('hindsight: each term of a bound equals its formula, and bounds are null wh
   close(highProbability.total, expected.total + expected.noise * (growth - 1), 1e-12);
   close(hazan.stability, 4 * expected.stability, 1e-12);
 
-  const doubling = dp.regretBounds(certificate, { ...rule, doubling: true });
+  const doubling = dp.study.regretBounds(certificate, { ...rule, doubling: true });
   close(doubling.lambda, lambda / Math.sqrt(n), 1e-12);
   assert.ok(doubling.highProbability.noise > doubling.expected.noise && doubling.hazan === null);
-  const none = dp.regretBounds(certificate, { ...rule, descent: {} });
+  const none = dp.study.regretBounds(certificate, { ...rule, descent: {} });
   assert.deepEqual([none.expected, none.highProbability, none.hazan], [null, null, null]);
   const independent = dp.certificate({ ...target, mechanism: 'independent' });
-  assert.ok(dp.regretBounds(independent, { ...rule, descent: {} }).expected.noise > 0);
-  assert.equal(dp.regretBounds(independent, { descent: { momentum: 0.5 } }).expected, null);
+  assert.ok(dp.study.regretBounds(independent, { ...rule, descent: {} }).expected.noise > 0);
+  assert.equal(dp.study.regretBounds(independent, { descent: { momentum: 0.5 } }).expected, null);
 });
 
 test('hindsight: misuse is refused by name', () => {
   const kinds = { wrong_type: TypeError, wrong_length: TypeError, unsupported: DpError };
   const refuse = (call, code, message) => rejects(call, kinds[code] ?? RangeError, code, message);
-  refuse(() => dp.twin({}), 'wrong_type', /twin: numSteps must be a number/);
-  refuse(() => dp.twin({ numSteps: 0 }), 'invalid_argument', /numSteps must be/);
-  refuse(() => dp.twin({ numSteps: 5, epsilon: 1 }), 'wrong_type', /epsilon is an unknown option/);
+  refuse(() => dp.study.twin({}), 'wrong_type', /twin: numSteps must be a number/);
+  refuse(() => dp.study.twin({ numSteps: 0 }), 'invalid_argument', /numSteps must be/);
+  refuse(
+    () => dp.study.twin({ numSteps: 5, epsilon: 1 }),
+    'wrong_type',
+    /epsilon is an unknown option/,
+  );
   const own = () => ({ slopes: [] });
   refuse(
-    () => dp.twin({ numSteps: 5, loss: own }),
+    () => dp.study.twin({ numSteps: 5, loss: own }),
     'unsupported',
     /loss must be given by name here, got a function/,
   );
-  refuse(() => dp.comparator({ lambda: 1 }), 'wrong_type', /lambda is an unknown option/);
-  refuse(() => dp.comparator({ gap: 0 }), 'invalid_argument', /gapTolerance must be positive/);
-  using(dp.comparator({ dimension: 2 }), (comparator) => {
+  refuse(() => dp.study.comparator({ lambda: 1 }), 'wrong_type', /lambda is an unknown option/);
+  refuse(
+    () => dp.study.comparator({ gap: 0 }),
+    'invalid_argument',
+    /gapTolerance must be positive/,
+  );
+  using(dp.study.comparator({ dimension: 2 }), (comparator) => {
     refuse(() => comparator.best(), 'invalid_argument', /numExamples must be/);
     refuse(() => comparator.append([1], [1]), 'wrong_length', /features must have 2 entries/);
     refuse(() => comparator.append([1, 2, 3, 4], [1, 7]), 'invalid_argument', /example 1: .*label/);
   });
-  using(dp.twin({ numSteps: 5 }), (twin) => {
+  using(dp.study.twin({ numSteps: 5 }), (twin) => {
     refuse(() => twin.learn([1, 2], [1, 7]), 'invalid_argument', /example 1: .*label/);
     const two = new Float64Array(2);
     refuse(() => twin.learn([1], [1], two), 'wrong_length', /predictions must have 1/);
   });
   const certificate = dp.certificate(target);
-  const bounds = (change, rule) => () => dp.regretBounds({ ...certificate, ...change }, rule);
-  refuse(() => dp.regretBounds(3), 'wrong_type', /certificate must be a certificate, got number/);
+  const bounds = (change, rule) => () => dp.study.regretBounds({ ...certificate, ...change }, rule);
+  refuse(
+    () => dp.study.regretBounds(3),
+    'wrong_type',
+    /certificate must be a certificate, got number/,
+  );
   refuse(bounds({ lattice: {} }), 'unsupported', /no bound for mode lattice/);
   refuse(bounds({ workload: 'window=3' }), 'invalid_argument', /workload must be "prefix"/);
   refuse(bounds({ meanError: -1 }), 'invalid_argument', /releaseNoise must be/);

@@ -159,7 +159,7 @@ test('using the library writes nothing to the console, not even when it fails', 
     await load({ wasm: new Uint8Array([60, 33]) }).catch(() => {});
     const dp = await load();
     dp.prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6 }).release([1]);
-    dp.simulation({ numSteps: 4, epsilon: 1, delta: 1e-6 }).advance(4);
+    dp.study.simulation({ numSteps: 4, epsilon: 1, delta: 1e-6 }).advance(4);
     try { dp.error({ mechanism: 'no' }); } catch {}
     try { dp.prefixSum({ numSteps: 4, epsilon: -1, delta: 1e-6 }); } catch {}`;
   const result = await node(['--input-type=module', '-e', code]);

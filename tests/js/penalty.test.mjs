@@ -184,7 +184,7 @@ test('penalty: bad ones are refused by name', () => {
     { domain: 'box' },
   );
   const simulated = { numSteps: 8, epsilon: 1, delta: 1e-6, penalty: { strength: 1 } };
-  assert.throws(() => dp.simulation(simulated), /penalty/);
+  assert.throws(() => dp.study.simulation(simulated), /penalty/);
 });
 
 test('penalty: a ledger goes on with the same weights, and with no other penalty', async () => {
@@ -215,7 +215,7 @@ test('penalty: a ledger goes on with the same weights, and with no other penalty
 test('penalty: the twin applies it, and the regret bounds include its slope', () => {
   const given = { numSteps, dimension: 4, clipNorm: 0.5, lambda: 6 };
   const run = (penalty) => {
-    const twin = dp.twin({ ...given, penalty });
+    const twin = dp.study.twin({ ...given, penalty });
     twin.learn(features, labels);
     const weights = twin.weights();
     twin.dispose();
@@ -225,7 +225,8 @@ test('penalty: the twin applies it, and the regret bounds include its slope', ()
   assert.ok(!run(undefined).includes(0));
 
   const { certificate } = learned({});
-  const bounds = (more) => dp.regretBounds(certificate, { dimension: 12, lambda: 6, ...more });
+  const bounds = (more) =>
+    dp.study.regretBounds(certificate, { dimension: 12, lambda: 6, ...more });
   const plain = bounds({}).expected;
   for (const [penalty, numTerms] of [
     [{ strength: 0.1 }, 12],

@@ -266,7 +266,7 @@ test('prefix sum: arrays that have lost their buffer are refused, and nothing is
       rejects(() => sums.release(array), TypeError, 'wrong_type', gone);
       rejects(() => sums.releaseMany(array), TypeError, 'wrong_type', gone);
       const table = { numRows: 1, numColumns: 2, values: array };
-      const simulate = () => dp.simulation({ numSteps: 1, ...target, table });
+      const simulate = () => dp.study.simulation({ numSteps: 1, ...target, table });
       rejects(simulate, TypeError, 'wrong_type', gone);
     }
     for (const out of [transferred(new Float64Array(2)), shrunk()]) {
@@ -520,7 +520,7 @@ test('leaks: 10,000 handles come and go on a heap that does not grow', onlyInAll
       const learner = own.learner({ mechanism: 'tree', numSteps: 4, ...target });
       learner.learn([1, 2], [1, 0]);
       learner.dispose();
-      const simulation = own.simulation({ mechanism, numSteps: 8, ...target });
+      const simulation = own.study.simulation({ mechanism, numSteps: 8, ...target });
       simulation.advance(8);
       simulation.dispose();
     }

@@ -249,7 +249,7 @@ test('pure: what has no meaning without a delta is refused by name', async () =>
   refused({ normalizeColumns: true }, 'normalizeColumns', /left out with pure/);
   refused({ bands: 4 }, 'bands', /left out with pure/);
   refused({ mechanism: 'honaker' }, 'mechanism', /tree-k/);
-  const saved = dp.optimize({ mechanism: 'blt', numSteps: 40, buffers: 2 });
+  const saved = dp.optimize({ mechanism: 'blt', numSteps: 40, buffers: 2 }).result();
   refused({ mechanism: saved }, 'mechanism', /a saved strategy/);
   refused({ workload: { window: 3 } }, 'workload', /prefix/);
   refused({ pure: 1 }, 'pure', /boolean/);
@@ -278,7 +278,9 @@ test('compare: pure and approximate DP have the same error at the crossover delt
     [1, 3.83078e-7],
     [4, 6.28513e-6],
   ]) {
-    const { pure, mechanisms } = dp.compare({ numSteps: 1024, objective: 'mean', epsilon });
+    const { pure, mechanisms } = dp
+      .compare({ numSteps: 1024, objective: 'mean', epsilon })
+      .result();
     close(pure.crossoverDelta / delta, 1, 1e-4);
     assert.deepEqual(pure.parameters, { arity: 13, subtractive: true });
     close((pure.meanError * epsilon) ** 2, 170.5078125, 1e-9);
@@ -290,12 +292,12 @@ test('compare: pure and approximate DP have the same error at the crossover delt
     assert.ok(gaussian(pure.crossoverDelta / 2) > pure.meanError);
     assert.ok(gaussian(pure.crossoverDelta * 2) < pure.meanError);
   }
-  assert.equal(dp.compare({ numSteps: 8 }).pure, undefined);
+  assert.equal(dp.compare({ numSteps: 8 }).result().pure, undefined);
   for (const epsilon of [0, -1, NaN, Infinity]) {
-    assert.throws(() => dp.compare({ numSteps: 8, epsilon }), { parameter: 'epsilon' });
+    assert.throws(() => dp.compare({ numSteps: 8, epsilon }).result(), { parameter: 'epsilon' });
   }
   const window = { numSteps: 8, epsilon: 1, workload: { window: 3 } };
-  assert.throws(() => dp.compare(window), { parameter: 'workload' });
+  assert.throws(() => dp.compare(window).result(), { parameter: 'workload' });
 });
 
 const input = 'who,x,y\na,1,2\nb,0,0\na,3,-1\nc,1,1\n';
@@ -484,7 +486,7 @@ test('release --pure --state: goes on where it stopped, and refuses another targ
 test('compare --epsilon: one table shows the errors of both kinds of noise by delta', async () => {
   const compare = ['compare', '--steps', '40', '--epsilon', '1'];
   const json = JSON.parse((await dpFtrl([...compare, '--json'])).stdout);
-  assert.deepEqual(json, dp.compare({ numSteps: 40, epsilon: 1 }));
+  assert.deepEqual(json, dp.compare({ numSteps: 40, epsilon: 1 }).result());
   const { stdout } = await dpFtrl(compare);
   const crossover = json.pure.crossoverDelta.toPrecision(3);
   assert.ok(stdout.includes(`Below delta ${crossover} its error is smaller.`), stdout);

@@ -22,18 +22,18 @@ test('queries: bounds hold for mechanisms that need not be factorizations', () =
   const parity = { workload: { parities: 4, order: 2 }, epsilon: 1 };
   const rms = ({ standardErrors }) =>
     Math.hypot(...standardErrors) / Math.sqrt(standardErrors.length);
-  const approximate = dp.queries({ ...parity, delta: 1e-5 });
+  const approximate = dp.queries.linear({ ...parity, delta: 1e-5 }).result();
   const { addedNoise, unbiased, every } = approximate.bounds();
   // tests/golden/added_noise.json
   close(addedNoise, approximate.lowerBound * Math.sqrt(1.8396168204220157), 1e-6);
   assert.ok(addedNoise < rms(approximate));
   assert.deepEqual([unbiased, every], [null, null]);
-  const pure = dp.queries({ ...parity, delta: 0, maxContributions: 2 });
+  const pure = dp.queries.linear({ ...parity, delta: 0, maxContributions: 2 }).result();
   const found = pure.bounds();
   close(found.unbiased, (2 * pure.lowerBound) / Math.sqrt(Math.E + 1 / Math.E - 2), 1e-9);
   assert.ok(found.every < found.unbiased && found.unbiased < found.addedNoise);
   assert.ok(found.addedNoise < rms(pure));
-  const replaced = dp.queries({ ...parity, delta: 0, neighbours: 'replace-one' });
+  const replaced = dp.queries.linear({ ...parity, delta: 0, neighbours: 'replace-one' }).result();
   assert.equal(replaced.bounds().every, null);
   for (const made of [approximate, pure, replaced]) made.dispose();
 });
@@ -47,7 +47,7 @@ test('queries: the optimum is the known one, and certified', () => {
     [{ identity: 9 }, 3],
   ];
   for (const [workload, gamma] of gammas) {
-    const made = dp.queries({ workload, ...target });
+    const made = dp.queries.linear({ workload, ...target }).result();
     const expected = gamma / Math.sqrt(made.numQueries);
     assert.ok(Math.abs(made.lowerBound / expected - 1) < 1e-5, JSON.stringify(workload));
     assert.ok(made.ratio >= 1 && made.ratio < 1 + 1e-4);
@@ -65,8 +65,10 @@ test('queries: the optimum is the known one, and certified', () => {
 test('queries: answers are right up to their standard errors', () => {
   const histogram = [500, 0, 20, 7000];
   for (const delta of [0, 1e-6]) {
-    for (const strategy of ['optimal', 'identity', 'queries']) {
-      const made = dp.queries({ workload: { ranges: 4 }, epsilon: 1, delta, strategy });
+    for (const measurements of ['optimal', 'identity', 'queries']) {
+      const made = dp.queries
+        .linear({ workload: { ranges: 4 }, epsilon: 1, delta, measurements })
+        .result();
       const { answers, insecure, histogram: none } = made.release(histogram);
       assert.equal(insecure, false);
       assert.equal(none, undefined);
@@ -93,7 +95,7 @@ test('queries: F = R M, so scaled that a record moves what is measured by at mos
     [1e-6, 2],
     [0, 1],
   ]) {
-    const made = dp.queries({ ...options, delta });
+    const made = dp.queries.linear({ ...options, delta }).result();
     const { numQueries: k, numValues: m, numMeasurements: r, ...matrices } = made.matrices();
     const { queries, decoder, encoder } = matrices;
     assert.deepEqual([queries.length, decoder.length, encoder.length], [k * m, k * r, r * m]);
@@ -117,8 +119,8 @@ test('queries: F = R M, so scaled that a record moves what is measured by at mos
 
 test('queries: Laplace noise gets measurements of its own, no worse than the usual ones', () => {
   for (const workload of [{ prefix: 64 }, { ranges: 16 }, { marginals: [2, 2, 2], order: 1 }]) {
-    const errors = ['optimal', 'identity', 'queries'].map((strategy) => {
-      const made = dp.queries({ workload, epsilon: 1, delta: 0, strategy });
+    const errors = ['optimal', 'identity', 'queries'].map((measurements) => {
+      const made = dp.queries.linear({ workload, epsilon: 1, delta: 0, measurements }).result();
       const { unitError, lowerBound } = made;
       made.dispose();
       assert.ok(lowerBound <= unitError);
@@ -131,23 +133,27 @@ test('queries: Laplace noise gets measurements of its own, no worse than the usu
 
 test('queries: a search in pieces ends where the one at once does', () => {
   const options = { workload: { product: [{ prefix: 4 }, { ranges: 6 }] }, ...target };
-  const search = dp.querySearch(options);
+  const search = dp.queries.linear(options);
   let last = 0;
-  while (search.advance()) {
-    assert.ok(search.progress.fraction >= last && search.progress.fraction <= 1);
-    last = search.progress.fraction;
+  for (const { fraction } of search) {
+    assert.ok(fraction >= last && fraction <= 1);
+    last = fraction;
   }
-  assert.ok(last > 0.5 && search.finished);
+  assert.ok(last > 0.5);
   const pieces = search.result();
-  const whole = dp.queries(options);
+  const whole = dp.queries.linear(options).result();
   assert.deepEqual(pieces.matrices(), whole.matrices());
-  for (const handle of [search, pieces, whole]) handle.dispose();
-  assert.throws(() => search.result(), { code: 'disposed' });
+  assert.equal(search.result(), pieces);
+  for (const handle of [pieces, whole]) handle.dispose();
+  const unfinished = dp.queries.linear(options);
+  for (const _ of unfinished) break;
+  unfinished.dispose();
+  assert.throws(() => unfinished.result(), { code: 'disposed' });
   assert.equal(dp.liveHandles, 0);
 });
 
 test('queries: keys differ from release to release, seeds do not', () => {
-  const made = dp.queries({ workload: { identity: 3 }, ...target });
+  const made = dp.queries.linear({ workload: { identity: 3 }, ...target }).result();
   const release = (options) => made.release([1, 2, 3], options);
   assert.notDeepEqual(release().answers, release().answers);
   assert.deepEqual(release({ insecureSeed: 5 }), release({ insecureSeed: 5n }));
@@ -158,7 +164,7 @@ test('queries: keys differ from release to release, seeds do not', () => {
 
 test('queries: consistent answers are those of a histogram', () => {
   const options = { workload: { ranges: 5 }, ...target, neighbours: 'replace-one' };
-  const made = dp.queries(options);
+  const made = dp.queries.linear(options).result();
   assert.ok(made.textbookRatio > 1.3);
   assert.ok(made.ratio >= 1 && made.ratio < 1.0002);
   const consistent = { consistent: true, integer: true, total: 12 };
@@ -170,7 +176,7 @@ test('queries: consistent answers are those of a histogram', () => {
   assert.ok(histogram.every((count) => count >= 0 && Number.isInteger(count)));
   assert.equal(answers[4], 12);
   made.dispose();
-  const secret = dp.queries({ ...options, neighbours: 'zero-out' });
+  const secret = dp.queries.linear({ ...options, neighbours: 'zero-out' }).result();
   assert.throws(() => secret.release([1, 2, 3, 4, 5], consistent), { code: 'unsupported' });
   secret.dispose();
 });
@@ -182,7 +188,7 @@ test('queries: replace-one has an optimum of its own, and the number of records 
   ]) {
     for (const delta of [1e-6, 0]) {
       const options = { workload, epsilon: 1, delta, neighbours: 'replace-one' };
-      const made = dp.queries(options);
+      const made = dp.queries.linear(options).result();
       if (delta > 0) {
         assert.ok(made.ratio >= 1 && made.ratio < 1.0002, `${made.ratio}`);
         assert.ok(made.unitError < 0.9 * before, `${made.unitError}`);
@@ -202,7 +208,7 @@ test('queries: replace-one has an optimum of its own, and the number of records 
         1e-9,
       );
       made.dispose();
-      const secret = dp.queries({ ...options, neighbours: 'zero-out' });
+      const secret = dp.queries.linear({ ...options, neighbours: 'zero-out' }).result();
       assert.ok(secret.standardErrors[all] > 0);
       assert.notEqual(secret.release(counts).answers[all], total);
       secret.dispose();
@@ -211,7 +217,7 @@ test('queries: replace-one has an optimum of its own, and the number of records 
 });
 
 test('queries: all ranges of 400 values are answered, and the max objective is refused', () => {
-  const made = dp.queries({ workload: { ranges: 400 }, ...target });
+  const made = dp.queries.linear({ workload: { ranges: 400 }, ...target }).result();
   assert.equal(made.numQueries, 80200);
   assert.equal(made.label(401), '1..2');
   assert.ok(made.ratio >= 1 && made.ratio < 1.00001);
@@ -224,13 +230,16 @@ test('queries: all ranges of 400 values are answered, and the max objective is r
   }
   made.dispose();
   const max = { workload: { ranges: 400 }, ...target, objective: 'max' };
-  assert.throws(() => dp.queries(max), { code: 'unsupported', message: /at most 361 values/ });
+  assert.throws(() => dp.queries.linear(max).result(), {
+    code: 'unsupported',
+    message: /at most 361 values/,
+  });
 });
 
 test('choose: the exponential mechanism has the right probabilities for given utilities', () => {
   const utilities = [-5, 0, 7, 7, 1];
   const sharp = { utilities, sensitivity: 1, epsilon: 100 };
-  for (let i = 0; i < 20; ++i) assert.ok([2, 3].includes(dp.choose(sharp)));
+  for (let i = 0; i < 20; ++i) assert.ok([2, 3].includes(dp.queries.choose(sharp)));
   // Probabilities are exp(epsilon u / (2 sensitivity)), without the 2 if `monotone`. Standard
   // errors of 4000 draws are below 0.008; six of them give a false alarm in 10^8.
   for (const [sensitivity, monotone] of [
@@ -244,7 +253,8 @@ test('choose: the exponential mechanism has the right probabilities for given ut
     const total = odds.reduce((sum, one) => sum + one);
     const drawn = utilities.map(() => 0);
     const given = { utilities, sensitivity, epsilon, ...(monotone && { monotone }) };
-    for (let seed = 0; seed < 4000; ++seed) drawn[dp.choose({ ...given, insecureSeed: seed })] += 1;
+    for (let seed = 0; seed < 4000; ++seed)
+      drawn[dp.queries.choose({ ...given, insecureSeed: seed })] += 1;
     drawn.forEach((count, i) => assert.ok(Math.abs(count / 4000 - odds[i] / total) < 0.048));
   }
   // The result equals that of the winner.
@@ -254,13 +264,13 @@ test('choose: the exponential mechanism has the right probabilities for given ut
       const common = { epsilon: 1, insecureSeed };
       const monotone = neighbours === 'zero-out';
       assert.equal(
-        dp.choose({ ...common, utilities: histogram, sensitivity: 1, monotone }),
-        dp.winner({ ...common, histogram, neighbours }),
+        dp.queries.choose({ ...common, utilities: histogram, sensitivity: 1, monotone }),
+        dp.queries.winner({ ...common, histogram, neighbours }),
       );
     }
   }
   const draws = Array.from({ length: 30 }, () =>
-    dp.choose({ utilities: new Float64Array(50), sensitivity: 1, epsilon: 1 }),
+    dp.queries.choose({ utilities: new Float64Array(50), sensitivity: 1, epsilon: 1 }),
   );
   assert.ok(new Set(draws).size > 5, 'draws have keys of their own');
   const refused = [
@@ -275,7 +285,7 @@ test('choose: the exponential mechanism has the right probabilities for given ut
     [{ maxContributions: 2 }, /maxContributions is an unknown option/],
   ];
   for (const [options, message] of refused) {
-    assert.throws(() => dp.choose({ ...sharp, ...options }), { message });
+    assert.throws(() => dp.queries.choose({ ...sharp, ...options }), { message });
   }
 });
 
@@ -284,7 +294,9 @@ test('queries: workloads can be unions and matrices', () => {
     [1, 0.5, 0],
     [0, 1, -1],
   ];
-  const made = dp.queries({ workload: { union: [{ matrix }, { prefix: 3 }] }, ...target });
+  const made = dp.queries
+    .linear({ workload: { union: [{ matrix }, { prefix: 3 }] }, ...target })
+    .result();
   assert.equal(made.numQueries, 5);
   assert.equal(made.label(4), '0..2');
   const [first, second] = made.release([4, 10, 1], { insecureSeed: 1 }).answers;
@@ -296,23 +308,24 @@ test('queries: workloads can be unions and matrices', () => {
 test('queries: winner and quantile find what stands out', () => {
   const histogram = [20, 900, 3000, 800, 10];
   for (const neighbours of ['zero-out', 'replace-one']) {
-    assert.equal(dp.winner({ histogram, epsilon: 1, neighbours }), 2);
-    assert.equal(dp.quantile({ histogram, quantile: [1, 2], epsilon: 1, neighbours }), 2);
-    assert.equal(dp.quantile({ histogram, quantile: [1, 10], epsilon: 1, neighbours }), 1);
+    assert.equal(dp.queries.winner({ histogram, epsilon: 1, neighbours }), 2);
+    assert.equal(dp.queries.quantile({ histogram, quantile: [1, 2], epsilon: 1, neighbours }), 2);
+    assert.equal(dp.queries.quantile({ histogram, quantile: [1, 10], epsilon: 1, neighbours }), 1);
   }
   const flat = Array.from({ length: 50 }, () => 1);
-  const draw = () => dp.winner({ histogram: flat, epsilon: 1 });
+  const draw = () => dp.queries.winner({ histogram: flat, epsilon: 1 });
   const drawn = new Set(Array.from({ length: 30 }, draw));
   assert.ok(drawn.size > 5, 'draws have keys of their own');
-  const seeded = () => dp.winner({ histogram: flat, epsilon: 1, insecureSeed: 3 });
+  const seeded = () => dp.queries.winner({ histogram: flat, epsilon: 1, insecureSeed: 3 });
   assert.equal(seeded(), seeded());
 });
 
 test('queries: invalid options are refused, and the error names them', () => {
-  const make = (options) => dp.queries({ workload: { identity: 2 }, ...target, ...options });
+  const make = (options) =>
+    dp.queries.linear({ workload: { identity: 2 }, ...target, ...options }).result();
   const replaced = { neighbours: 'replace-one' };
   const onlyOne =
-    /^queries: maxContributions must be 1 where the number of records is public: .*, got 2$/;
+    /^linear: maxContributions must be 1 where the number of records is public: .*, got 2$/;
   const cases = [
     [{ workload: {} }, 'wrong_type', /one of identity, prefix/],
     [{ workload: { identity: 2, prefix: 2 } }, 'wrong_type', /one of identity, prefix/],
@@ -356,11 +369,15 @@ test('queries: invalid options are refused, and the error names them', () => {
   assert.throws(() => made.label(2), { message: /query must be/ });
   made.dispose();
   const histogram = [1, 2];
-  assert.throws(() => dp.winner({ histogram, epsilon: 0 }), { message: /epsilon must be between/ });
-  assert.throws(() => dp.quantile({ histogram, epsilon: 1, quantile: [3, 2] }), {
+  assert.throws(() => dp.queries.winner({ histogram, epsilon: 0 }), {
+    message: /epsilon must be between/,
+  });
+  assert.throws(() => dp.queries.quantile({ histogram, epsilon: 1, quantile: [3, 2] }), {
     message: /numerator must be/,
   });
-  assert.throws(() => dp.quantile({ histogram, epsilon: 1 }), { message: /quantile must be an/ });
+  assert.throws(() => dp.queries.quantile({ histogram, epsilon: 1 }), {
+    message: /quantile must be an/,
+  });
   assert.equal(dp.liveHandles, 0);
 });
 
@@ -433,7 +450,9 @@ test('command: JSON has the answers of the library for a seed, and --output writ
     answers.map(({ query }) => query),
     ['2', '3', '4', '5'],
   );
-  const made = dp.queries({ workload: { identity: 4 }, epsilon: 5000, delta: 1e-6 });
+  const made = dp.queries
+    .linear({ workload: { identity: 4 }, epsilon: 5000, delta: 1e-6 })
+    .result();
   const expected = made.release([0, 40, 1, 25], { insecureSeed: 3 });
   assert.deepEqual(
     answers.map(({ answer }) => answer),
@@ -474,7 +493,7 @@ test('command: --fractions divides answers by the public number of rows', async 
   await fails([...base, ...empty], 2, /--fractions needs a row/);
   // In the library, the caller divides.
   const options = { workload: { prefix: 4 }, epsilon: 5000, delta: 1e-6 };
-  const made = dp.queries({ ...options, neighbours: 'replace-one' });
+  const made = dp.queries.linear({ ...options, neighbours: 'replace-one' }).result();
   const { answers } = made.release([0, 40, 1, 25], { insecureSeed: 3 });
   const n = 66;
   const fractions = answers.map((answer) => answer / n);
@@ -549,20 +568,21 @@ test('randomizedResponse: reports lie with the right probability, and the estima
   let lies = 0;
   for (let i = 0; i < reports; i++) {
     const bit = i % 4 === 0;
-    const report = dp.randomizedResponse({ bit, epsilon, insecureSeed: i });
+    const report = dp.queries.randomizedResponse({ bit, epsilon, insecureSeed: i });
     ones += report;
     lies += report !== bit;
   }
   const lie = 1 / (1 + Math.E);
   // Fixed seeds; 5 standard deviations were chosen beforehand. Half the epsilon would be 40 away.
   assert.ok(Math.abs(lies - reports * lie) < 5 * Math.sqrt(reports * lie * (1 - lie)), `${lies}`);
-  const { count, stddev } = dp.estimateCount({ ones, reports, epsilon });
+  const { count, stddev } = dp.queries.estimateCount({ ones, reports, epsilon });
   assert.ok(Math.abs(count - reports / 4) < 5 * stddev, `${count}`);
   assert.ok(
     Math.abs(stddev - Math.sqrt(reports * lie * (1 - lie)) / (1 - 2 * lie)) < 1e-9 * stddev,
   );
   const fresh = new Set();
-  for (let i = 0; i < 100; i++) fresh.add(dp.randomizedResponse({ bit: true, epsilon: 0.1 }));
+  for (let i = 0; i < 100; i++)
+    fresh.add(dp.queries.randomizedResponse({ bit: true, epsilon: 0.1 }));
   assert.equal(fresh.size, 2, 'no key, no seed: another draw each time');
 });
 
@@ -577,7 +597,11 @@ test('randomizedResponse: bad input is refused, and the error names the paramete
     [{ bit: true, epsilon: NaN }, 'invalid_argument', /epsilon must be between .*got NaN/],
     [{ bit: true, epsilon: 1, delta: 0 }, 'wrong_type', /delta is an unknown option/],
   ]) {
-    assert.throws(() => dp.randomizedResponse(options), code(expected, message), String(message));
+    assert.throws(
+      () => dp.queries.randomizedResponse(options),
+      code(expected, message),
+      String(message),
+    );
   }
   for (const [options, expected, message] of [
     [
@@ -589,6 +613,10 @@ test('randomizedResponse: bad input is refused, and the error names the paramete
     [{ ones: 0, reports: -1, epsilon: 1 }, 'invalid_argument', /reports must be/],
     [{ ones: 0, reports: 1, epsilon: 0 }, 'invalid_argument', /epsilon must be between/],
   ]) {
-    assert.throws(() => dp.estimateCount(options), code(expected, message), String(message));
+    assert.throws(
+      () => dp.queries.estimateCount(options),
+      code(expected, message),
+      String(message),
+    );
   }
 });

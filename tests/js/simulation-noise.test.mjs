@@ -14,7 +14,7 @@ const NUM_STEPS = 40;
 const options = { mechanism: 'blt', numSteps: NUM_STEPS, seed: 3 };
 
 function withRows(more, use) {
-  const noise = dp.simulationNoise({ ...options, ...more });
+  const noise = dp.study.noise({ ...options, ...more });
   try {
     return use(noise);
   } finally {
@@ -31,7 +31,7 @@ const oneByOne = (more) =>
     return ARRAYS[more.precision].from(rows.flat());
   });
 
-test('simulationNoise: rows do not depend on how many are asked for at once', () => {
+test('study.noise: rows do not depend on how many are asked for at once', () => {
   const mechanisms = dp.mechanisms().map(({ name }) => name);
   assert.ok(mechanisms.length > 20);
   for (const mechanism of some(mechanisms, 3)) {
@@ -53,14 +53,14 @@ test('simulationNoise: rows do not depend on how many are asked for at once', ()
   }
 });
 
-test('simulationNoise: many short rows are the same when read at once or one by one', () => {
+test('study.noise: many short rows are the same when read at once or one by one', () => {
   for (const precision of PRECISIONS) {
     const place = { mechanism: 'tree', numSteps: 9000, precision };
     assert.deepEqual(all(place), oneByOne(place));
   }
 });
 
-test('simulationNoise: doubles round to the numbers of noise with the same seed', () => {
+test('study.noise: doubles round to the numbers of noise with the same seed', () => {
   for (const mechanism of ['blt', 'tree', 'optimal', 'square-root']) {
     const rows = all({ mechanism, precision: 'float64', dimension: 90 });
     const noise = dp.noise({ mechanism, numSteps: NUM_STEPS, dimension: 90, insecureSeed: 3 });
@@ -75,7 +75,7 @@ test('simulationNoise: doubles round to the numbers of noise with the same seed'
   }
 });
 
-test('simulationNoise: rows of both precisions have the covariance of the mechanism', () => {
+test('study.noise: rows of both precisions have the covariance of the mechanism', () => {
   const dimension = 4096;
   // Each variance has a relative standard error of sqrt(2 / 4096) = 2.2 %. Seven of these give a
   // false alarm below 1e-9.
@@ -102,13 +102,13 @@ test('simulationNoise: rows of both precisions have the covariance of the mechan
   }
 });
 
-test('simulationNoise: each precision gives different numbers', () => {
+test('study.noise: each precision gives different numbers', () => {
   const floats = all({ dimension: 70 });
   const doubles = all({ precision: 'float64', dimension: 70 });
   assert.ok(floats.filter((x, i) => Math.abs(x - doubles[i]) < 1e-3).length < 30);
 });
 
-test('simulationNoise: shards with a seed have the numbers of the whole, and seeks change none', () => {
+test('study.noise: shards with a seed have the numbers of the whole, and seeks change none', () => {
   for (const precision of PRECISIONS) {
     const whole = all({ precision, dimension: 100 });
     const right = { precision, dimension: 37, firstCoordinate: 63 };
@@ -122,13 +122,13 @@ test('simulationNoise: shards with a seed have the numbers of the whole, and see
   }
 });
 
-test('simulationNoise: without a seed every stream is different', () => {
+test('study.noise: without a seed every stream is different', () => {
   assert.deepEqual(all({ seed: 4n }), all({ seed: 4 }));
   assert.notDeepEqual(all({ seed: 4 }), all({}));
   assert.notDeepEqual(all({ seed: undefined }), all({ seed: undefined }));
 });
 
-test('simulationNoise: next(0) gives an empty array, and bad arguments change nothing', () => {
+test('study.noise: next(0) gives an empty array, and bad arguments change nothing', () => {
   for (const precision of PRECISIONS) {
     withRows({ precision, dimension: 2 }, (noise) => {
       const Rows = ARRAYS[precision];
@@ -173,13 +173,13 @@ test('simulationNoise: next(0) gives an empty array, and bad arguments change no
       rejects(() => noise.seek(NaN), RangeError, 'invalid_argument', /step must be an integer/);
     });
   }
-  const noise = dp.simulationNoise(options);
+  const noise = dp.study.noise(options);
   noise.dispose();
   rejects(() => noise.next(1), DpError, 'disposed', /this simulation noise was disposed of/);
   assert.equal(dp.liveHandles, 0);
 });
 
-test('simulationNoise: a subclass cannot change what is written, nor where', () => {
+test('study.noise: a subclass cannot change what is written, nor where', () => {
   class Odd extends Float32Array {
     get length() {
       return 1000;
@@ -197,7 +197,7 @@ test('simulationNoise: a subclass cannot change what is written, nor where', () 
   assert.deepEqual(written, [...all({ dimension: 3 }).slice(0, 3)]);
 });
 
-test('simulationNoise: what belongs to a release is refused, and so are bad options', () => {
+test('study.noise: what belongs to a release is refused, and so are bad options', () => {
   const make = (more) => () => withRows(more, () => {});
   const key = new Uint8Array(32).fill(1);
   for (const [name, value] of Object.entries({ epsilon: 1, delta: 1e-6, clipNorm: 1, key })) {
@@ -219,12 +219,7 @@ test('simulationNoise: what belongs to a release is refused, and so are bad opti
     /precision must be one of float32, float64/,
   );
   for (const dimension of [0, -1, NaN, 2 ** 60]) {
-    rejects(
-      make({ dimension }),
-      RangeError,
-      'invalid_argument',
-      /simulationNoise: dimension must be/,
-    );
+    rejects(make({ dimension }), RangeError, 'invalid_argument', /noise: dimension must be/);
   }
   rejects(make({ firstCoordinate: -1 }), RangeError, 'invalid_argument', /firstCoordinate/);
   rejects(make({ numSteps: 0 }), RangeError, 'invalid_argument', /numSteps/);
@@ -235,18 +230,23 @@ test('simulationNoise: what belongs to a release is refused, and so are bad opti
     'invalid_argument',
     /mechanism must be one of/,
   );
-  rejects(() => dp.simulationNoise(), TypeError, 'wrong_type', /options must be an object/);
+  rejects(() => dp.study.noise(), TypeError, 'wrong_type', /options must be an object/);
   assert.equal(dp.liveHandles, 0);
 });
 
-test('simulationNoise: releases, ledgers, budgets and optimisers take none of it', async () => {
-  const noise = dp.simulationNoise(options);
+test('study.noise: releases, ledgers, budgets and optimisers take none of it', async () => {
+  const noise = dp.study.noise(options);
   const target = { numSteps: 4, epsilon: 1, delta: 1e-6, noise };
   for (const name of ['prefixSum', 'peopleSum', 'learner', 'noise']) {
     rejects(() => dp[name](target), TypeError, 'wrong_type', /noise is an unknown option/);
   }
   const search = { mechanism: 'blt', numSteps: 4, noise };
-  rejects(() => dp.optimize(search), TypeError, 'wrong_type', /noise is an unknown option/);
+  rejects(
+    () => dp.optimize(search).result(),
+    TypeError,
+    'wrong_type',
+    /noise is an unknown option/,
+  );
   const store = { read: async () => undefined, write: async () => {} };
   for (const name of ['ledger', 'learnerLedger']) {
     await assert.rejects(dp[name]({ ...target, store }), {

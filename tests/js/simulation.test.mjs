@@ -10,7 +10,7 @@ const dp = await load();
 const target = { epsilon: 1, delta: 1e-6 };
 
 function withSimulation(options, use) {
-  const simulation = dp.simulation({ numSteps: 40, ...target, ...options });
+  const simulation = dp.study.simulation({ numSteps: 40, ...target, ...options });
   try {
     return use(simulation);
   } finally {
@@ -176,7 +176,7 @@ test('simulation: the predicted and the observed standard deviation agree', () =
 });
 
 test('simulation: bad input is refused', () => {
-  const make = (change) => () => dp.simulation({ numSteps: 4, ...target, ...change });
+  const make = (change) => () => dp.study.simulation({ numSteps: 4, ...target, ...change });
   const range = [
     [make({ numSteps: 0 }), /numSteps must be .*, got 0/],
     [make({ dimension: 0 }), /dimension must be .*, got 0/],
@@ -229,7 +229,7 @@ test('simulation: bad input is refused', () => {
 });
 
 test('simulation: a bad number of steps and calls after dispose are refused', () => {
-  const simulation = dp.simulation({ numSteps: 4, ...target });
+  const simulation = dp.study.simulation({ numSteps: 4, ...target });
   rejects(
     () => simulation.advance(0),
     RangeError,

@@ -26,11 +26,11 @@ const SEARCHES = [
   { mechanism: 'banded-toeplitz', numSteps: 100, bands: 6 },
 ];
 
-const saved = dp.optimize({ mechanism: 'optimal', numSteps: 40 });
+const saved = dp.optimize({ mechanism: 'optimal', numSteps: 40 }).result();
 
 test('optimize: a result has all its fields, as plain data that JSON preserves', () => {
   for (const options of SEARCHES) {
-    const it = dp.optimize(options);
+    const it = dp.optimize(options).result();
     assert.equal(
       Object.keys(it).join(' '),
       'format version mechanism numSteps workload participation objective error lowerBound ' +
@@ -54,10 +54,10 @@ test('optimize: a result has all its fields, as plain data that JSON preserves',
 });
 
 test('optimize: the optimum at 1024 steps is certified, and full accuracy comes closer to it', () => {
-  const best = dp.optimize({ numSteps: 1024 });
+  const best = dp.optimize({ numSteps: 1024 }).result();
   assert.ok(best.lowerBound <= 2.961464832637 && best.lowerBound > 2.9614645);
   close(best.error, 2.961464832637, 1e-4);
-  const exact = dp.optimize({ numSteps: 1024, buffers: 0 });
+  const exact = dp.optimize({ numSteps: 1024, buffers: 0 }).result();
   assert.ok(exact.ratio < 1 + 2e-7, `${exact.ratio}`);
   assert.ok(exact.ratio < best.ratio);
 });
@@ -74,7 +74,7 @@ test('a strategy from JSON releases the same totals, bit for bit', () => {
   for (const { workload, solver, ...options } of SEARCHES) {
     if (workload !== undefined || solver !== undefined) continue;
     const { mechanism, numSteps, ...parameters } = options;
-    const kept = JSON.parse(JSON.stringify(dp.optimize(options)));
+    const kept = JSON.parse(JSON.stringify(dp.optimize(options).result()));
     assert.deepEqual(releases(kept, numSteps), releases(mechanism, numSteps, parameters));
     // Another number gives other totals, so the comparison can fail.
     const [name] = Object.keys(kept.parameters);
@@ -92,7 +92,7 @@ test('a saved strategy can be used wherever a mechanism is named', () => {
   const certificate = (of) => dp.certificate({ ...of, ...target });
   assert.deepEqual(certificate(options), certificate(named));
   const steps = (mechanism) => {
-    const simulation = dp.simulation({ mechanism, numSteps: 40, ...target, lambda: 2 });
+    const simulation = dp.study.simulation({ mechanism, numSteps: 40, ...target, lambda: 2 });
     const { noisySums } = simulation.advance(40);
     simulation.dispose();
     return noisySums;
@@ -108,7 +108,7 @@ test('a saved strategy can be used wherever a mechanism is named', () => {
 
 test('a saved strategy determines the workload, and another one is refused', () => {
   const workload = { rates: Array.from({ length: 20 }, (_, t) => 1 - 0.03 * t) };
-  const rated = dp.optimize({ numSteps: 20, objective: 'mean', workload });
+  const rated = dp.optimize({ numSteps: 20, objective: 'mean', workload }).result();
   assert.deepEqual(rated.workload, workload);
   const own = dp.error({ mechanism: rated, numSteps: 20 });
   assert.equal(own.workload, 'rates');
@@ -136,8 +136,8 @@ test('a saved strategy determines the workload, and another one is refused', () 
 
 test('optimize: blt is optimised for the given participation', () => {
   const participation = { participations: 4, minSeparation: 16 };
-  const often = dp.optimize({ mechanism: 'blt', numSteps: 64, participation });
-  const once = dp.optimize({ mechanism: 'blt', numSteps: 64 });
+  const often = dp.optimize({ mechanism: 'blt', numSteps: 64, participation }).result();
+  const once = dp.optimize({ mechanism: 'blt', numSteps: 64 }).result();
   assert.deepEqual(often.participation, participation);
   const error = (mechanism) => dp.error({ mechanism, numSteps: 64, participation }).maxError;
   assert.equal(error(often), often.error);
@@ -201,7 +201,7 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
     { numSteps: 32, workload, objective: 'mean' },
     { numSteps: 32, participation: { epochs: 4 }, objective: 'mean' },
   ]) {
-    const found = dp.optimize(options);
+    const found = dp.optimize(options).result();
     const lists = ['columns', 'columnDuals', ...(options.objective === 'mean' ? [] : ['rowDuals'])];
     assert.deepEqual(Object.keys(found.parameters), lists);
     assert.equal(found.boundMethod, 'dense dual');
@@ -239,7 +239,7 @@ test('optimal: long horizons for which errors are not known are refused before t
   for (const [options, message] of cases) {
     const all = { mechanism: 'optimal', numSteps, ...options };
     const target = { epsilon: 1, delta: 1e-6 };
-    rejects(() => dp.optimization(all), DpError, 'unsupported', message);
+    rejects(() => dp.optimize(all), DpError, 'unsupported', message);
     rejects(() => dp.error(all), DpError, 'unsupported', message);
     rejects(() => dp.certificate({ ...all, ...target }), DpError, 'unsupported', message);
     rejects(() => dp.errorPerStep(all), DpError, 'unsupported', message);
@@ -262,7 +262,7 @@ test('optimal: long horizons for which errors are not known are refused before t
 });
 
 test('optimize: unsupported problems are infeasible, and options without effect are refused', () => {
-  const status = (options) => dp.optimize({ numSteps: 16, ...options }).status;
+  const status = (options) => dp.optimize({ numSteps: 16, ...options }).result().status;
   const participation = { participations: 2, minSeparation: 4 };
   assert.equal(status({ participation }), 'infeasible');
   assert.equal(status({ mechanism: 'blt', participation, buffers: 1 }), 'converged');
@@ -270,7 +270,7 @@ test('optimize: unsupported problems are infeasible, and options without effect 
   assert.equal(status({ workload: { window: 3 }, buffers: 0 }), 'converged');
   const refuses = (options, message) =>
     rejects(
-      () => dp.optimize({ numSteps: 16, ...options }),
+      () => dp.optimize({ numSteps: 16, ...options }).result(),
       RangeError,
       'invalid_argument',
       message,
@@ -284,8 +284,8 @@ test('optimize: unsupported problems are infeasible, and options without effect 
   refuses({ solver: 'none', gap: 1e-3 }, /gap cannot be given without a solver/);
   refuses({ gap: 0 }, /gap must be above 0 and below 1, got 0/);
   refuses({ mechanism: 'blt', gap: 1e-3 }, /gap cannot be given for blt/);
-  const coarse = dp.optimize({ numSteps: 200, gap: 1e-2 });
-  const fine = dp.optimize({ numSteps: 200, gap: 1e-10 });
+  const coarse = dp.optimize({ numSteps: 200, gap: 1e-2 }).result();
+  const fine = dp.optimize({ numSteps: 200, gap: 1e-10 }).result();
   assert.ok(coarse.iterations < fine.iterations && coarse.lowerBound <= fine.lowerBound);
 });
 
@@ -300,7 +300,7 @@ test('effective parameters: errors and certificates have those that were chosen'
   assert.ok(of('lambda-cgd').lambda > 0.9);
   const { bands, coefficients } = of('banded-square-root', { bands: 3 });
   assert.deepEqual([bands, coefficients], [3, [1, 0.5, 0.375]]);
-  const blt = dp.optimize({ mechanism: 'blt', numSteps: 100, buffers: 2 });
+  const blt = dp.optimize({ mechanism: 'blt', numSteps: 100, buffers: 2 }).result();
   const options = { mechanism: 'blt', numSteps: 100, buffers: 2 };
   const expected = { buffers: 2, ...blt.parameters };
   assert.deepEqual(dp.error(options).effectiveParameters, expected);
@@ -334,8 +334,8 @@ test('from three epochs on, a lower bound states for which dimensions of records
   )) {
     const problem = { numSteps: 18, participation: { epochs } };
     const error = dp.error({ mechanism: 'tree', ...problem });
-    const saved = dp.optimize({ mechanism: 'optimal', ...problem });
-    const comparison = dp.compare(problem);
+    const saved = dp.optimize({ mechanism: 'optimal', ...problem }).result();
+    const comparison = dp.compare(problem).result();
     for (const { lowerBoundMinDimension, lowerBoundEveryDimension, lowerBound } of [
       error,
       comparison,
@@ -369,7 +369,9 @@ test('a saved bound states if it does not hold for records of every dimension', 
     [{ participations: 9, minSeparation: 300 }, undefined],
     [{ participations: 9, minSeparation: 200 }, 2],
   ]) {
-    const saved = dp.optimize({ mechanism: 'blt', numSteps: 600, buffers: 1, participation });
+    const saved = dp
+      .optimize({ mechanism: 'blt', numSteps: 600, buffers: 1, participation })
+      .result();
     const { lowerBound, lowerBoundMinDimension, lowerBoundEveryDimension } = saved;
     assert.equal(lowerBoundMinDimension, minDimension);
     if (minDimension === undefined) assert.equal(lowerBoundEveryDimension, undefined);
@@ -384,7 +386,7 @@ test('blt: errors are known at a thousand million steps, but noise is refused', 
   const options = { mechanism: 'blt', numSteps: 1e9, buffers: 4 };
   const { maxError, ratio } = dp.error(options);
   assert.ok(ratio > 1 && ratio < 1.15, `${ratio}`);
-  assert.equal(dp.optimize(options).error, maxError);
+  assert.equal(dp.optimize(options).result().error, maxError);
   rejects(
     () => dp.prefixSum({ ...options, epsilon: 1, delta: 1e-6 }),
     DpError,
@@ -411,7 +413,7 @@ test('nothing else can be given beside a saved strategy', () => {
 
 test('optimize: mechanisms and options that no search supports are refused', () => {
   const refuses = (options, Kind, code, message) =>
-    rejects(() => dp.optimize({ numSteps: 8, ...options }), Kind, code, message);
+    rejects(() => dp.optimize({ numSteps: 8, ...options }).result(), Kind, code, message);
   refuses(
     { mechanism: 'tree' },
     RangeError,
@@ -436,28 +438,23 @@ test('optimize: mechanisms and options that no search supports are refused', () 
   refuses({ epsilon: 1 }, TypeError, 'wrong_type', /epsilon is an unknown option/);
 });
 
-test('optimization: a search in pieces gives the same result as one at once', () => {
+test('optimize: a search in pieces gives the same result as one at once', () => {
   const before = dp.liveHandles;
   const options = { numSteps: 300 };
-  const search = dp.optimization(options);
-  assert.deepEqual(search.progress, { iterations: 0, fraction: 0 });
-  assert.equal(search.advance(), true);
-  const early = search.result();
-  assert.equal(early.status, 'stopped');
+  const search = dp.optimize(options);
   let last = 0;
-  while (search.advance()) {
-    assert.ok(search.progress.fraction >= last && search.progress.fraction <= 1);
-    last = search.progress.fraction;
+  for (const { fraction } of search) {
+    assert.ok(fraction >= last && fraction <= 1);
+    last = fraction;
   }
-  assert.ok(last > 0.5);
-  assert.equal(search.progress.fraction, 1);
-  assert.equal(search.finished, true);
-  assert.deepEqual(search.result(), dp.optimize(options));
-  assert.ok(early.error > search.result().error);
-  search.dispose();
-  assert.throws(() => search.advance() || search.result(), DpError);
+  assert.equal(last, 1);
+  assert.deepEqual(search.result(), dp.optimize(options).result());
+  const unfinished = dp.optimize(options);
+  for (const _ of unfinished) break;
+  unfinished.dispose();
+  assert.throws(() => unfinished.result(), DpError);
   assert.equal(dp.liveHandles, before, 'optimize leaves nothing behind');
-  const { status, iterations } = dp.optimize({ numSteps: 300, maxIterations: 2 });
+  const { status, iterations } = dp.optimize({ numSteps: 300, maxIterations: 2 }).result();
   assert.deepEqual([status, iterations], ['not converged', 2]);
 });
 
@@ -486,7 +483,7 @@ test('error: ratio and gap of the objective to the bound, for every mechanism', 
 
 test('a saved strategy: its own bound, and the participation it was optimised for', () => {
   const four = { epochs: 4 };
-  const it = dp.optimize({ numSteps: 140, participation: four, maxIterations: 9 });
+  const it = dp.optimize({ numSteps: 140, participation: four, maxIterations: 9 }).result();
   const numSteps = 140;
   const own = dp.error({ mechanism: it, numSteps });
   assert.equal(own.participation, 'fixed-epoch');
@@ -497,7 +494,7 @@ test('a saved strategy: its own bound, and the participation it was optimised fo
   assert.ok(once.maxError < own.maxError);
   const { participation, ...unstated } = it;
   assert.deepEqual(dp.error({ mechanism: unstated, numSteps }), once);
-  const { mechanisms } = dp.compare({ numSteps, strategies: [it] });
+  const { mechanisms } = dp.compare({ numSteps, strategies: [it] }).result();
   assert.equal(mechanisms.find((row) => row.saved).maxError, once.maxError, 'one problem for all');
   const sums = dp.prefixSum({ ...target, mechanism: it, numSteps, dimension: 1 });
   assert.equal(sums.certificate.participation, 'fixed-epoch', 'as much noise as its users need');
@@ -516,17 +513,17 @@ test('a saved strategy: its own bound, and the participation it was optimised fo
 });
 
 test('compare: saved strategies stand in the table', () => {
-  const coarse = dp.optimize({ numSteps: 40, buffers: 1 });
-  const { mechanisms } = dp.compare({ numSteps: 40, strategies: [coarse, saved] });
+  const coarse = dp.optimize({ numSteps: 40, buffers: 1 }).result();
+  const { mechanisms } = dp.compare({ numSteps: 40, strategies: [coarse, saved] }).result();
   const rows = mechanisms.filter((row) => row.saved);
   assert.deepEqual(
     rows.map((row) => row.maxError),
     [saved.error, coarse.error],
   );
   assert.ok(rows.every((row) => row.mechanism === 'optimal' && row.ratio >= 1));
-  assert.equal(mechanisms.length - 2, dp.compare({ numSteps: 40 }).mechanisms.length);
+  assert.equal(mechanisms.length - 2, dp.compare({ numSteps: 40 }).result().mechanisms.length);
   const refuses = (options, message) =>
-    assert.throws(() => dp.compare({ numSteps: 40, ...options }), message);
+    assert.throws(() => dp.compare({ numSteps: 40, ...options }).result(), message);
   refuses({ strategies: saved }, /strategies must be an array, got object/);
   refuses({ strategies: ['optimal'] }, /strategies\[0\] must be a saved strategy, got string/);
   refuses({ numSteps: 41, strategies: [saved] }, /numSteps must be 40, that of the saved/);

@@ -34,7 +34,7 @@ export async function use(): Promise<Certificate> {
   const client: Client = connect({ worker: { postMessage() {} } });
   const costs: number[] = [dp.calibrate(target).mu, (await client.calibrate(target)).mu];
   if (!dp.budget(target).fits({ mu: costs[0]! })) throw new DpError('internal', 'no');
-  const remote: RemoteSimulation = await client.simulation({ numSteps: 8, ...target });
+  const remote: RemoteSimulation = await client.study.simulation({ numSteps: 8, ...target });
   const { noisySums } = await remote.advance(4, { maxMilliseconds: 8 });
   noisySums.fill(0);
   client.cancel();
@@ -66,22 +66,22 @@ export async function use(): Promise<Certificate> {
   const covariance: Float64Array = dp.matrices(banded).noiseCovariance;
   const blt = { mechanism: 'blt', decays: [0.5], weights: covariance } as const;
   dp.certificate({ ...blt, numSteps: 8, ...target, participation: { epochs: 2 } });
-  const rows: ComparedMechanism[] = dp.compare({ numSteps: 8, objective: 'mean' }).mechanisms;
+  const rows: ComparedMechanism[] = dp.compare({ numSteps: 8, objective: 'mean' }).result().mechanisms;
   const { mechanism, parameters } = rows[0]!;
   dp.error({ mechanism, ...parameters, numSteps: 8, workload: { rates: new Float32Array(8) } });
   const matrices: Promise<Matrices> = client.matrices(banded);
   const comparison: Promise<Comparison> = client.compare({ numSteps: 8 });
   await Promise.all([matrices, comparison]);
-  const saved: SavedStrategy = dp.optimize({ numSteps: 8, buffers: 2 });
+  const saved: SavedStrategy = dp.optimize({ numSteps: 8, buffers: 2 }).result();
   const fractions: number[] = [];
   const onProgress = ({ fraction }: { fraction: number }) => fractions.push(fraction);
   const again: SavedStrategy = await client.optimize({ numSteps: 8 }, { onProgress });
   dp.prefixSum({ mechanism: saved, numSteps: 8, ...target });
-  dp.compare({ numSteps: 8, strategies: [saved, again] });
+  dp.compare({ numSteps: 8, strategies: [saved, again] }).result();
   // @ts-expect-error not a saved strategy
   dp.error({ mechanism: { ...saved, version: 2 }, numSteps: 8 });
   // @ts-expect-error no such workload
-  dp.compare({ numSteps: 8, workload: 'sums' });
+  dp.compare({ numSteps: 8, workload: 'sums' }).result();
   // @ts-expect-error not a number
   dp.error({ ...banded, workload: { window: '4' } });
   // @ts-expect-error the separation is missing

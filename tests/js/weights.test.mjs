@@ -152,7 +152,7 @@ test('weights: the error of releases is that of the formula', () => {
 });
 
 test('weights: a saved strategy brings its workload', () => {
-  const saved = dp.optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } });
+  const saved = dp.optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } }).result();
   const copy = JSON.parse(JSON.stringify(saved));
   const released = (options) =>
     using(dp.prefixSum({ ...target, ...options }), (sums) => [...sums.releaseMany(records)]);

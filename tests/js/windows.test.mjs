@@ -152,7 +152,7 @@ test('windows: a window as long as the horizon takes states and strategies of ru
     );
     assert.deepEqual(Float64Array.from(released), plain, mechanism);
   }
-  const saved = dp.optimize({ mechanism: 'optimal', numSteps });
+  const saved = dp.optimize({ mechanism: 'optimal', numSteps }).result();
   withSums({ ...target, mechanism: saved, workload: { window: numSteps } }, (sums) =>
     assert.equal(sums.certificate.workload, 'prefix'),
   );
@@ -178,7 +178,7 @@ test('windows: the default mechanism is the best that is quick to find', () => {
 });
 
 test('windows: a saved strategy brings its window', () => {
-  const saved = dp.optimize({ mechanism: 'optimal', numSteps, workload: { window: 7 } });
+  const saved = dp.optimize({ mechanism: 'optimal', numSteps, workload: { window: 7 } }).result();
   const options = { ...target, mechanism: saved };
   withSums(options, (sums) => assert.equal(sums.certificate.workload, 'window=7'));
   withSums({ ...options, workload: { window: 7 } }, (sums) => assert.equal(sums.step, 0));
@@ -200,7 +200,7 @@ test('windows: unsupported calls, bad widths and bad records are refused, and er
   const pure = { numSteps, epsilon: 1, pure: true, workload: { window: 7 } };
   refused(() => dp.prefixSum(pure), 'workload');
   const { insecureSeed, ...unseeded } = weekly;
-  refused(() => dp.simulation(unseeded), 'workload');
+  refused(() => dp.study.simulation(unseeded), 'workload');
   refused(() => dp.learner({ ...weekly, loss: 'logistic', dimension: 2 }), 'workload');
   const huge = { ...weekly, numSteps: 2 ** 24, mechanism: 'output', dimension: 16 };
   const wide = { ...huge, workload: { window: 2 ** 23 + 1 } };

@@ -47,7 +47,7 @@ test('worker: it gives the same answers as the library', async () => {
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
   assert.deepEqual(await client.matrices(options), dp.matrices(options));
   const problem = { numSteps: sized(100, 20) };
-  assert.deepEqual(await client.compare(problem), dp.compare(problem));
+  assert.deepEqual(await client.compare(problem), dp.compare(problem).result());
   const mechanism = { numSteps: 10, ...target };
   assert.deepEqual(await client.certificate(mechanism), { ...dp.certificate(mechanism) });
 });
@@ -114,7 +114,7 @@ test(
       { numSteps: 64 },
       { onProgress: ({ fraction }) => rows.push(fraction) },
     );
-    assert.deepEqual(compared, dp.compare({ numSteps: 64 }));
+    assert.deepEqual(compared, dp.compare({ numSteps: 64 }).result());
     assert.ok(rows.length >= 1);
 
     const long = { mechanism: 'optimal', numSteps: 1000, workload: { window: 9 } };
@@ -130,9 +130,9 @@ test(
 
 test('worker: a simulation gives the same numbers, however it is cut', async () => {
   const options = { numSteps: 3000, ...target, numRegretPrefixes: 20 };
-  const own = dp.simulation(options);
+  const own = dp.study.simulation(options);
   const expected = own.advance(3000);
-  const remote = await client.simulation(options);
+  const remote = await client.study.simulation(options);
   for (const name of 'dimension numSteps learns classifies clippingImpossible grid'.split(' ')) {
     assert.equal(remote[name], own[name], name);
   }
@@ -158,7 +158,7 @@ test('worker: a simulation gives the same numbers, however it is cut', async () 
 });
 
 test('worker: a time budget ends a chunk early', async () => {
-  const remote = await client.simulation({
+  const remote = await client.study.simulation({
     numSteps: 10_000_000,
     mechanism: 'tree',
     ...target,
@@ -173,7 +173,7 @@ test('worker: a time budget ends a chunk early', async () => {
 test('worker: cancel rejects at once, stops the work and disposes of what was made', async () => {
   const numSteps = 10_000_000;
   const options = { numSteps, mechanism: 'tree', ...target, numRegretPrefixes: 0 };
-  const remote = await client.simulation(options);
+  const remote = await client.study.simulation(options);
   let done;
   let listener;
   const hasBegun = new Promise((resolve) => {
@@ -196,7 +196,7 @@ test('worker: cancel rejects at once, stops the work and disposes of what was ma
   assert.equal(await client.liveHandles(), 0);
   worker.off('message', listener);
   assert.ok(done < numSteps / 2, `the work went on to step ${done}`);
-  const next = await client.simulation({ ...options, numSteps: 10 });
+  const next = await client.study.simulation({ ...options, numSteps: 10 });
   assert.equal((await next.advance(10)).numSteps, 10);
   next.dispose();
 });
@@ -217,13 +217,15 @@ test('worker: making any object can be given up, which stops its search', async 
     moments: { ...stream, columns: { age: [0, 1] } },
     histogram: { ...stream, categories: ['a'], participation: { times: 2, apart: 3 } },
   };
+  const { simulation } = client.study;
   for (const kind of [...Object.keys(streams), 'learner', 'simulation', 'noise']) {
     const options = streams[kind] ?? { ...search, ...(kind !== 'noise' && target) };
-    const given = client[kind](options, { signal: AbortSignal.abort(reason) });
+    const make = kind === 'simulation' ? simulation : client[kind];
+    const given = make(options, { signal: AbortSignal.abort(reason) });
     await assert.rejects(given, (error) => error === reason, kind);
     const controller = new AbortController();
     const { signal } = controller;
-    const made = client[kind](options, { signal, onProgress: () => controller.abort(reason) });
+    const made = make(options, { signal, onProgress: () => controller.abort(reason) });
     await assert.rejects(made, (error) => error === reason, kind);
     assert.equal(await client.liveHandles(), 0, kind);
     assert.ok(last.fraction < 1, `${kind}: the search went on to its end`);
@@ -234,7 +236,7 @@ test('worker: making any object can be given up, which stops its search', async 
 test('worker: a simulation that is given up goes on from where it stopped', async () => {
   const numSteps = 10_000_000;
   const options = { numSteps, mechanism: 'tree', ...target, numRegretPrefixes: 0 };
-  const remote = await client.simulation(options);
+  const remote = await client.study.simulation(options);
   const controller = new AbortController();
   const seen = [];
   const running = remote.advance(2 * numSteps, {
@@ -259,19 +261,23 @@ test('worker: a simulation that is given up goes on from where it stopped', asyn
   assert.equal(await client.liveHandles(), 0);
 });
 
-/** One object of each kind, by the function of the client that makes it. */
+/** One object of each kind, by the path of the function of the client that makes it. */
 const kinds = {
   counter: { steps: 4, ...target },
   histogram: { steps: 4, ...target, categories: ['a'], people: 'once' },
   learner: { numSteps: 4, ...target },
-  simulation: { numSteps: 4, ...target },
-  queries: { workload: { ranges: 4 }, ...target },
+  'study.simulation': { numSteps: 4, ...target },
+  'queries.linear': { workload: { ranges: 4 }, ...target },
   noise: { mechanism: 'tree', numSteps: 4 },
 };
 
+function functionAt(client, path) {
+  return path.split('.').reduce((object, name) => object[name], client);
+}
+
 test('worker: everything counts as one handle, and can be disposed of by symbol', async () => {
   for (const [kind, options] of Object.entries(kinds)) {
-    const remote = await client[kind](options);
+    const remote = await functionAt(client, kind)(options);
     assert.equal(await client.liveHandles(), 1, kind);
     assert.equal(remote.disposed, false);
     await remote[Symbol.dispose in remote ? Symbol.dispose : Symbol.asyncDispose]();
@@ -302,7 +308,11 @@ test('worker: an object that is given up while it is made is disposed of', async
   for (const [kind, options] of Object.entries(kinds)) {
     controller = new AbortController();
     const { signal } = controller;
-    await assert.rejects(other[kind](options, { signal }), { name: 'AbortError' }, kind);
+    await assert.rejects(
+      functionAt(other, kind)(options, { signal }),
+      { name: 'AbortError' },
+      kind,
+    );
     assert.equal(await other.liveHandles(), 0, kind);
   }
   other.terminate();
@@ -315,7 +325,8 @@ test('worker: garbage collection disposes of forgotten objects, and of nothing e
     const script = new URL('${entryUrl('dp-ftrl/worker')}');
     const client = connect({ worker: new Worker(script, { execArgv: [] }) });
     const kinds = ${JSON.stringify(kinds)};
-    const make = (kind) => client[kind](kinds[kind]);
+    const functionAt = ${functionAt};
+    const make = (kind) => functionAt(client, kind)(kinds[kind]);
     const { step } = await make('learner'); // one method is as good as all
     const before = await (async () => {
       const remotes = [];
@@ -343,12 +354,15 @@ test('worker: errors keep kind, code and message', async () => {
     return true;
   });
   await assert.rejects(client.calibrate({ epsilon: '1', delta: 0.1 }), TypeError);
-  await assert.rejects(client.simulation({ numSteps: 4, ...target, neighbors: 'x' }), TypeError);
+  await assert.rejects(
+    client.study.simulation({ numSteps: 4, ...target, neighbors: 'x' }),
+    TypeError,
+  );
   await assert.rejects(
     client.calibrate({ epsilon: () => 1, delta: 0.1 }),
     /calibrate: options must be something that can be sent to a worker, got a function, a proxy or/,
   );
-  const remote = await client.simulation({ numSteps: 4, ...target });
+  const remote = await client.study.simulation({ numSteps: 4, ...target });
   await assert.rejects(remote.advance(0), RangeError);
   await assert.rejects(remote.advance(1, { maxMilliseconds: NaN }), RangeError);
   remote.dispose();
@@ -360,7 +374,7 @@ test('worker: errors keep kind, code and message', async () => {
 });
 
 test('worker: errors of one entry are DpErrors of every other', async () => {
-  const error = await client
+  const error = await client.study
     .simulation({ numSteps: 2 ** 24, dimension: 2 ** 30, mechanism: 'square-root', ...target })
     .then(
       () => undefined,
@@ -456,7 +470,7 @@ test('worker: optimize gives what the library gives, and reports its progress', 
   const options = { numSteps: 2000 };
   const seen = [];
   const saved = await client.optimize(options, { onProgress: (progress) => seen.push(progress) });
-  assert.deepEqual(saved, dp.optimize(options));
+  assert.deepEqual(saved, dp.optimize(options).result());
   assert.ok(seen.length >= 1);
   assert.equal(seen.at(-1).fraction, 1);
   seen.reduce((before, { iterations, fraction }) => {
@@ -468,7 +482,7 @@ test('worker: optimize gives what the library gives, and reports its progress', 
     dp.error({ mechanism: saved, numSteps: 2000 }),
   );
   const blt = { mechanism: 'blt', numSteps: 50 };
-  assert.deepEqual(await client.optimize(blt), dp.optimize(blt));
+  assert.deepEqual(await client.optimize(blt), dp.optimize(blt).result());
   assert.equal(await client.liveHandles(), 0);
 });
 
@@ -553,9 +567,12 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
     const shared = { ...loss, dimension: 2, radius: 2 };
     const features = Float64Array.from({ length: 40_000 }, (_, i) => Math.sin(i * i));
     const labels = Float64Array.from({ length: 20_000 }, (_, i) => i % (loss.numClasses ?? 2));
-    const [twin, comparator] = [dp.twin({ ...shared, numSteps: 1e5 }), dp.comparator(shared)];
-    const remote = await client.twin({ ...shared, numSteps: 1e5 });
-    const best = await client.comparator(shared);
+    const [twin, comparator] = [
+      dp.study.twin({ ...shared, numSteps: 1e5 }),
+      dp.study.comparator(shared),
+    ];
+    const remote = await client.study.twin({ ...shared, numSteps: 1e5 });
+    const best = await client.study.comparator(shared);
     assert.equal(remote.numScores, loss.numClasses ?? 1);
     assert.equal(best.dimension, 2);
     const expected = new Float64Array(20_000 * twin.numScores);
@@ -581,8 +598,8 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
   const options = { mechanism: 'tree', numSteps: 100, ...target, dimension: 3 };
   const { certificate } = await client.learner(options);
   assert.deepEqual(
-    await client.regretBounds(certificate, { dimension: 3 }),
-    dp.regretBounds(certificate, { dimension: 3 }),
+    await client.study.regretBounds(certificate, { dimension: 3 }),
+    dp.study.regretBounds(certificate, { dimension: 3 }),
   );
   assert.deepEqual(await client.bounds(64), dp.bounds(64));
   assert.deepEqual(await client.bounds(64, { rho: 1 }), dp.bounds(64, { rho: 1 }));
@@ -595,8 +612,8 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
   await assert.rejects(client.bounds(64, { delta: 0.1 }), /epsilon/);
   const wide = { mechanism: 'tree', numSteps: 100, beta: 0.05, dimension: 3 };
   assert.deepEqual(await client.error(wide), dp.error(wide));
-  await assert.rejects(client.twin({ dimension: 2, loss: 'none' }), /loss must be one of/);
-  await assert.rejects(client.twin({ dimension: 2 }, { signals: 1 }), /unknown option/);
+  await assert.rejects(client.study.twin({ dimension: 2, loss: 'none' }), /loss must be one of/);
+  await assert.rejects(client.study.twin({ dimension: 2 }, { signals: 1 }), /unknown option/);
   client.cancel();
   assert.equal(await client.liveHandles(), 0);
 });
@@ -617,7 +634,7 @@ test('worker: the error of an example refused within a batch gives its index in 
 
 test('worker: held-out risk is that of the library', async () => {
   const options = { numSteps: 50, ...target };
-  const [own, remote] = [dp.simulation(options), await client.simulation(options)];
+  const [own, remote] = [dp.study.simulation(options), await client.study.simulation(options)];
   own.advance(50);
   await remote.advance(50);
   assert.deepEqual(await remote.heldOutRisk(20), own.heldOutRisk(20));
@@ -664,7 +681,7 @@ test('worker: a comparison reports its progress, and is given up between mechani
   const seen = [];
   const problem = { numSteps: 50 };
   const onProgress = ({ fraction }) => seen.push(fraction);
-  assert.deepEqual(await client.compare(problem, { onProgress }), dp.compare(problem));
+  assert.deepEqual(await client.compare(problem, { onProgress }), dp.compare(problem).result());
   assert.equal(seen.at(-1), 1);
   const controller = new AbortController();
   const { signal } = controller;
@@ -678,9 +695,11 @@ test('worker: a comparison reports its progress, and is given up between mechani
 
 test('worker: queries give what the library gives, with progress, and are disposed of', async () => {
   const options = { workload: { ranges: 12 }, ...target, neighbours: 'replace-one' };
-  const own = dp.queries(options);
+  const own = dp.queries.linear(options).result();
   const seen = [];
-  const remote = await client.queries(options, { onProgress: (told) => seen.push(told.fraction) });
+  const remote = await client.queries.linear(options, {
+    onProgress: (told) => seen.push(told.fraction),
+  });
   assert.equal(seen.at(-1), 1);
   assert.ok(
     seen.every((fraction, i) => fraction >= (seen[i - 1] ?? 0)),
@@ -704,24 +723,29 @@ test('worker: queries give what the library gives, with progress, and are dispos
   for (const call of calls) await assert.rejects(call, { name: 'AbortError' });
   await assert.rejects(remote.release(histogram, {}, { sig: signal }), { code: 'wrong_type' });
   assert.equal(await remote.label(0), own.label(0), 'it goes on');
-  await assert.rejects(client.queries({ ...options, delta: 1 }), { code: 'invalid_argument' });
-  const several = client.queries({ ...options, maxContributions: 2 });
-  const onlyOne = /^queries: maxContributions must be 1 where the number of records is public/;
+  await assert.rejects(client.queries.linear({ ...options, delta: 1 }), {
+    code: 'invalid_argument',
+  });
+  const several = client.queries.linear({ ...options, maxContributions: 2 });
+  const onlyOne = /^linear: maxContributions must be 1 where the number of records is public/;
   await assert.rejects(several, { code: 'invalid_argument', message: onlyOne });
   const choice = { histogram, epsilon: 1, insecureSeed: 2 };
-  assert.equal(await client.winner(choice), dp.winner(choice));
+  assert.equal(await client.queries.winner(choice), dp.queries.winner(choice));
   const asked = { utilities: [3, 1, 4, 1, 5], sensitivity: 1, epsilon: 1, insecureSeed: 7 };
-  assert.equal(await client.choose(asked), dp.choose(asked));
+  assert.equal(await client.queries.choose(asked), dp.queries.choose(asked));
   const secret = { bit: true, epsilon: 0.5, insecureSeed: 3 };
-  assert.equal(await client.randomizedResponse(secret), dp.randomizedResponse(secret));
+  assert.equal(
+    await client.queries.randomizedResponse(secret),
+    dp.queries.randomizedResponse(secret),
+  );
   const counted = { ones: 3, reports: 8, epsilon: 0.5 };
-  assert.deepEqual(await client.estimateCount(counted), dp.estimateCount(counted));
+  assert.deepEqual(await client.queries.estimateCount(counted), dp.queries.estimateCount(counted));
   const median = { ...choice, quantile: [1, 2] };
-  assert.equal(await client.quantile(median), dp.quantile(median));
+  assert.equal(await client.queries.quantile(median), dp.queries.quantile(median));
   own.dispose();
   remote.dispose();
   await assert.rejects(remote.labels(), code('disposed'));
-  const gone = await client.queries(options);
+  const gone = await client.queries.linear(options);
   client.cancel();
   assert.equal(gone.disposed, true);
   assert.equal(await client.liveHandles(), 0);
@@ -765,7 +789,7 @@ test('worker: a search for what to measure is given up at once', async () => {
   const controller = new AbortController();
   const large = { workload: { ranges: 64 }, ...target, objective: 'max' };
   const onProgress = ({ fraction }) => fraction > 0 && controller.abort();
-  const call = client.queries(large, { signal: controller.signal, onProgress });
+  const call = client.queries.linear(large, { signal: controller.signal, onProgress });
   await assert.rejects(call, { name: 'AbortError' });
   assert.equal(await client.liveHandles(), 0, 'the worker has stopped');
 });

@@ -10,11 +10,12 @@ import { makeError } from './core/errors.js';
 import type * as api from './types/all.js';
 import { Connection, readCall } from './worker/connection.js';
 import type { CallOptions, OptimizeCallOptions } from './worker/connection.js';
-import { FUNCTIONS, type FunctionName, type Takes } from './worker/methods.js';
+import { FUNCTIONS, nameOf, OBJECTS } from './worker/methods.js';
+import type { FunctionName, Kind, Takes } from './worker/methods.js';
 import type { MessageTarget, Port } from './worker/protocol.js';
 import { streamsOf } from './worker/streams.js';
 import type { Streams } from './types/streams/stream.js';
-import { make, type Remotes } from './worker/remotes.js';
+import { make } from './worker/remotes.js';
 import type { RemoteComparator, RemoteLearner, RemoteNoise } from './worker/remotes.js';
 import type { RemoteQueries, RemoteSimulation, RemoteTwin } from './worker/remotes.js';
 
@@ -35,19 +36,35 @@ export interface ConnectOptions {
 /**
  * Functions of the library that return promises and take the options of a call as a last argument.
  */
-export type Promised<Name extends keyof api.DpFtrl, Call extends readonly unknown[]> = {
-  [Each in keyof Pick<api.DpFtrl, Name>]: api.DpFtrl[Each] extends (...args: infer A) => infer R
+export type Promised<Name extends keyof Of, Call extends readonly unknown[], Of = api.DpFtrl> = {
+  [Each in keyof Pick<Of, Name>]: Of[Each] extends (...args: infer A) => infer R
     ? (...args: [...A, ...Call]) => Promise<R>
     : never;
 };
+
+/** Linear queries and choices, in the worker. */
+export interface RemoteQueryFunctions
+  extends Promised<'randomizedResponse' | 'estimateCount', [], api.Queries>,
+    Promised<'choose' | 'winner' | 'quantile', [call?: CallOptions], api.Queries> {
+  /** As in the library. Each piece of the search takes one eigendecomposition or a few. */
+  linear(options: api.LinearQueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
+}
+
+/** Functions for those who study mechanisms and learners, in the worker. NOT private. */
+export interface RemoteStudy extends Promised<'regretBounds', [call?: CallOptions], api.Study> {
+  twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
+  comparator(options: api.ComparatorOptions, call?: CallOptions): Promise<RemoteComparator>;
+  /** As in the library, but the object lives in the worker: {@link api.Study.simulation}. */
+  simulation(options: api.SimulationOptions, call?: OptimizeCallOptions): Promise<RemoteSimulation>;
+}
 
 /**
  * Functions in a part of the table, except those whose signature differs further from the
  * library's.
  */
 type Named<T extends Takes> = Exclude<
-  keyof (typeof FUNCTIONS)[T],
-  'bounds' | 'calibrate' | 'error' | 'liveHandles' | 'optimize' | 'predict'
+  keyof (typeof FUNCTIONS)[T] & keyof api.DpFtrl,
+  'bounds' | 'calibrate' | 'compare' | 'error' | 'liveHandles' | 'optimize' | 'predict'
 >;
 
 /** Functions of the library that take no options for the call. */
@@ -87,14 +104,12 @@ export interface Client
    * `terminate` and connect to a new one.
    */
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
+  /** As in the library: {@link api.DpFtrl.compare}. */
+  compare(options: api.CompareOptions, call?: OptimizeCallOptions): Promise<api.Comparison>;
   /** As in the library, but the loss is given by name: functions cannot be sent to a worker. */
   learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
-  twin(options: api.TwinOptions, call?: CallOptions): Promise<RemoteTwin>;
-  comparator(options: api.ComparatorOptions, call?: CallOptions): Promise<RemoteComparator>;
-  /** As in the library, but the object lives in the worker: {@link api.DpFtrl.simulation}. */
-  simulation(options: api.SimulationOptions, call?: OptimizeCallOptions): Promise<RemoteSimulation>;
-  /** As in the library. Each piece of the search takes one eigendecomposition or a few. */
-  queries(options: api.QueriesOptions, call?: OptimizeCallOptions): Promise<RemoteQueries>;
+  readonly queries: RemoteQueryFunctions;
+  readonly study: RemoteStudy;
   /** As in the library, but the worker draws the key. */
   noise(options: api.NoiseOptions, call?: OptimizeCallOptions): Promise<RemoteNoise>;
   /** As in the library: {@link api.DpFtrl.bounds}; the same options may include a signal. */
@@ -142,19 +157,34 @@ function readConnect(options: ConnectOptions): { port: Port; wasm: api.LoadOptio
   return { port, wasm: wasm instanceof URL ? wasm.href : wasm };
 }
 
-/** Returns the functions of the table. */
-function functionsOf(connection: Connection): Pick<Client, FunctionName> {
-  const all = Object.entries(FUNCTIONS).flatMap(([takes, names]) =>
-    Object.entries(names).map(([name, numArgs]) => {
+/** Returns the functions of the table, by their path. */
+function functionsOf(connection: Connection): Functions {
+  const all = Object.entries(FUNCTIONS).flatMap(([takes, paths]) =>
+    Object.entries(paths).map(([path, numArgs]) => {
       const run = async (...given: unknown[]) => {
-        const call = readCall(name, given[numArgs] as object | undefined, takes as Takes);
+        const options = given[numArgs] as object | undefined;
+        const call = readCall(nameOf(path), options, takes as Takes);
         const args = given.slice(0, numArgs);
-        return connection.call('call', { name: name as FunctionName, args }, call);
+        return connection.call('call', { name: path as FunctionName, args }, call);
       };
-      return [name, run] as const;
+      return [path, run] as const;
     }),
   );
-  return Object.fromEntries(all) as unknown as Pick<Client, FunctionName>;
+  return Object.fromEntries(all);
+}
+
+type Functions = Record<string, (...given: never[]) => Promise<unknown>>;
+
+/** Puts functions with a path where it leads. */
+function nested(functions: Functions): object {
+  const root = {};
+  for (const [path, run] of Object.entries(functions)) {
+    const [name, folder] = path.split('.').reverse() as [string, string | undefined];
+    const all = root as Record<string, unknown>;
+    const into = folder === undefined ? all : (all[folder] ??= {});
+    (into as Record<string, unknown>)[name] = run;
+  }
+  return root;
 }
 
 /** Returns `bounds`, whose options may be left out and may include the signal. */
@@ -169,29 +199,28 @@ function boundsOf(connection: Connection): Client['bounds'] {
   };
 }
 
-/** Returns the functions that make objects in the worker. */
-function makersOf(connection: Connection): Pick<Client, keyof Remotes> {
-  return {
-    learner: async (given, call) => {
-      const loss: unknown = given?.loss;
-      if (typeof loss === 'function') {
-        throw wrongType('learner', 'loss', 'a name for a worker', loss);
-      }
-      return make(connection, 'learner', given, call);
+/** Returns the functions that make objects in the worker, by their path. */
+function makersOf(connection: Connection): Functions {
+  const makers = Object.keys(OBJECTS).map((path) => [
+    path,
+    async (given: object | undefined, call: CallOptions | undefined) => {
+      requireHere(path as Kind, given);
+      return make(connection, path as Kind, given, call);
     },
-    twin: (given, call) => make(connection, 'twin', given, call),
-    comparator: (given, call) => make(connection, 'comparator', given, call),
-    queries: (given, call) => make(connection, 'queries', given, call),
-    noise: async (given, call) => {
-      const { epsilon } = (given ?? {}) as { epsilon?: unknown };
-      if (epsilon !== undefined) {
-        const constraint = 'must be left out in a worker, whose noise has no addNoiseTo';
-        throw makeError('unsupported', 'noise', { parameter: 'epsilon', constraint });
-      }
-      return make(connection, 'noise', given, call);
-    },
-    simulation: (given, call) => make(connection, 'simulation', given, call),
-  };
+  ]);
+  return Object.fromEntries(makers);
+}
+
+/** Refuses options that have no meaning in a worker. */
+function requireHere(kind: Kind, options: object | undefined): void {
+  const { loss, epsilon } = (options ?? {}) as { loss?: unknown; epsilon?: unknown };
+  if (kind === 'learner' && typeof loss === 'function') {
+    throw wrongType('learner', 'loss', 'a name for a worker', loss);
+  }
+  if (kind === 'noise' && epsilon !== undefined) {
+    const constraint = 'must be left out in a worker, whose noise has no addNoiseTo';
+    throw makeError('unsupported', 'noise', { parameter: 'epsilon', constraint });
+  }
 }
 
 /**
@@ -216,15 +245,15 @@ export function connect(options: ConnectOptions = {}): Client {
   // Loading belongs to no epoch, so cancel() does not affect it.
   const ready = connection.call('load', wasm === undefined ? {} : { wasm }, { epoch: Infinity });
   ready.catch(() => {}); // Awaiting it still reports the failure; every call fails with it too.
-  return Object.freeze<Client>({
+  const functions = nested({ ...functionsOf(connection), ...makersOf(connection) });
+  return Object.freeze({
     ready,
-    ...functionsOf(connection),
+    ...functions,
     bounds: boundsOf(connection),
     ...streamsOf(connection),
-    ...makersOf(connection),
     cancel: () => connection.cancel(),
     terminate: () => connection.terminate(),
-  });
+  }) as Client;
 }
 
 export { DpError } from './core/errors.js';

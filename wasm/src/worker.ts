@@ -5,17 +5,16 @@
  * `serve`.
  */
 
-import { certificateInPieces, compareInPieces, errorInPieces } from './api/searches.js';
-import { foundFirst, queriesInPieces, searching, type Pieces } from './api/searches.js';
-import { streamInPieces } from './api/searches.js';
+import { certificateInPieces, errorInPieces, foundFirst, inPieces } from './api/searches.js';
+import { streamInPieces, type Pieces } from './api/searches.js';
 import { wrongType } from './core/check.js';
 import { DpError, refusalOf } from './core/errors.js';
 import { load } from './index.js';
 import { nextTask } from './shared/turns.js';
-import type { DpFtrl, OptimizeProgress, Simulation, SimulationChunk } from './types/all.js';
+import type { DpFtrl, Progress, Simulation, SimulationChunk } from './types/all.js';
 import { BatchCall, rowsBefore } from './worker/batches.js';
 import { joinChunks } from './worker/chunks.js';
-import { OBJECTS, type FunctionName, type Kind } from './worker/methods.js';
+import { OBJECTS, placeAt, type FunctionName, type Kind } from './worker/methods.js';
 import type { Objects, Stream, StreamKind } from './worker/methods.js';
 import { listen, type Failure, type MessageTarget, type Methods } from './worker/protocol.js';
 import type { Port, Request, Turn } from './worker/protocol.js';
@@ -42,9 +41,10 @@ type Name = FunctionName | Kind;
 type Piecewise = (api: DpFtrl, options: never) => Pieces<unknown>;
 
 /** Returns a function that searches for the mechanism piece by piece, then calls the library. */
-const afterSearch = (name: Name): Piecewise =>
+const afterSearch = (path: Name): Piecewise =>
   function* (api, options) {
-    return api[name as 'error'](yield* foundFirst(api, options));
+    const { object, name } = placeAt(api, path);
+    return reply(object, name, [yield* foundFirst(api, options)]);
   };
 
 /** Functions that may take long and report progress. */
@@ -53,13 +53,13 @@ const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   errorPerStep: afterSearch('errorPerStep'),
   incrementStddevs: afterSearch('incrementStddevs'),
   matrices: afterSearch('matrices'),
-  compare: compareInPieces,
-  optimize: searching,
+  compare: (api, options) => inPieces(api.compare(options)),
+  optimize: (api, options) => inPieces(api.optimize(options)),
   certificate: certificateInPieces,
   learner: afterSearch('learner'),
-  queries: queriesInPieces,
+  'queries.linear': (api, options) => inPieces(api.queries.linear(options)),
   noise: afterSearch('noise'),
-  simulation: afterSearch('simulation'),
+  'study.simulation': afterSearch('study.simulation'),
 };
 
 /** Returns the value of a property, or the result of a method. */
@@ -236,7 +236,9 @@ class Server {
     { call, name, args }: { call: Call; name: Name; args: unknown[] },
   ): Promise<unknown> {
     const pieces = IN_PIECES[name]?.(api, args[0] as never);
-    return pieces ? this.inPieces(call, pieces) : reply(api, name, args);
+    if (pieces) return this.inPieces(call, pieces);
+    const { object, name: own } = placeAt(api, name);
+    return reply(object, own, args);
   }
 
   private async make(api: DpFtrl, call: Call): Promise<Methods['make'][1] | undefined> {
@@ -307,12 +309,12 @@ class Server {
    */
   private async inPieces<T>(call: Call, pieces: Pieces<T>): Promise<T | undefined> {
     const { id } = call;
-    const post = (progress: OptimizeProgress): void =>
+    const post = (progress: Progress): void =>
       this.port.postMessage({ dpFtrl: 'progress', id, progress }, []);
     try {
       while (!this.unwanted(call)) {
         const start = performance.now();
-        let progress: OptimizeProgress | undefined;
+        let progress: Progress | undefined;
         let piece = pieces.next();
         for (
           ;

@@ -38,7 +38,7 @@ const libraryAlone = (page, script) =>
           worker.postMessage({ dpFtrl: 'call', id, epoch: 0, method, argument });
         });
       await call('load', {});
-      const { id } = await call('make', { kind: 'simulation', options: given });
+      const { id } = await call('make', { kind: 'study.simulation', options: given });
       const start = performance.now();
       const maxSteps = given.numSteps;
       const chunk = await call('advance', { id, maxSteps, maxMilliseconds: Infinity });

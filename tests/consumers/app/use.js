@@ -15,7 +15,7 @@ export function totals(dp, strategy = 'optimal') {
 }
 
 async function inWorker(client) {
-  const simulation = await client.simulation(problem);
+  const simulation = await client.study.simulation(problem);
   const { noisySums } = await simulation.advance(4);
   client.terminate();
   return [...noisySums];

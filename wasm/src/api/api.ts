@@ -3,7 +3,7 @@
 import { optionsObject, Reader } from '../core/check.js';
 import { makeBudget } from './budget/budget.js';
 import { copyOfCatalogue, makeInstance } from './catalogue.js';
-import { compare, makeComparison } from './compare.js';
+import { compare } from './compare.js';
 import type { Instance } from '../core/handle.js';
 import type { Core, CoreFactorization } from '../core/core.js';
 import { makeError } from '../core/errors.js';
@@ -15,12 +15,11 @@ import { makeLearner, makeLearnerLedger } from './learning/learner.js';
 import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
 import { makeNoise } from './noise.js';
-import { makeOptimization, optimize } from './optimization.js';
+import { optimize } from './optimization.js';
 import { makePeopleLedger } from './sums/people-ledger.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
-import { choose, estimateCount, makeQueries, makeQuerySearch } from './queries.js';
-import { quantile, randomizedResponse, winner } from './queries.js';
+import { queriesOf } from './queries.js';
 import { learnerDefaults } from './learning/setup.js';
 import { learn, preconditioningCost } from './learning/precondition.js';
 import { makeSimulation } from './learning/simulation.js';
@@ -38,7 +37,7 @@ import { COUNTER, SUMS, TOTALS } from './streams/numbers.js';
 import type { StreamDefinition } from './streams/kind.js';
 import type { Streams } from '../types/streams/stream.js';
 import type { Calibration, CheckedCertificate } from '../types/all.js';
-import type { DpFtrl, ErrorBounds } from '../types/all.js';
+import type { DpFtrl, ErrorBounds, Study } from '../types/all.js';
 
 /** Default gap between the bounds on the least error over epochs. */
 const EPOCHS_GAP = 1e-6;
@@ -139,6 +138,17 @@ function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
   };
 }
 
+/** The functions for those who study mechanisms and learners. */
+function studyOf(instance: Instance): Study {
+  return Object.freeze<Study>({
+    simulation: (options) => makeSimulation(instance, options),
+    noise: ((options: unknown) => makeSimulationNoise(instance, options)) as Study['noise'],
+    twin: (options) => makeTwin(instance, options),
+    comparator: (options) => makeComparator(instance, options),
+    regretBounds: (certificate, options) => regretBounds(instance.core, certificate, options),
+  });
+}
+
 /** The functions that make streams. */
 function streamsOf(instance: Instance): Streams {
   const of = (kind: StreamDefinition<never>) => (options: unknown) =>
@@ -196,11 +206,9 @@ export function makeApi(core: Core): DpFtrl {
       core.call('gradientVariances', factorization('incrementStddevs', options)).map(Math.sqrt),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
     compare: (options) => compare(instance, options),
-    comparison: (options) => makeComparison(instance, options),
     bounds: (numSteps, options) => bounds(core, numSteps, options),
     certificate,
     optimize: (options) => optimize(instance, options),
-    optimization: (options) => makeOptimization(instance, options),
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),
     ...streamsOf(instance),
@@ -209,24 +217,13 @@ export function makeApi(core: Core): DpFtrl {
     ...ofStatistics(instance),
     ...ofTables(instance),
     learner: (options) => makeLearner(instance, options),
-    twin: (options) => makeTwin(instance, options),
-    comparator: (options) => makeComparator(instance, options),
-    regretBounds: (certificate, options) => regretBounds(core, certificate, options),
     predict: (model, features, out) => predict(model, features, out),
     noise: ((options: unknown) => makeNoise(instance, options)) as DpFtrl['noise'],
-    simulationNoise: ((options: unknown) =>
-      makeSimulationNoise(instance, options)) as DpFtrl['simulationNoise'],
     ledger: (options) => makeLedger(instance, options),
     peopleLedger: (options) => makePeopleLedger(instance, options),
     learnerLedger: (options) => makeLearnerLedger(instance, options),
-    simulation: (options) => makeSimulation(instance, options),
-    queries: (options) => makeQueries(instance, options),
-    querySearch: (options) => makeQuerySearch(instance, options),
-    choose: (options) => choose(core, options),
-    randomizedResponse: (options) => randomizedResponse(core, options),
-    estimateCount: (options) => estimateCount(core, options),
-    winner: (options) => winner(core, options),
-    quantile: (options) => quantile(core, options),
+    queries: queriesOf(instance),
+    study: studyOf(instance),
     pureMu: (epsilon) => ofPure(core, 'pureMu', epsilon),
     pureRho: (epsilon) => ofPure(core, 'pureRho', epsilon),
     get liveHandles() {

@@ -8,10 +8,11 @@ import { asErrorsOf, inWords, makeError, refusalOf } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
 import { DEFAULT_CLIP_NORM, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
 import type { CatalogueEntry, ComparedMechanism, Comparison } from '../types/all.js';
-import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
-import type { PiecewiseComparison, PureComparison, Refusal } from '../types/all.js';
+import type { MechanismName, MechanismParameters, Search } from '../types/all.js';
+import type { PureComparison, Refusal } from '../types/all.js';
 import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
 import { readSaved } from './options.js';
+import { PiecewiseSearch } from './search.js';
 import { quickLimit } from './searches.js';
 import { readStrategy } from './strategy.js';
 
@@ -274,7 +275,7 @@ function readEpsilon(reader: Reader, problem: CoreProblem): number | undefined {
   throw makeError('invalid_argument', reader.where, refusal);
 }
 
-export function makeComparison(instance: Instance, options: unknown): PiecewiseComparison {
+export function compare(instance: Instance, options: unknown): Search<Comparison> {
   const { core, catalogue } = instance;
   const reader = readOptions('compare', options, COMPARE_OPTIONS);
   const objective = reader.oneOfOr('objective', OBJECTIVES);
@@ -287,24 +288,13 @@ export function makeComparison(instance: Instance, options: unknown): PiecewiseC
   const rows = tableRows(table, catalogue, problem, strategies);
   const numPieces = 2 * catalogue.length + strategies.length;
   let iterations = 0;
-  let finished = false;
-  return Object.freeze<PiecewiseComparison>({
-    get progress(): OptimizeProgress {
-      return { iterations, fraction: iterations / numPieces };
+  return new PiecewiseSearch<Comparison>('compare', {
+    step() {
+      const done = rows.next().done ?? false;
+      if (!done) ++iterations;
+      return { done, iterations, fraction: iterations / numPieces };
     },
-    get finished() {
-      return finished;
-    },
-    advance(): boolean {
-      finished = rows.next().done ?? false;
-      if (!finished) ++iterations;
-      return !finished;
-    },
-    result(): Comparison {
-      if (!finished)
-        throw makeError('bad_state', 'compare', {
-          constraint: 'it must end before it has a result',
-        });
+    finish() {
       const mechanisms = [...table.rows];
       sort(mechanisms, objective);
       return {
@@ -321,11 +311,6 @@ export function makeComparison(instance: Instance, options: unknown): PiecewiseC
         }),
       };
     },
+    dispose() {},
   });
-}
-
-export function compare(instance: Instance, options: unknown): Comparison {
-  const comparison = makeComparison(instance, options);
-  while (comparison.advance());
-  return comparison.result();
 }

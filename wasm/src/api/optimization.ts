@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Searches for an optimised mechanism, piece by piece or at once.
+// Searches for an optimised mechanism.
 
 import { float64s } from '../core/check.js';
-import type { CorePlannerProgress } from '../core/core.js';
 import type { Instance } from '../core/handle.js';
 import { DEFAULT_MECHANISM } from '../shared/defaults.js';
 import { OPTIMIZE_OPTIONS, readNamed, readOptions, requireLength } from './options.js';
 import { saveStrategy, type Asked } from './strategy.js';
-import { CoreSearch } from './search.js';
-import type { Optimization } from '../types/all.js';
+import { PiecewiseSearch, SearchHandle } from './search.js';
 import type { Participation, SavedStrategy, Workload } from '../types/all.js';
 
 /** Converts arrays to plain ones for JSON. */
@@ -22,32 +20,33 @@ function plainWorkload(workload: Workload): Workload {
   return Object.fromEntries(entries) as Workload;
 }
 
-export class CoreOptimization extends CoreSearch<SavedStrategy> implements Optimization {
+/** A search whose result may be used instead of saved. */
+export class Optimization extends PiecewiseSearch<SavedStrategy> {
   constructor(
-    instance: Instance,
-    id: number,
+    { core }: Instance,
+    handle: SearchHandle,
     private readonly asked: Asked,
   ) {
-    super(instance, id, 'optimization');
-  }
-
-  protected step(): CorePlannerProgress {
-    return this.core.call('plannerAdvance', this.id);
-  }
-
-  result(): SavedStrategy {
-    return saveStrategy(this.asked, this.core.call('plannerResult', this.id));
+    super('optimize', {
+      step: () => core.call('plannerAdvance', handle.id),
+      finish: () => saveStrategy(this.asked, core.call('plannerResult', handle.id), this.keep),
+      dispose: () => handle.dispose(),
+    });
   }
 
   /**
-   * The same for use rather than for saving: its lists are typed arrays, which take less memory.
+   * Returns the result for use rather than for saving: its lists are typed arrays, which take less
+   * memory.
    */
   found(): SavedStrategy {
-    return saveStrategy(this.asked, this.core.call('plannerResult', this.id), (values) => values);
+    this.keep = (values) => values;
+    return this.result();
   }
+
+  private keep: ((values: Float64Array) => ArrayLike<number>) | undefined;
 }
 
-export function makeOptimization(instance: Instance, options: unknown): Optimization {
+export function optimize(instance: Instance, options: unknown): Optimization {
   const { core, mechanisms } = instance;
   const reader = readOptions('optimize', options, OPTIMIZE_OPTIONS);
   const mechanism = reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM);
@@ -64,7 +63,7 @@ export function makeOptimization(instance: Instance, options: unknown): Optimiza
     maxIterations: reader.countOr('maxIterations', undefined),
     gap: reader.numberOr('gap', undefined),
   });
-  return new CoreOptimization(instance, id, {
+  return new Optimization(instance, new SearchHandle(instance, id), {
     mechanism,
     numSteps: named.numSteps,
     workload: plainWorkload((reader.raw('workload') as Workload | undefined) ?? 'prefix'),
@@ -72,14 +71,4 @@ export function makeOptimization(instance: Instance, options: unknown): Optimiza
     objective: named.parameters.objective ?? 'max',
     ...(queryWeights && { queryWeights: Array.from(queryWeights) }),
   });
-}
-
-export function optimize(instance: Instance, options: unknown): SavedStrategy {
-  const search = makeOptimization(instance, options);
-  try {
-    while (search.advance());
-    return search.result();
-  } finally {
-    search.dispose();
-  }
 }

@@ -4,21 +4,21 @@
 
 import { float64s, optionsObject, outOfRange, Reader, requireCount } from '../core/check.js';
 import { wrongType, type Fields } from '../core/check.js';
-import type { Core, CorePlannerProgress, CoreQueries, CoreQueryWorkload } from '../core/core.js';
+import type { Core, CoreQueries, CoreQueryWorkload } from '../core/core.js';
 import { makeError, within, type Where } from '../core/errors.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
 import { withKey } from '../core/key.js';
 import { counted } from '../shared/counted.js';
 import { MEASUREMENTS, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
-import type { Neighbours, Queries, QueryAnswers, QueryMatrices } from '../types/all.js';
+import type { LinearQueries, Neighbours, QueryAnswers, QueryMatrices } from '../types/all.js';
 import type { ChooseOptions, EstimateCountOptions, EstimatedCount } from '../types/all.js';
-import type { QuantileOptions, QuerySearch, RandomizedResponseOptions } from '../types/all.js';
-import type { QueryBounds, WinnerOptions } from '../types/all.js';
+import type { QuantileOptions, RandomizedResponseOptions, Search } from '../types/all.js';
+import type { Queries, QueryBounds, WinnerOptions } from '../types/all.js';
 import { readOptions } from './options.js';
-import { CoreSearch } from './search.js';
+import { PiecewiseSearch, SearchHandle } from './search.js';
 
 const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
-const OPTIONS = [...PRIVACY, 'workload', 'delta', 'strategy', 'objective'];
+const OPTIONS = [...PRIVACY, 'workload', 'delta', 'measurements', 'objective'];
 const KINDS = {
   identity: ['identity'],
   prefix: ['prefix'],
@@ -95,7 +95,7 @@ function readWorkload(where: Where, value: unknown, depth = 0): CoreQueryWorkloa
 /** Declares the facts, which the constructor copies unchanged. */
 interface CoreQueriesHandle extends Omit<CoreQueries, 'id'> {}
 
-class CoreQueriesHandle extends CoreHandle implements Queries {
+class CoreQueriesHandle extends CoreHandle implements LinearQueries {
   constructor(
     instance: Instance,
     { id, ...facts }: CoreQueries,
@@ -150,52 +150,32 @@ class CoreQueriesHandle extends CoreHandle implements Queries {
   }
 }
 
-class CoreQuerySearch extends CoreSearch<Queries> implements QuerySearch {
-  constructor(
-    instance: Instance,
-    id: number,
-    private readonly neighbours: Neighbours,
-  ) {
-    super(instance, id, 'search');
-  }
-
-  protected step(): CorePlannerProgress {
-    return this.core.call('queriesAdvance', this.id);
-  }
-
-  result(): Queries {
-    const made = this.core.call('queriesResult', this.id);
-    return new CoreQueriesHandle(this.instance, made, this.neighbours);
-  }
-}
-
-export function makeQuerySearch(instance: Instance, options: unknown): QuerySearch {
-  const where = 'queries';
+/** Searches for the best measurements. */
+function linearQueries(instance: Instance, options: unknown): Search<LinearQueries> {
+  const where = 'linear';
+  const { core } = instance;
   const reader = readOptions(where, options, OPTIONS);
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
-  const id = instance.core.call('queriesSearch', {
+  const given = {
     workload: readWorkload(where, reader.raw('workload')),
     epsilon: reader.number('epsilon'),
     delta: reader.number('delta'),
     neighbours,
     maxContributions: reader.countOr('maxContributions', 1),
-    strategy: reader.oneOfOr('strategy', MEASUREMENTS),
+    strategy: reader.oneOfOr('measurements', MEASUREMENTS),
     objective: reader.oneOfOr('objective', OBJECTIVES, 'mean'),
+  };
+  const handle = new SearchHandle(instance, core.call('queriesSearch', given));
+  return new PiecewiseSearch(where, {
+    step: () => core.call('queriesAdvance', handle.id),
+    finish: () =>
+      new CoreQueriesHandle(instance, core.call('queriesResult', handle.id), neighbours),
+    dispose: () => handle.dispose(),
   });
-  return new CoreQuerySearch(instance, id, neighbours);
-}
-
-export function makeQueries(instance: Instance, options: unknown): Queries {
-  const search = makeQuerySearch(instance, options);
-  try {
-    return search.result();
-  } finally {
-    search.dispose();
-  }
 }
 
 /** The exponential mechanism, with the caller's utilities. */
-export function choose(core: Core, options: ChooseOptions): number {
+function choose(core: Core, options: ChooseOptions): number {
   const where = 'choose';
   const known = ['utilities', 'sensitivity', 'monotone', 'epsilon', 'insecureSeed'];
   const reader = readOptions(where, options, known);
@@ -215,7 +195,7 @@ export function choose(core: Core, options: ChooseOptions): number {
 }
 
 /** Randomised response: reports a bit that is sometimes flipped. */
-export function randomizedResponse(core: Core, options: RandomizedResponseOptions): boolean {
+function randomizedResponse(core: Core, options: RandomizedResponseOptions): boolean {
   const where = 'randomizedResponse';
   const known = ['bit', 'epsilon', 'insecureSeed'];
   const reader = readOptions(where, options, known);
@@ -227,7 +207,7 @@ export function randomizedResponse(core: Core, options: RandomizedResponseOption
   return withKey(where, complete, (given) => core.call('queriesRespond', given));
 }
 
-export function estimateCount(core: Core, options: EstimateCountOptions): EstimatedCount {
+function estimateCount(core: Core, options: EstimateCountOptions): EstimatedCount {
   const where = 'estimateCount';
   const known = ['ones', 'reports', 'epsilon'];
   const reader = readOptions(where, options, known);
@@ -251,12 +231,12 @@ function readChoice(where: Where, options: unknown, more: readonly string[]) {
   };
 }
 
-export function winner(core: Core, options: WinnerOptions): number {
+function winner(core: Core, options: WinnerOptions): number {
   const { common } = readChoice('winner', options, []);
   return withKey('winner', common, (given) => core.call('queriesWinner', given));
 }
 
-export function quantile(core: Core, options: QuantileOptions): number {
+function quantile(core: Core, options: QuantileOptions): number {
   const { reader, common } = readChoice('quantile', options, ['quantile']);
   const [numerator, denominator] = list('quantile', 'quantile', reader.raw('quantile'));
   const complete = {
@@ -265,4 +245,17 @@ export function quantile(core: Core, options: QuantileOptions): number {
     denominator: requireCount('quantile', 'quantile[1]', denominator, 2 ** 20),
   };
   return withKey('quantile', complete, (given) => core.call('queriesQuantile', given));
+}
+
+/** Returns the functions for linear queries and choices. */
+export function queriesOf(instance: Instance): Queries {
+  const { core } = instance;
+  return Object.freeze<Queries>({
+    linear: (options) => linearQueries(instance, options),
+    choose: (options) => choose(core, options),
+    winner: (options) => winner(core, options),
+    quantile: (options) => quantile(core, options),
+    randomizedResponse: (options) => randomizedResponse(core, options),
+    estimateCount: (options) => estimateCount(core, options),
+  });
 }

@@ -8,17 +8,17 @@ import type { CoreProblem } from '../core/core.js';
 import { given } from '../core/given.js';
 import { MAX_QUICK_DENSE_STEPS } from '../shared/defaults.js';
 import type { ParameterName } from '../shared/parameters.js';
-import type { CheckedCertificate, Comparison, CompareOptions, DpFtrl } from '../types/all.js';
+import type { CheckedCertificate, DpFtrl } from '../types/all.js';
 import type { ErrorOptions, MechanismName, MechanismOptions } from '../types/all.js';
-import type { OptimizeOptions, OptimizeProgress, Queries, QueriesOptions } from '../types/all.js';
+import type { OptimizeOptions, Progress, Search } from '../types/all.js';
 import type { SavedStrategy, SearchLimits, UnitError, UnitErrorOptions } from '../types/all.js';
 import type { Bound } from '../types/streams/options.js';
 import type { Streams } from '../types/streams/stream.js';
-import type { CoreOptimization } from './optimization.js';
+import type { Optimization } from './optimization.js';
 import { defaultOf, readProblem } from './options.js';
 
 /** A computation that runs piece by piece. */
-export type Pieces<T> = Generator<OptimizeProgress, T, void>;
+export type Pieces<T> = Generator<Progress, T, void>;
 
 /**
  * Largest horizons at which the search for the best parameters is quick; beyond, it takes several
@@ -82,25 +82,14 @@ function longSearch(
   return given(all) as OptimizeOptions;
 }
 
-/** Runs a whole search and passes it to `use`. */
-function* searched(
-  api: DpFtrl,
-  options: OptimizeOptions,
-  use: (search: CoreOptimization) => SavedStrategy,
-): Pieces<SavedStrategy> {
-  const search = api.optimization(options) as CoreOptimization;
+/** Runs a whole search. */
+export function* inPieces<T>(search: Search<T>): Pieces<T> {
   try {
-    while (search.advance()) yield search.progress;
-    yield search.progress;
-    return use(search);
+    yield* search;
+    return search.result();
   } finally {
     search.dispose();
   }
-}
-
-/** Runs a whole search. */
-export function searching(api: DpFtrl, options: OptimizeOptions): Pieces<SavedStrategy> {
-  return searched(api, options, (search) => search.result());
 }
 
 /**
@@ -114,7 +103,14 @@ function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefi
   } catch {
     // The function that takes the options reports what is wrong with them.
   }
-  return search && (yield* searched(api, search, (it) => it.found()));
+  if (!search) return undefined;
+  const optimization = api.optimize(search) as Optimization;
+  try {
+    yield* optimization;
+    return optimization.found();
+  } finally {
+    optimization.dispose();
+  }
 }
 
 /** Returns the same options with the mechanism found, if finding it takes long. */
@@ -215,20 +211,4 @@ export function* certificateInPieces(
   if (saved === undefined) return api.certificate(options);
   // The errors and the bound of a certificate are at unit noise, for either kind of neighbours.
   return withBound(api.certificate(withSaved(options, saved)), saved, 1);
-}
-
-export function* compareInPieces(api: DpFtrl, options: CompareOptions): Pieces<Comparison> {
-  const comparison = api.comparison(options);
-  while (comparison.advance()) yield comparison.progress;
-  return comparison.result();
-}
-
-export function* queriesInPieces(api: DpFtrl, options: QueriesOptions): Pieces<Queries> {
-  const search = api.querySearch(options);
-  try {
-    while (search.advance()) yield search.progress;
-    return search.result();
-  } finally {
-    search.dispose();
-  }
 }

@@ -9,7 +9,7 @@ import { withKey } from '../core/key.js';
 import type { SimulationNoise } from '../types/all.js';
 import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
 
-const WHERE = 'simulationNoise';
+const WHERE = 'noise';
 const PRECISIONS = { float32: Float32Array, float64: Float64Array } as const;
 /** Options of releases, for which these rows must never be used. */
 const OF_RELEASES = ['epsilon', 'delta', 'clipNorm', 'neighbours', 'key'];

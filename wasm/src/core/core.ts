@@ -8,9 +8,9 @@ import { nameOfCore, rootOf } from './names.js';
 import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
 import type { AddedNoiseBounds, ErrorCode, EstimatedCount } from '../types/all.js';
 import type { ErrorBounds, Matrices, PublishedBound, QueryBounds } from '../types/all.js';
-import type { MechanismName, MechanismParameters, OptimizeProgress } from '../types/all.js';
+import type { MechanismName, MechanismParameters, Progress } from '../types/all.js';
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
-import type { BestFixed, Handle, HeldOutRisk, Queries, RegretBounds } from '../types/all.js';
+import type { BestFixed, Handle, HeldOutRisk, LinearQueries, RegretBounds } from '../types/all.js';
 import type { EpochsBounds, Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
 import type { PreconditioningCost, PreconditioningCostOptions } from '../types/all.js';
 import type { LatticeNoise, StackError, WorkloadError } from '../types/all.js';
@@ -74,7 +74,7 @@ export interface CorePlannerOptions extends CoreFactorization {
   queryWeights: Float64Array | undefined;
 }
 
-export interface CorePlannerProgress extends OptimizeProgress {
+export interface CorePlannerProgress extends Progress {
   done: boolean;
 }
 
@@ -168,7 +168,7 @@ export interface CoreQueriesOptions {
 }
 
 export type CoreQueries = Made<
-  Queries,
+  LinearQueries,
   'neighbours' | 'bounds' | 'label' | 'labels' | 'matrices' | 'release'
 >;
 
@@ -611,15 +611,17 @@ const CALLERS: readonly Caller[] = [
   { start: 'learnerCreate', call: 'learner', names: { checkpoint: 'store', state: 'store' } },
   {
     start: 'queries',
-    call: 'queries',
+    call: 'linear',
     names: {
       parts: 'workload',
       num_bits: 'parities',
       queries: 'matrix',
       attribute_sizes: 'marginals',
+      strategy: 'measurements',
     },
   },
-  ...['prefixSum', 'peopleSum', 'learner', 'simulationNoise', 'simulation'].map((handle) => ({
+  { start: 'simulationNoise', call: 'noise' },
+  ...['prefixSum', 'peopleSum', 'learner', 'simulation'].map((handle) => ({
     start: handle,
     call: handle,
   })),

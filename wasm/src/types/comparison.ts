@@ -4,7 +4,6 @@
 
 import type { MechanismName, MechanismParameters, Participation } from './mechanism.js';
 import type { SavedStrategy, Workload } from './mechanism.js';
-import type { OptimizeProgress } from './optimization.js';
 import type { Refusal } from './refusal.js';
 import type { CertifiedBound } from './unit-error.js';
 
@@ -92,18 +91,4 @@ export interface Comparison extends CertifiedBound {
   raisedByNormalizing: MechanismName[];
   /** Present if `epsilon` was given. */
   pure?: PureComparison;
-}
-
-/** A comparison that runs one mechanism at a time. */
-export interface PiecewiseComparison {
-  /**
-   * Progress, whose `iterations` count the rows of the table, including those that will be left
-   * out.
-   */
-  readonly progress: OptimizeProgress;
-  readonly finished: boolean;
-  /** Runs one piece. Returns false when no work is left. */
-  advance(): boolean;
-  /** Returns the finished table. Before the end, throws a DpError with code 'bad_state'. */
-  result(): Comparison;
 }

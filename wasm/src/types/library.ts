@@ -2,8 +2,8 @@
 
 // The library that `load` returns.
 
-import type { Certificate, CheckedCertificate } from './certificate.js';
-import type { CompareOptions, Comparison, PiecewiseComparison } from './comparison.js';
+import type { CheckedCertificate } from './certificate.js';
+import type { CompareOptions, Comparison } from './comparison.js';
 import type { ConsistentCounts, Histogram } from './streams/readings.js';
 import type { Budgets, Streams } from './streams/stream.js';
 import type { LearnerDefaultsOptions } from './learning/defaults.js';
@@ -13,21 +13,12 @@ import type {
   PreconditioningCostOptions,
 } from './learning/learn.js';
 import type {
-  Comparator,
-  ComparatorOptions,
-  RegretBounds,
-  RegretBoundsOptions,
-  Twin,
-  TwinOptions,
-} from './learning/hindsight.js';
-import type {
   Learner,
   LearnerLedger,
   LearnerLedgerOptions,
   LearnerOptions,
 } from './learning/linear-learner.js';
 import type { LearnedModel } from './learning/model.js';
-import type { Simulation, SimulationOptions } from './learning/simulation.js';
 import type {
   LedgerOptions,
   PeopleLedger,
@@ -37,25 +28,16 @@ import type {
 import type { PurePeopleLedgerOptions, ReleaseLedger } from './ledger.js';
 import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
-import type { Optimization, OptimizeOptions, SearchLimits } from './optimization.js';
-import type { SimulationNoise, SimulationNoiseOptions } from './simulation-noise.js';
+import type { OptimizeOptions, SearchLimits } from './optimization.js';
 import type {
   ApproximateDp,
   CalibrateOptions,
   Calibration,
   GaussianCalibration,
 } from './privacy.js';
-import type {
-  ChooseOptions,
-  EstimateCountOptions,
-  EstimatedCount,
-  QuantileOptions,
-  Queries,
-  QueriesOptions,
-  QuerySearch,
-  RandomizedResponseOptions,
-  WinnerOptions,
-} from './queries.js';
+import type { Queries } from './queries.js';
+import type { Search } from './search.js';
+import type { Study } from './study.js';
 import type { HistogramLedger, HistogramLedgerOptions, HistogramOptions } from './statistic.js';
 import type { HistogramStatistic, PeopleHistogram, PeopleStatistic } from './statistic.js';
 import type { Statistic, StatisticLedger } from './statistic.js';
@@ -211,25 +193,12 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const { mechanisms } = dp.compare({ numSteps: 64, workload: { momentum: 0.9 } });
+   * const { mechanisms } = dp.compare({ numSteps: 64, workload: { momentum: 0.9 } }).result();
    * const [{ mechanism, parameters, ratio }] = mechanisms;
    * console.log(mechanism, parameters, ratio);
    * ```
    */
-  compare(options: CompareOptions): Comparison;
-  /**
-   * Returns a comparison that runs piece by piece.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const comparison = dp.comparison({ numSteps: 16 });
-   * while (comparison.advance()) console.log(comparison.progress.fraction);
-   * console.log(comparison.result().mechanisms.length);
-   * ```
-   */
-  comparison(options: CompareOptions): PiecewiseComparison;
+  compare(options: CompareOptions): Search<Comparison>;
   /**
    * Returns proved and published bounds on the least error of prefix sums.
    * @example
@@ -270,25 +239,11 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const saved = dp.optimize({ mechanism: 'blt', numSteps: 64 });
+   * const saved = dp.optimize({ mechanism: 'blt', numSteps: 64 }).result();
    * console.log(JSON.stringify(saved).length, saved.error);
    * ```
    */
-  optimize(options: OptimizeOptions): SavedStrategy;
-  /**
-   * Returns a search of `optimize` that runs piece by piece.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const search = dp.optimization({ mechanism: 'blt', numSteps: 64 });
-   * while (search.advance()) console.log(search.progress.fraction);
-   * console.log(search.result().status);
-   * search.dispose();
-   * ```
-   */
-  optimization(options: OptimizeOptions): Optimization;
+  optimize(options: OptimizeOptions): Search<SavedStrategy>;
   /**
    * Creates a private running total.
    * @example
@@ -392,54 +347,6 @@ export interface DpFtrl extends Streams, Budgets {
    */
   learner(options: LearnerOptions): Learner;
   /**
-   * Creates a learner without noise, as a baseline: NOT private.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const twin = dp.twin({ numSteps: 1000, dimension: 2 });
-   * const predictions = new Float64Array(2);
-   * twin.learn([0.6, -0.2, -0.5, 0.1], [1, 0], predictions);
-   * console.log(predictions); // what it would have said before each label was known
-   * twin.dispose();
-   * ```
-   */
-  twin(options: TwinOptions): Twin;
-  /**
-   * Creates a search for the best fixed weights in hindsight: NOT private.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const comparator = dp.comparator({ dimension: 2, radius: 3 });
-   * comparator.append([0.6, -0.2, -0.5, 0.1], [1, 0]);
-   * const { weights, loss, gap } = comparator.best();
-   * comparator.dispose();
-   * console.log(weights, loss, gap); // no weights have less than loss - gap
-   * ```
-   */
-  comparator(options: ComparatorOptions): Comparator;
-  /**
-   * Returns upper bounds on the average regret of a learner with this certificate, term by term,
-   * for losses whose gradients are never clipped. They do not depend on data, and omit the effect
-   * of truncating gradients to the grid of the release: at most batchSize / 8 of the noise term, at
-   * the default grid and up to 2^18 steps.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const learner = dp.learner({ numSteps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
-   * const { expected, highProbability } = dp.regretBounds(learner.certificate, { dimension: 2 });
-   * learner.dispose();
-   * console.log(expected.regularisation, expected.stability, expected.noise);
-   * console.log(highProbability.total); // exceeded with probability 0.05 at most
-   * ```
-   */
-  regretBounds(certificate: Certificate, options?: RegretBoundsOptions): RegretBounds;
-  /**
    * Returns predictions of a model for examples, row after row, whose features are the `inputs` of
    * the model. A prediction is a score, whose sign is the class and for which 1 / (1 + e^-score) is
    * the probability of 1; for squared loss the value; for 'softmax' a score for each class.
@@ -454,6 +361,10 @@ export interface DpFtrl extends Streams, Budgets {
    * ```
    */
   predict(model: LearnedModel, features: ArrayLike<number>, out?: Float64Array): Float64Array;
+  /** Linear queries on a histogram, and private choices. */
+  readonly queries: Queries;
+  /** Functions that look at true data or at noise with a known seed: NOTHING here is private. */
+  readonly study: Study;
   /**
    * Creates exactly rounded rows of noise, for all coordinates or for a shard of them.
    * @example
@@ -486,28 +397,6 @@ export interface DpFtrl extends Streams, Budgets {
    * ```
    */
   noise(options: GradientNoiseOptions): GradientNoise;
-  /**
-   * Creates rows of a mechanism's noise in floating point, at the speed of the core. For
-   * simulations only, and NOT private; for releases use `noise`.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const noise = dp.simulationNoise({ mechanism: 'blt', numSteps: 64, dimension: 1000 });
-   * const rows = new Float32Array(16 * 1000);
-   * let sum = 0;
-   * while (noise.step < 64) sum += noise.next(16, rows)[0] ** 2; // of every 16th step
-   * console.log(sum / 4);
-   * noise.dispose();
-   * ```
-   */
-  simulationNoise(
-    options: SimulationNoiseOptions & { precision: 'float64' },
-  ): SimulationNoise<Float64Array>;
-  simulationNoise(
-    options: SimulationNoiseOptions & { precision?: 'float32' },
-  ): SimulationNoise<Float32Array>;
   /**
    * Opens a private running total whose state is kept in a store: it continues where it stopped,
    * and never releases a step for two records.
@@ -689,113 +578,6 @@ export interface DpFtrl extends Streams, Budgets {
    * ```
    */
   learnerLedger(options: LearnerLedgerOptions): Promise<LearnerLedger>;
-  /**
-   * Creates a simulation of true and private sums and a learner side by side, for study: NEVER
-   * private.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const play = dp.simulation({ numSteps: 200, epsilon: 4, delta: 1e-6 });
-   * while (!play.finished) {
-   *   const { noisySums, privateLoss } = play.advance(50);
-   *   console.log(noisySums.length, privateLoss.length);
-   * }
-   * play.dispose();
-   * ```
-   */
-  simulation(options: SimulationOptions): Simulation;
-  /**
-   * Creates a mechanism that answers many counting queries on one histogram, with noise correlated
-   * in the best way for them, and with a proof of how good that is.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const ranges = dp.queries({ workload: { ranges: 8 }, epsilon: 1, delta: 1e-6 });
-   * const { answers } = ranges.release([12, 30, 7, 0, 4, 9, 22, 5]);
-   * console.log(ranges.label(1), answers[1], ranges.standardErrors[1], ranges.ratio);
-   * ranges.dispose();
-   * ```
-   */
-  queries(options: QueriesOptions): Queries;
-  /**
-   * Returns the search that `queries` begins with, to run piece by piece.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const search = dp.querySearch({ workload: { ranges: 16 }, epsilon: 1, delta: 1e-6 });
-   * while (search.advance()) console.log(search.progress.fraction);
-   * const ranges = search.result();
-   * search.dispose();
-   * console.log(ranges.matrices().encoder.length, ranges.labels().length);
-   * ranges.dispose();
-   * ```
-   */
-  querySearch(options: QueriesOptions): QuerySearch;
-  /**
-   * Returns the index of a candidate with approximately the highest utility, by the exponential
-   * mechanism, which is epsilon-differentially private. The probability of candidate i is exactly
-   * proportional to exp(epsilon utilities[i] / (2 sensitivity)), without the 2 if `monotone`. The
-   * running time depends on the utilities, so do not let anyone measure it.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const satisfied = [4210, 4350, 3900]; // users by price; one user moves each by at most 1
-   * console.log(dp.choose({ utilities: satisfied, sensitivity: 1, monotone: true, epsilon: 1 }));
-   * ```
-   */
-  choose(options: ChooseOptions): number;
-  /**
-   * Returns the bit with probability e^epsilon / (1 + e^epsilon), else its complement:
-   * epsilon-differentially private against everyone who sees the report, including the collector.
-   * The distribution is exact. The running time depends on the report, so send it at a fixed time.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * let ones = 0;
-   * for (let i = 0; i < 1000; i++) ones += dp.randomizedResponse({ bit: i < 300, epsilon: 2 });
-   * const { count, stddev } = dp.estimateCount({ ones, reports: 1000, epsilon: 2 });
-   * console.log(count, stddev); // about 300, 13.4
-   * ```
-   */
-  randomizedResponse(options: RandomizedResponseOptions): boolean;
-  /** Estimates the number of true bits from reports of `randomizedResponse`. */
-  estimateCount(options: EstimateCountOptions): EstimatedCount;
-  /**
-   * Returns a value with approximately the most records, by the exponential mechanism, which is
-   * epsilon-differentially private. The running time depends on the counts, so do not let anyone
-   * measure it.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * console.log(dp.winner({ histogram: [120, 310, 70], epsilon: 0.5 })); // 1, nearly always
-   * ```
-   */
-  winner(options: WinnerOptions): number;
-  /**
-   * Returns a value at approximately a quantile of the records, by the exponential mechanism, as
-   * `winner` does.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const histogram = [20, 90, 300, 80, 10];
-   * console.log(dp.quantile({ histogram, quantile: [1, 2], epsilon: 0.5 })); // 2, nearly always
-   * ```
-   */
-  quantile(options: QuantileOptions): number;
   /**
    * Returns the mu of Gaussian differential privacy implied by epsilon-differential privacy,
    * rounded up, for composition with other releases as the root of the sum of squares.

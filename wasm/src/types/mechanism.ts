@@ -183,7 +183,7 @@ export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   participation?: Participation;
   /**
    * Default 'prefix'. `prefixSum`, `peopleSum` and their ledgers support all workloads in mode
-   * 'grid'. Learners and `simulation` support only 'prefix'.
+   * 'grid'. Learners and `study.simulation` support only 'prefix'.
    */
   workload?: Workload;
 }

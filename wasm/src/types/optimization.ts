@@ -2,9 +2,8 @@
 
 // Searches for the parameters of a mechanism.
 
-import type { Handle } from './instance.js';
 import type { MechanismName, MechanismParameters, Participation } from './mechanism.js';
-import type { SavedStrategy, Workload } from './mechanism.js';
+import type { Workload } from './mechanism.js';
 
 /**
  * Longest horizons at which `optimal` is optimised for the given problem; beyond, the optimum of
@@ -58,26 +57,4 @@ export interface OptimizeOptions extends MechanismParameters {
    * the unweighted errors.
    */
   queryWeights?: ArrayLike<number>;
-}
-
-export interface OptimizeProgress {
-  iterations: number;
-  /**
-   * Fraction of the work done, 0 to 1: measured by the certified gap for `optimal`, estimated for
-   * other mechanisms, and the fraction of rows for comparisons.
-   */
-  fraction: number;
-}
-
-/** A search that runs piece by piece. */
-export interface Optimization extends Handle {
-  readonly progress: OptimizeProgress;
-  readonly finished: boolean;
-  /**
-   * Runs one piece: one iteration of `optimal`, several of other mechanisms. Returns false when no
-   * work is left.
-   */
-  advance(): boolean;
-  /** Returns the best strategy so far. Before the end its status is 'stopped'. */
-  result(): SavedStrategy;
 }

@@ -3,7 +3,7 @@
 // Linear queries on a histogram, and private choices.
 
 import type { Handle } from './instance.js';
-import type { OptimizeProgress } from './optimization.js';
+import type { Search } from './search.js';
 import type { Neighbours } from './privacy.js';
 
 /** Linear queries on a histogram over values 0 .. m - 1. */
@@ -31,7 +31,7 @@ export type QueryWorkload =
   /** The queries of all parts, on the same values. */
   | { union: readonly QueryWorkload[] };
 
-export interface QueriesOptions {
+export interface LinearQueriesOptions {
   workload: QueryWorkload;
   /** > 0. */
   epsilon: number;
@@ -53,7 +53,7 @@ export interface QueriesOptions {
    * Measurements to make. 'optimal' (default): those with the least error, with a proof for
    * Gaussian noise; for Laplace noise (delta 0), the best of several known to be good.
    */
-  strategy?: 'optimal' | 'identity' | 'queries';
+  measurements?: 'optimal' | 'identity' | 'queries';
   /**
    * Error to minimise: the RMS error ('mean', the default; certified to 1e-6) or the largest error
    * ('max', to 1e-4). With 'replace-one', both are certified to 1e-4.
@@ -90,7 +90,7 @@ export interface QueryAnswers {
  * The factorization mechanism F = R M: measurements M h get integer noise, and R maps them to
  * answers.
  */
-export interface Queries extends Handle {
+export interface LinearQueries extends Handle {
   readonly numQueries: number;
   readonly numValues: number;
   readonly numMeasurements: number;
@@ -153,16 +153,6 @@ export interface QueryMatrices {
   decoder: Float64Array;
   /** M, numMeasurements x numValues. */
   encoder: Float64Array;
-}
-
-/** The search for the best measurements, run piece by piece. */
-export interface QuerySearch extends Handle {
-  readonly progress: OptimizeProgress;
-  readonly finished: boolean;
-  /** Runs one piece: one or a few eigendecompositions. Returns false when no work is left. */
-  advance(): boolean;
-  /** Completes the search and returns its result as a new handle. */
-  result(): Queries;
 }
 
 export interface ChooseOptions {
@@ -229,4 +219,82 @@ export interface WinnerOptions {
 export interface QuantileOptions extends WinnerOptions {
   /** Quantile as a fraction: [1, 2] is the median. */
   quantile: readonly [numerator: number, denominator: number];
+}
+
+/** Answers about one table: linear queries and choices. */
+export interface Queries {
+  /**
+   * Creates a mechanism that answers many counting queries on one histogram, with noise correlated
+   * in the best way for them, and with a proof of how good that is.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const ranges = dp.queries.linear({ workload: { ranges: 8 }, epsilon: 1, delta: 1e-6 }).result();
+   * const { answers } = ranges.release([12, 30, 7, 0, 4, 9, 22, 5]);
+   * console.log(ranges.label(1), answers[1], ranges.standardErrors[1], ranges.ratio);
+   * ranges.dispose();
+   * ```
+   */
+  linear(options: LinearQueriesOptions): Search<LinearQueries>;
+  /**
+   * Returns the index of a candidate with approximately the highest utility, by the exponential
+   * mechanism, which is epsilon-differentially private. The probability of candidate i is exactly
+   * proportional to exp(epsilon utilities[i] / (2 sensitivity)), without the 2 if `monotone`. The
+   * running time depends on the utilities, so do not let anyone measure it.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const satisfied = [4210, 4350, 3900]; // users by price; one user moves each by at most 1
+   * console.log(dp.queries.choose({ utilities: satisfied, sensitivity: 1, monotone: true, epsilon: 1 }));
+   * ```
+   */
+  choose(options: ChooseOptions): number;
+  /**
+   * Returns a value with approximately the most records, by the exponential mechanism, which is
+   * epsilon-differentially private. The running time depends on the counts, so do not let anyone
+   * measure it.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * console.log(dp.queries.winner({ histogram: [120, 310, 70], epsilon: 0.5 })); // 1, nearly always
+   * ```
+   */
+  winner(options: WinnerOptions): number;
+  /**
+   * Returns a value at approximately a quantile of the records, by the exponential mechanism, as
+   * `winner` does.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const histogram = [20, 90, 300, 80, 10];
+   * console.log(dp.queries.quantile({ histogram, quantile: [1, 2], epsilon: 0.5 })); // 2, nearly always
+   * ```
+   */
+  quantile(options: QuantileOptions): number;
+  /**
+   * Returns the bit with probability e^epsilon / (1 + e^epsilon), else its complement:
+   * epsilon-differentially private against everyone who sees the report, including the collector.
+   * The distribution is exact. The running time depends on the report, so send it at a fixed time.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * let ones = 0;
+   * for (let i = 0; i < 1000; i++) ones += dp.queries.randomizedResponse({ bit: i < 300, epsilon: 2 });
+   * const { count, stddev } = dp.queries.estimateCount({ ones, reports: 1000, epsilon: 2 });
+   * console.log(count, stddev); // about 300, 13.4
+   * ```
+   */
+  randomizedResponse(options: RandomizedResponseOptions): boolean;
+  /** Estimates the number of true bits from reports of `randomizedResponse`. */
+  estimateCount(options: EstimateCountOptions): EstimatedCount;
 }

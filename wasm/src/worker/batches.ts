@@ -27,7 +27,8 @@ type Call = (...args: unknown[]) => Float64Array | void;
 
 /** Returns the method to call. A twin returns its predictions, made before it saw the labels. */
 function methodOf(kind: StreamKind, stream: Stream, method: BatchMethod): Call {
-  if (kind !== 'twin') return (stream as unknown as Record<string, Call>)[method]!.bind(stream);
+  if (kind !== 'study.twin')
+    return (stream as unknown as Record<string, Call>)[method]!.bind(stream);
   const twin = stream as Twin;
   return (features, labels) => {
     // The twin refuses anything that is not a list.
@@ -61,7 +62,7 @@ function batchOf(kind: StreamKind, stream: Stream, method: BatchMethod, args: un
   const { dimension } = stream;
   const columns = columnsOf(kind, method);
   const call = methodOf(kind, stream, method);
-  const width = kind === 'twin' ? (stream as Twin).numScores : dimension;
+  const width = kind === 'study.twin' ? (stream as Twin).numScores : dimension;
   if (!args.every(isList)) return { numRows: undefined, run: () => call(...args), width };
   const lists = args.map((list, i): [List, number] => [
     list,

@@ -21,7 +21,7 @@ export interface CallOptions {
 /** Options of a call that may search. */
 export interface OptimizeCallOptions extends CallOptions {
   /** Called repeatedly during a search or a comparison; never if neither takes long. */
-  onProgress?: (progress: api.OptimizeProgress) => void;
+  onProgress?: (progress: api.Progress) => void;
 }
 
 /** Options of a call with many rows. */

@@ -6,24 +6,36 @@
 import type * as api from '../types/all.js';
 
 /**
- * Functions of the library with the number of their arguments, grouped by what a call takes in
- * addition: nothing, a signal, or a signal and `onProgress`.
+ * Functions of the library by their path, with the number of their arguments, grouped by what a call
+ * takes in addition: nothing, a signal, or a signal and `onProgress`.
  */
 export const FUNCTIONS = {
   plain: {
     ...{ mechanisms: 0, liveHandles: 0, calibrate: 1, pureMu: 1, pureRho: 1 },
-    ...{ randomizedResponse: 1, estimateCount: 1, learnerDefaults: 1 },
+    ...{ 'queries.randomizedResponse': 1, 'queries.estimateCount': 1, learnerDefaults: 1 },
     preconditioningCost: 1,
   },
   abortable: {
-    ...{ bounds: 1, learn: 1, regretBounds: 2, predict: 2 },
-    ...{ choose: 1, winner: 1, quantile: 1 },
+    ...{ bounds: 1, learn: 1, 'study.regretBounds': 2, predict: 2 },
+    ...{ 'queries.choose': 1, 'queries.winner': 1, 'queries.quantile': 1 },
   },
   searching: {
     ...{ error: 1, errorPerStep: 1, incrementStddevs: 1, matrices: 1 },
     ...{ compare: 1, optimize: 1, certificate: 1 },
   },
-} as const satisfies Record<string, { [Name in keyof api.DpFtrl]?: number }>;
+} as const satisfies Record<string, { [path: string]: number }>;
+
+/** The last name of a path, by which errors call a function. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1);
+}
+
+/** Returns the object of a path, and the name of its member there. */
+export function placeAt(root: object, path: string): { object: object; name: string } {
+  const [name, ...folders] = path.split('.').reverse();
+  const object = folders.reverse().reduce((at, it) => (at as Record<string, object>)[it]!, root);
+  return { object, name: name! };
+}
 
 /** Functions that make streams, whose verbs are the same. */
 export const STREAMS = [
@@ -50,14 +62,14 @@ export type Verb = keyof typeof VERBS;
 export type Takes = keyof typeof FUNCTIONS;
 export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[Takes];
 
-/** Objects that can live in a worker, by the name of the function that makes them. */
+/** Objects that can live in a worker, by the path of the function that makes them. */
 export interface Objects {
   learner: api.Learner;
-  twin: api.Twin;
-  comparator: api.Comparator;
-  queries: api.Queries;
+  'study.twin': api.Twin;
+  'study.comparator': api.Comparator;
+  'queries.linear': api.LinearQueries;
   noise: api.Noise;
-  simulation: api.Simulation;
+  'study.simulation': api.Simulation;
 }
 export type Kind = keyof Objects;
 
@@ -84,18 +96,18 @@ export const OBJECTS = {
     asks: { step: 0, numWaiting: 0, endBatch: 0, losses: 2, model: 0 },
     batches: { learn: ['record', 'entry'] },
   },
-  twin: {
+  'study.twin': {
     facts: ofHindsight,
     asks: { endBatch: 0, weights: 0 },
     batches: { learn: ['record', 'entry'] },
   },
-  comparator: {
+  'study.comparator': {
     facts: ofHindsight,
     asks: {},
     calls: { best: 0 },
     batches: { append: ['record', 'entry'] },
   },
-  queries: {
+  'queries.linear': {
     facts: [
       'numQueries',
       'numValues',
@@ -117,7 +129,7 @@ export const OBJECTS = {
     asks: { step: 0, seek: 1, checkpoint: 0 },
     calls: { rounded: 1 },
   },
-  simulation: {
+  'study.simulation': {
     facts: [
       'certificate',
       'dimension',

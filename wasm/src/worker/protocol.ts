@@ -8,12 +8,12 @@ import type { CallProgress } from '../types/streams/stream.js';
 import type { BatchProgress, RowsBefore } from './batches.js';
 import type { BatchMethod, FunctionName, Info, Kind, StreamName } from './methods.js';
 
-export type SimulationInfo = Info<'simulation'>;
+export type SimulationInfo = Info<'study.simulation'>;
 /** Facts of a learner; only `lambda` changes. */
 export type StreamInfo = Info<'learner'>;
 /** Facts of a twin or comparator that do not change. */
-export type HindsightInfo = Info<'twin'>;
-export type QueriesInfo = Info<'queries'>;
+export type HindsightInfo = Info<'study.twin'>;
+export type QueriesInfo = Info<'queries.linear'>;
 export type NoiseInfo = Info<'noise'>;
 
 /** Methods of the worker: name -> [argument, result]. */
@@ -77,7 +77,7 @@ export type Response =
   | {
       dpFtrl: 'progress';
       id: number;
-      progress: api.OptimizeProgress | BatchProgress | CallProgress;
+      progress: api.Progress | BatchProgress | CallProgress;
     }
   | { dpFtrl: 'failure'; id: number; failure: Failure };
 

@@ -7,7 +7,7 @@ import { DpError } from '../core/errors.js';
 import type * as api from '../types/all.js';
 import { readCall, type AdvanceOptions, type BatchCallOptions } from './connection.js';
 import type { CallOptions, Connection } from './connection.js';
-import { OBJECTS, type Asked, type Info, type Kind, type Takes } from './methods.js';
+import { nameOf, OBJECTS, type Asked, type Info, type Kind, type Takes } from './methods.js';
 import type { HindsightInfo, NoiseInfo, QueriesInfo, SimulationInfo } from './protocol.js';
 import type { StreamInfo } from './protocol.js';
 
@@ -67,13 +67,13 @@ export interface RemoteComparator extends HindsightInfo, RemoteHandle {
 
 /** Linear queries that live in the worker. */
 export interface RemoteQueries extends QueriesInfo, RemoteHandle {
-  /** As in the library: {@link api.Queries.label}. */
+  /** As in the library: {@link api.LinearQueries.label}. */
   label(query: number): Promise<string>;
-  /** As in the library: {@link api.Queries.labels}. */
+  /** As in the library: {@link api.LinearQueries.labels}. */
   labels(): Promise<string[]>;
-  /** As in the library: {@link api.Queries.bounds}. */
+  /** As in the library: {@link api.LinearQueries.bounds}. */
   bounds(call?: CallOptions): Promise<api.QueryBounds>;
-  /** As in the library: {@link api.Queries.matrices}. */
+  /** As in the library: {@link api.LinearQueries.matrices}. */
   matrices(call?: CallOptions): Promise<api.QueryMatrices>;
   /** As in the library. Each call is a separate release, even if it is aborted. */
   release(
@@ -111,14 +111,14 @@ export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
   heldOutRisk(numExamples: number, call?: CallOptions): Promise<api.HeldOutRisk>;
 }
 
-/** Objects in the worker, by the name of the function that makes them. */
+/** Objects in the worker, by the path of the function that makes them. */
 export interface Remotes {
   learner: RemoteLearner;
-  twin: RemoteTwin;
-  comparator: RemoteComparator;
-  queries: RemoteQueries;
+  'study.twin': RemoteTwin;
+  'study.comparator': RemoteComparator;
+  'queries.linear': RemoteQueries;
   noise: RemoteNoise;
-  simulation: RemoteSimulation;
+  'study.simulation': RemoteSimulation;
 }
 
 /** An object in the worker, identified by the call that made it. */
@@ -148,7 +148,7 @@ class Remote {
 
   protected requireAlive(): void {
     if (!this.disposed) return;
-    const noun = this.kind === 'simulation' ? this.kind : 'handle';
+    const noun = this.kind === 'study.simulation' ? 'simulation' : 'handle';
     throw new DpError('disposed', `this ${noun} was disposed of`);
   }
 
@@ -242,7 +242,7 @@ function handle(remote: Remote, members: object): object {
   return Object.freeze(members);
 }
 
-function simulationOf(run: RemoteRun, { numSteps }: Info<'simulation'>): object {
+function simulationOf(run: RemoteRun, { numSteps }: Info<'study.simulation'>): object {
   const advance = (...args: Parameters<RemoteRun['advance']>) => run.advance(...args);
   return Object.defineProperties(
     { advance },
@@ -266,11 +266,12 @@ export async function make<K extends Declared[Kind]>(
   options: unknown,
   call: CallOptions | undefined,
 ): Promise<Remotes[K]> {
-  const given = readCall(kind, call, 'searching');
+  const given = readCall(nameOf(kind), call, 'searching');
   const { id, info } = await connection.call('make', { kind, options }, given);
-  const Type = { simulation: RemoteRun, learner: RemoteLearning }[kind as string] ?? Remote;
+  const Type = { 'study.simulation': RemoteRun, learner: RemoteLearning }[kind as string] ?? Remote;
   const remote = new Type(connection, id, kind);
-  const own = remote instanceof RemoteRun ? simulationOf(remote, info as Info<'simulation'>) : {};
+  const own =
+    remote instanceof RemoteRun ? simulationOf(remote, info as Info<'study.simulation'>) : {};
   const members = Object.assign(own, info, membersOf(remote, kind));
   if (remote instanceof RemoteLearning) {
     remote.lambda = (info as Info<'learner'>).lambda;

@@ -2,20 +2,14 @@
 
 // Cache of optimised mechanisms: each is searched for once, and every figure uses the same numbers.
 
-import type {
-  CatalogueEntry,
-  OptimizeProgress,
-  Participation,
-  SavedStrategy,
-  Workload,
-} from 'dp-ftrl';
+import type { CatalogueEntry, Progress, Participation, SavedStrategy, Workload } from 'dp-ftrl';
 import type { Engine } from '../base/engine.ts';
 import type { ParameterName } from './parameters.ts';
 import type { Choice } from './settings.ts';
 
 export interface SearchOptions {
   signal: AbortSignal;
-  onProgress: (progress: OptimizeProgress) => void;
+  onProgress: (progress: Progress) => void;
 }
 
 /** Parameters that make a search unnecessary, or modify its result. */

@@ -236,8 +236,8 @@ export class QueriesFigure {
     this.asked = asked;
     try {
       const privacy = { workload, epsilon, delta, neighbours };
-      const each = await engine.queries({ ...privacy, strategy: 'queries' }, { signal });
-      const best = await engine.queries(privacy, {
+      const each = await engine.queries.linear({ ...privacy, measurements: 'queries' }, { signal });
+      const best = await engine.queries.linear(privacy, {
         signal,
         onProgress: ({ fraction }) => setText(this.note, `Searching… ${percent(fraction)}`),
       });

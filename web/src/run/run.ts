@@ -164,7 +164,7 @@ export class Run {
       return history;
     };
     const start = async (options: SimulationOptions, kept: Kept): Promise<History> =>
-      add(await engine.simulation(options), kept);
+      add(await engine.study.simulation(options), kept);
     /** Creates a learner for each rule, or one that only sums if nothing is learned. */
     const learnersOf = async (chosen: Chosen): Promise<Learner[]> => {
       const rules = rulesOf(settings);

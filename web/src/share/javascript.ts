@@ -51,7 +51,7 @@ export function javascriptOf({ options, file }: SnippetSource): string {
   const reads = file === null ? '' : `${readRows(file)}${makeTable(file)}`;
   return (
     `import { load } from 'dp-ftrl';\n${reads}\nconst dp = await load();\n${seeded}` +
-    `const simulation = dp.simulation(${objectOf(rest, ...(table === undefined ? [] : ['table']))});\n` +
+    `const simulation = dp.study.simulation(${objectOf(rest, ...(table === undefined ? [] : ['table']))});\n` +
     `const { numSteps, dimension } = simulation;\n` +
     `const { noisySums } = simulation.advance(numSteps);\n` +
     `console.log([...noisySums.slice(-dimension)].join(' '));\n`

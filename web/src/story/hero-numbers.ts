@@ -44,10 +44,12 @@ export interface Day {
 
 /** The library, on this thread or in a worker. */
 export interface Simulator {
-  simulation(options: SimulationOptions): Result<{
-    advance(maxSteps: number): Result<SimulationChunk>;
-    dispose(): void;
-  }>;
+  readonly study: {
+    simulation(options: SimulationOptions): Result<{
+      advance(maxSteps: number): Result<SimulationChunk>;
+      dispose(): void;
+    }>;
+  };
 }
 type Result<T> = T | Promise<T>;
 
@@ -80,7 +82,7 @@ export async function countDay(library: Simulator, noiseSeed = 1): Promise<Day> 
   const lanes: Lane[] = [];
   let truth = new Float64Array();
   for (const stop of stops) {
-    const simulation = await library.simulation({
+    const simulation = await library.study.simulation({
       ...privacy,
       mechanism: stop.mechanism,
       numSteps: numPeople,

@@ -141,7 +141,7 @@ export type IsTyped = (option: string) => boolean;
 const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   descent: { momentum: '--momentum', rates: '--rates' },
   learner: { lambda: '--regularisation' },
-  queries: { workload: '--domain or --workload' },
+  linear: { workload: '--domain or --workload' },
 };
 
 /** Parts of a call that come from files, whose fields are not options. */

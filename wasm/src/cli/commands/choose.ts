@@ -88,7 +88,9 @@ export async function run(args: Args): Promise<void> {
   };
   const columns = domains.map(({ column }) => column);
   const choose = (how: typeof given) => {
-    return quantile === undefined ? dp.winner(how) : dp.quantile({ ...how, quantile });
+    return quantile === undefined
+      ? dp.queries.winner(how)
+      : dp.queries.quantile({ ...how, quantile });
   };
   // Settings that are refused are refused before they are charged: without data.
   if (budget) choose({ ...given, histogram: new Float64Array(histogram.length), insecureSeed: 0n });

@@ -3,7 +3,7 @@
 // dp-ftrl compare: compares the errors of all mechanisms.
 
 import { load } from '../../index.js';
-import { compareInPieces } from '../../api/searches.js';
+import { inPieces } from '../../api/searches.js';
 import { counted } from '../../shared/counted.js';
 import { OBJECTIVES, PURE_MECHANISM } from '../../shared/defaults.js';
 import type { Comparison, DpFtrl } from '../../types/all.js';
@@ -154,7 +154,7 @@ export async function run(args: Args): Promise<void> {
   const problem = { numSteps: steps, workload, participation, objective, ...target };
   const options = strategies.length > 0 ? { ...problem, strategies } : problem;
   const line = new ProgressLine('compare:', 'rows');
-  const comparison = await watch(compareInPieces(dp, options), line);
+  const comparison = await watch(inPieces(dp.compare(options)), line);
   const text = args.has('json')
     ? `${JSON.stringify(comparison)}\n`
     : describe(comparison, participationText(participation)) + pureText(dp, comparison);

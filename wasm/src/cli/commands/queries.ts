@@ -2,10 +2,10 @@
 
 // dp-ftrl queries: answers many counting queries on a CSV file at once.
 
-import { queriesInPieces } from '../../api/searches.js';
+import { inPieces } from '../../api/searches.js';
 import { load } from '../../index.js';
 import { MEASUREMENTS, OBJECTIVES } from '../../shared/defaults.js';
-import type { DpFtrl, Queries, QueryAnswers } from '../../types/all.js';
+import type { DpFtrl, LinearQueries, QueryAnswers } from '../../types/all.js';
 import { answersFigure } from '../charts/answers.js';
 import { PLOT_OPTIONS, PlotFile } from '../charts/file.js';
 import { Misuse } from '../base/failure.js';
@@ -100,22 +100,23 @@ async function makeQueries(
   dp: DpFtrl,
   { epsilon, delta, whom, strategy, objective, quiet }: Settings,
   { workload }: Workload,
-): Promise<Queries> {
+): Promise<LinearQueries> {
   const { neighbours, people } = whom;
   const options = {
     workload,
     epsilon,
     delta,
     neighbours,
-    strategy,
+    measurements: strategy,
     objective,
     ...(people && { maxContributions: people.maxContributions }),
   };
-  if (quiet) return dp.queries(options);
-  return watch(queriesInPieces(dp, options), new ProgressLine('queries: measurements'));
+  const search = dp.queries.linear(options);
+  if (quiet) return search.result();
+  return watch(inPieces(search), new ProgressLine('queries: measurements'));
 }
 
-async function pay(dp: DpFtrl, settings: Settings, { noise, mu }: Queries): Promise<void> {
+async function pay(dp: DpFtrl, settings: Settings, { noise, mu }: LinearQueries): Promise<void> {
   const { epsilon, delta, whom, budget, asked, strategy, domains } = settings;
   await budget?.spend(dp, {
     cost: noise === 'laplace' ? { epsilon, delta: 0 } : { mu },
@@ -130,7 +131,7 @@ async function pay(dp: DpFtrl, settings: Settings, { noise, mu }: Queries): Prom
 }
 
 /** The guarantee of the answers, in one sentence. */
-function claimOf({ seed, epsilon, delta, whom }: Settings, queries: Queries): string {
+function claimOf({ seed, epsilon, delta, whom }: Settings, queries: LinearQueries): string {
   if (seed !== undefined) return NOT_PRIVATE;
   const least =
     queries.noise === 'gaussian'
@@ -140,7 +141,7 @@ function claimOf({ seed, epsilon, delta, whom }: Settings, queries: Queries): st
   return `${claim}; ${whom.neighbours} neighbours, ${least}`;
 }
 
-function announce(settings: Settings, queries: Queries, numRows: number): void {
+function announce(settings: Settings, queries: LinearQueries, numRows: number): void {
   const { seed, quiet, json, epsilon, delta, isPublic } = settings;
   warnWeak('queries', { epsilon, delta }, isPublic ? { count: numRows, units: 'rows' } : undefined);
   warnNotPrivate('queries', { [SEEDED]: seed !== undefined });
@@ -150,7 +151,7 @@ function announce(settings: Settings, queries: Queries, numRows: number): void {
 
 async function write(
   settings: Settings,
-  queries: Queries,
+  queries: LinearQueries,
   { released, names, numRows }: { released: QueryAnswers; names: Workload; numRows: number },
 ): Promise<void> {
   const { whom, epsilon, delta, fractions, output, plot, json, written } = settings;

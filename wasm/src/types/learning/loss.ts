@@ -76,7 +76,7 @@ export interface DescentOptions {
  * arrays it is given. The slope of an example must depend on that example's prediction and label,
  * and on nothing else that was learned from: with means over the batch, or anything kept from
  * earlier calls, one example affects others and the learner is NOT private. Comparisons of these
- * learners (regret, `comparator`, `twin`) are available only in C++, where `FunctionLoss` states
+ * learners (regret, `study.comparator`, `study.twin`) are available only in C++, where `FunctionLoss` states
  * the bounds they need; here both refuse the loss.
  */
 export type BatchLoss = (

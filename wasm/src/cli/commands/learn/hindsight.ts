@@ -55,8 +55,8 @@ export class Hindsight {
     this.own = new Progressive(learner);
     this.exact = new Progressive(learner);
     const shared = pick(how, SHARED) as HindsightOptions;
-    this.twin = dp.twin({ ...shared, ...pick(how, OF_TWIN) });
-    if (numRows * (how.dimension + 1) <= MAX_KEPT) this.comparator = dp.comparator(shared);
+    this.twin = dp.study.twin({ ...shared, ...pick(how, OF_TWIN) });
+    if (numRows * (how.dimension + 1) <= MAX_KEPT) this.comparator = dp.study.comparator(shared);
   }
 
   /** Adds examples that the learner learned from; `areNew` if for the first time. */

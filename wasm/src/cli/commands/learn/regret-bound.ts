@@ -33,7 +33,7 @@ export function regretBoundText(
   const { domain, radius, lambda, descent, doubling, batchSize, penalty, numClasses } = how;
   const steps = { doubling, batchSize, penalty, numClasses };
   const rule = { domain, radius, lambda, descent, ...steps, dimension: weights.length };
-  const { expected } = dp.regretBounds(certificate, given(rule));
+  const { expected } = dp.study.regretBounds(certificate, given(rule));
   if (!expected) return 'none: no theorem for this descent';
   const { numSteps } = certificate;
   const { step, numWaiting, batchSize: perStep } = learner;

@@ -2,7 +2,7 @@
 
 // Formats the answers of dp-ftrl queries as text.
 
-import type { Queries, QueryAnswers } from '../../../types/all.js';
+import type { LinearQueries, QueryAnswers } from '../../../types/all.js';
 import { RowText, type Format } from '../../output/row-text.js';
 import type { Workload } from './asked.js';
 
@@ -15,7 +15,7 @@ export interface Answer {
 
 /** Returns the answers as numbers of rows, or as fractions if `whole` is the number of rows. */
 export function answersOf(
-  queries: Queries,
+  queries: LinearQueries,
   { answers }: QueryAnswers,
   { names, whole }: { names: Workload; whole: number },
 ): Answer[] {
@@ -40,7 +40,7 @@ export function asRows(
 
 export function asJson(
   answers: readonly Answer[],
-  queries: Queries,
+  queries: LinearQueries,
   about: { private: boolean; protects: string } & Record<string, unknown>,
 ): string {
   const { neighbours, noise, mu, unitError, lowerBound, ratio, numMeasurements } = queries;

@@ -90,7 +90,7 @@ async function makePupil(
   };
   const call = signal === undefined ? undefined : { signal };
   if (noise === 'none') {
-    const twin = await engine.twin(options, call);
+    const twin = await engine.study.twin(options, call);
     return {
       learn: async (features, labels) => void (await twin.learn(features, labels, call)),
       weights: () => twin.weights(),
