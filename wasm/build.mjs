@@ -155,7 +155,7 @@ async function manPage(out, scratch, version) {
   const [{ manPage }, { load }] = await Promise.all(
     [outfile, join(out, 'index.js')].map((file) => import(pathToFileURL(file))),
   );
-  await writeFile(join(out, 'dp-ftrl.1'), manPage(version, (await load()).mechanisms()));
+  await writeFile(join(out, 'dp-ftrl.1'), manPage(version, (await load()).strategies));
 }
 
 /** Copies the declarations of the last build; returns false if there are none. */

@@ -3,7 +3,7 @@
 // Types and functions shared by the experiments.
 
 import type {
-  CatalogueEntry,
+  StrategyInfo,
   DpFtrl,
   MechanismName,
   Participation,
@@ -80,7 +80,7 @@ export function ready(
 }
 
 /** Prepares every mechanism available at this horizon, and says why others are left out. */
-export function allReady(dp: DpFtrl, catalogue: readonly CatalogueEntry[], numSteps: number) {
+export function allReady(dp: DpFtrl, catalogue: readonly StrategyInfo[], numSteps: number) {
   const found: Ready[] = [];
   const leftOut: string[] = [];
   for (const { name } of catalogue) {

@@ -37,7 +37,7 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
   const ratios: Series[] = MECHANISMS.map((name) => ({ name, x: [], y: [] }));
   const schatten: Series = { name: 'Schatten-1 bound', x: horizons, y: [] };
   for (const [done, numSteps] of horizons.entries()) {
-    const bounds = dp.bounds(numSteps);
+    const bounds = dp.bounds({ steps: numSteps });
     schatten.y.push(bounds.schatten / bounds.mean);
     for (const [i, mechanism] of MECHANISMS.entries()) {
       const limit = mechanism in MAX_SEARCHED && MAX_SEARCHED[mechanism as 'optimal'];

@@ -16,7 +16,7 @@ const TARGET = { delta: 1e-6, dimension: 10 };
 const BOUNDED: readonly string[] = ['optimal', 'tree', 'independent'];
 
 function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
-  const { found, leftOut } = allReady(dp, dp.mechanisms(), steps);
+  const { found, leftOut } = allReady(dp, dp.strategies, steps);
   const byError = [...found].sort((a, b) => a.meanError - b.meanError);
   const panels: Panel[] = [];
   const findings: Result['findings'] = [];

@@ -84,8 +84,8 @@ for (const objective of some(['max', 'mean'], 2)) {
     }
     const options = { numSteps: 840, epsilon: 1, clipNorm: 3 };
     const { pure, gaussian } = errorsOf(options, objective);
-    const bounds = library.bounds(840, { epsilon: 1, delta: 1e-6 });
-    const { mechanisms } = library.bounds(840, { epsilon: 1 });
+    const bounds = library.bounds({ steps: 840, epsilon: 1, delta: 1e-6 });
+    const { mechanisms } = library.bounds({ steps: 840, epsilon: 1 });
     const added = 3 * bounds.addedNoise[objective];
     const key = await readKey(page, '#deltas');
     near(key.optimal, gaussian(1e-6));
@@ -120,7 +120,7 @@ for (const objective of some(['max', 'mean'], 2)) {
     near(moved.optimal, gaussian(0.01));
     near(
       moved['floor: added noise'],
-      3 * library.bounds(840, { epsilon: 1, delta: 0.01 }).addedNoise[objective],
+      3 * library.bounds({ steps: 840, epsilon: 1, delta: 0.01 }).addedNoise[objective],
     );
     assert.match(
       await page.$eval('#deltas .plot', (one) => one.getAttribute('aria-valuetext')),
@@ -157,7 +157,7 @@ test('the figure follows epsilon and the records of a user, and says where no fl
   await noted(page, 'Dotted');
   near(
     (await floorsOf(page))['any, without δ'],
-    library.bounds(840, { epsilon: 4 }).mechanisms.every,
+    library.bounds({ steps: 840, epsilon: 4 }).mechanisms.every,
   );
   assert.deepEqual(said, []);
   await page.close();

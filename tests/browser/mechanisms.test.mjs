@@ -45,7 +45,7 @@ async function chooseMechanism(page, name) {
 
 test('the pickers list every mechanism of the catalogue, in groups', async () => {
   const { page } = await open('steps=20');
-  const names = library.mechanisms().map(({ name }) => name);
+  const names = library.strategies.map(({ name }) => name);
   for (const id of ['mechanism', 'compare']) {
     const groups = await page.$$eval(`#set-${id} optgroup`, (all) =>
       all.map((one) => [one.label, [...one.children].map((option) => option.value)]),
@@ -62,7 +62,7 @@ test('the pickers list every mechanism of the catalogue, in groups', async () =>
 test('each mechanism can be chosen, runs as the library does, and shows only its parameters', async () => {
   const { page, said } = await open('steps=40&dimension=1&mechanism=output');
   const sentences = new Set();
-  const entries = [...some(library.mechanisms(), 3)];
+  const entries = [...some(library.strategies, 3)];
   for (const { name, parameters } of entries) {
     await chooseMechanism(page, name);
     const complaints = await page.$$eval('.controls .error, #run-error', (all) =>

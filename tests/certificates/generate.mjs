@@ -12,7 +12,7 @@ import { WORKLOADS } from '../js/support/mechanisms.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
-const names = dp.mechanisms().map(({ name }) => name);
+const names = dp.strategies.map(({ name }) => name);
 
 const HORIZONS = [1, 2, 3, 5, 6, 8];
 const VARIANTS = [

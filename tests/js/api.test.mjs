@@ -10,10 +10,11 @@ import { namesOf } from './support/mechanisms.mjs';
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
 const names = namesOf(dp);
+const { limits } = dp.strategies.find(({ name }) => name === 'optimal');
 const target = { epsilon: 1, delta: 1e-6 };
 
 test('limits: beyond them, optimize finds nothing, and optimal says that it is for single participation', () => {
-  const { denseSteps, epochSteps, epochSumSteps } = dp.limits;
+  const { denseSteps, epochSteps, epochSumSteps } = limits;
   assert.deepEqual([denseSteps, epochSteps, epochSumSteps], [2048, 1024, 2048], 'as documented');
   const window = { numSteps: denseSteps + 1, workload: { window: 2 } };
   assert.throws(() => dp.optimize(window).result(), {
@@ -27,14 +28,14 @@ test('limits: beyond them, optimize finds nothing, and optimal says that it is f
   const within = { ...optimal, numSteps: 16 };
   assert.ok(!('optimisedFor' in dp.error(within)));
   assert.ok(!('optimisedFor' in dp.certificate({ ...within, ...target })));
-  assert.ok(Object.isFrozen(dp.limits));
+  assert.ok(Object.isFrozen(limits));
 });
 
 test(
   'limits: compare labels the substitute optimum, and the mean is optimised beyond epochSteps',
   onlyInAll,
   () => {
-    const { epochSteps, epochSumSteps } = dp.limits;
+    const { epochSteps, epochSumSteps } = limits;
     const participation = { epochs: 2 };
     const ofRow = (numSteps) =>
       dp
@@ -291,10 +292,9 @@ test('bad input: messages begin with the function called, and name the bad param
     [error({ epochLength: 0 }), /^error: epochLength must be/],
     [() => dp.errorPerStep({ mechanism: 'tree', numSteps: 2 ** 30 }), /^errorPerStep: numSteps /],
     [() => dp.matrices({ mechanism: 'tree', numSteps: 1025 }), /^matrices: numSteps must be /],
-    [() => dp.bounds(0), /^bounds: numSteps must be between/],
+    [() => dp.bounds({ steps: 0 }), /^bounds: steps must be between/],
     [() => dp.calibrate({ epsilon: -1, delta: 0.1 }), /^calibrate: epsilon must be positive/],
-    [() => dp.pureMu(-1), /^pureMu: epsilon must be positive/],
-    [() => dp.pureRho(0), /^pureRho: epsilon must be positive/],
+    [() => dp.calibrate({ epsilon: -1, delta: 0 }).mu, /^calibrate: epsilon must be positive/],
     [
       () => dp.compare({ numSteps: 4, workload: { window: 0 } }).result(),
       /^compare: window must be/,

@@ -35,7 +35,7 @@ const rules = {
     accepts({ epsilon, delta, pure: pureShare }, mus, pure),
   /** A wrong rule, which accepts if either of two sums fits. */
   either: ({ epsilon, delta }, mus, pure) => {
-    const all = pure > 0 ? [...mus, dp.pureMu(pure)] : mus;
+    const all = pure > 0 ? [...mus, dp.calibrate({ epsilon: pure, delta: 0 }).mu] : mus;
     if (root(all) <= dp.calibrate({ epsilon, delta }).mu) return true;
     const rest = epsilon - pure;
     return rest > 0 && root(mus) <= dp.calibrate({ epsilon: rest, delta }).mu;

@@ -43,7 +43,7 @@ function largestDifference(a, b) {
 }
 
 test('mechanisms: every entry is complete, and its values have the right types', () => {
-  for (const entry of dp.mechanisms()) {
+  for (const entry of dp.strategies) {
     for (const key of ['name', 'summary', 'stepCost', 'memoryCost']) {
       assert.ok(typeof entry[key] === 'string' && entry[key] !== '', key);
     }
@@ -56,12 +56,12 @@ test('mechanisms: every entry is complete, and its values have the right types',
     assert.equal(typeof entry.causal, 'boolean');
     assert.equal(entry.pureDp, true, 'proved for all of them');
   }
-  dp.mechanisms()[0].parameters.push('more');
-  assert.ok(!dp.mechanisms()[0].parameters.includes('more'), 'the list is a copy');
+  const parts = [dp.strategies, dp.strategies[0], dp.strategies[0].parameters];
+  assert.ok(parts.every(Object.isFrozen), 'nobody changes the list for others');
 });
 
 test('parameters: each of the table is general, or some mechanism of the core takes it', () => {
-  const taken = new Set(dp.mechanisms().flatMap((entry) => entry.parameters));
+  const taken = new Set(dp.strategies.flatMap((entry) => entry.parameters));
   const own = PARAMETER_NAMES.filter((name) => !GENERAL.includes(name));
   assert.deepEqual([...taken].sort(), own.sort());
 });
@@ -75,7 +75,7 @@ test('parameters: the core takes a value of the kind in the table, and refuses o
     horizonCap: { horizonCap: 16 },
     completeEpochs: { completeEpochs: true, epochLength: 4 },
   };
-  const entries = dp.mechanisms();
+  const entries = dp.strategies;
   for (const name of PARAMETER_NAMES) {
     const taker = entries.find((entry) => entry.parameters.includes(name))?.name ?? 'tree';
     const options = { mechanism: taker, numSteps: 8 };
@@ -88,7 +88,7 @@ test('parameters: the core takes a value of the kind in the table, and refuses o
 
 test('parameters: the declarations and the guide agree with the table', () => {
   const declared = readFileSync(join(installed, 'dist/mechanism.d.ts'), 'utf8');
-  const entries = dp.mechanisms();
+  const entries = dp.strategies;
   const rows = PARAMETER_NAMES.map((name) => {
     assert.match(declared, new RegExp(`^ {4}${name}\\?: `, 'm'), `mechanism.d.ts declares ${name}`);
     const { meaning, value } = EXPLAINED[name];
@@ -215,7 +215,7 @@ test('error: more participations never cost less, and 1 costs the same as single
 });
 
 test('error: a parameter that a mechanism does not take is refused, not ignored', () => {
-  for (const { name, parameters } of dp.mechanisms()) {
+  for (const { name, parameters } of dp.strategies) {
     if (parameters.includes('nu')) continue;
     const call = () => dp.error({ mechanism: name, numSteps: 8, nu: 0.5 });
     rejects(call, RangeError, 'invalid_argument', /nu/);
@@ -340,13 +340,7 @@ function checkComparison(comparison, { objective: _, ...options }) {
     }
   });
   const seen = [...mechanisms, ...leftOut].map((row) => row.mechanism);
-  assert.deepEqual(
-    [...new Set(seen)].sort(),
-    dp
-      .mechanisms()
-      .map((it) => it.name)
-      .sort(),
-  );
+  assert.deepEqual([...new Set(seen)].sort(), dp.strategies.map((it) => it.name).sort());
   for (const { mechanism, reason } of leftOut) {
     assert.ok(reason !== '' && !reason.startsWith(`${mechanism}:`), reason);
   }
@@ -384,7 +378,7 @@ test('compare: a row describes its own strategy where that differs from its fami
   const numSteps = sized(64, 32);
   const plain = row({ numSteps }, { mechanism: 'tree-k', arity: 4 });
   assert.equal(plain.causal, true);
-  const entry = dp.mechanisms().find(({ name }) => name === 'tree-k');
+  const entry = dp.strategies.find(({ name }) => name === 'tree-k');
   assert.equal(entry.causal, false, 'by default it is subtractive');
   const optimal = { mechanism: 'optimal' };
   assert.equal(row({ numSteps }, optimal).memoryCost, 'buffers vectors');
@@ -399,7 +393,7 @@ test('compare: with repeated participation the best ratio to the lower bound sta
 });
 
 test('bounds: proved bounds are given beside published ones, with where those hold', () => {
-  const { max, mean, schatten, squareRoot, published, numSteps } = dp.bounds(1024);
+  const { max, mean, schatten, squareRoot, published, numSteps } = dp.bounds({ steps: 1024 });
   assert.equal(numSteps, 1024);
   assert.ok(max <= 2.961464832637 && max > 2.9614, 'the optimum');
   assert.ok(mean <= 2.955451992328 && mean > 2.9554);
@@ -411,22 +405,27 @@ test('bounds: proved bounds are given beside published ones, with where those ho
   assert.deepEqual([...from, published.mean.checkedTo], [null, 7, 1, 2 ** 22]);
   assert.ok(published.max.value < root.maxError, 'printed, and too small');
   assert.ok(published.lower.value <= schatten && published.lower.holds);
-  const far = dp.bounds(1e9);
+  const far = dp.bounds({ steps: 1e9 });
   assert.ok(far.max > 7 && !far.published.lower.holds);
   close(far.max, far.schatten, 1e-12);
-  rejects(() => dp.bounds(0), RangeError, 'invalid_argument', /numSteps/);
+  rejects(() => dp.bounds({ steps: 0 }), RangeError, 'invalid_argument', /steps/);
   rejects(
-    () => dp.bounds(1.5),
+    () => dp.bounds({ steps: 1.5 }),
     RangeError,
     'invalid_argument',
-    /bounds: numSteps must be an integer/,
+    /bounds: steps must be an integer/,
   );
-  rejects(() => dp.bounds('4'), TypeError, 'wrong_type', /bounds: numSteps must be a number/);
+  rejects(
+    () => dp.bounds({ steps: '4' }),
+    TypeError,
+    'wrong_type',
+    /bounds: steps must be a number/,
+  );
 });
 
 test('bounds: the least error over epochs lies between a lower and an upper bound', () => {
-  const { epochs, max } = dp.bounds(64, { epochs: 4, gap: 1e-5 });
-  assert.equal(max, dp.bounds(64).max, 'the others are for one participation');
+  const { epochs, max } = dp.bounds({ steps: 64, epochs: 4, gap: 1e-5 });
+  assert.equal(max, dp.bounds({ steps: 64 }).max, 'the others are for one participation');
   // Known to seven digits from an independent computation
   // (tests/cpp/optimal/dense_optimum_test.cpp).
   assert.ok(epochs.lower <= 4.407853 * (1 + 2e-7) && epochs.upper >= 4.407853 * (1 - 2e-7));
@@ -439,38 +438,38 @@ test('bounds: the least error over epochs lies between a lower and an upper boun
     participation: { epochs: 4 },
   };
   assert.ok(dp.error(optimum).meanError >= epochs.lower);
-  const { mechanisms, epochs: two } = dp.bounds(64, { epochs: 2, rho: 0.1 });
+  const { mechanisms, epochs: two } = dp.bounds({ steps: 64, epochs: 2, rho: 0.1 });
   assert.ok(mechanisms.every > 0 && two.lower < epochs.lower);
 });
 
 test('bounds: beyond dense matrices, the lower bound of compare is close to the optimum over epochs', () => {
   const problem = { numSteps: 2048, participation: { epochs: 2 }, objective: 'mean' };
-  const { epochs } = dp.bounds(2048, { epochs: 2, gap: 1e-3 });
+  const { epochs } = dp.bounds({ steps: 2048, epochs: 2, gap: 1e-3 });
   const { lowerBound } = dp.compare(problem).result();
   assert.ok(lowerBound <= epochs.upper && lowerBound > 0.998 * epochs.lower);
 });
 
 test('bounds: invalid or unsupported epochs and gaps are refused', () => {
   const refused = (numSteps, options, name, part) =>
-    rejects(() => dp.bounds(numSteps, options), RangeError, name, part);
+    rejects(() => dp.bounds({ steps: numSteps, ...options }), RangeError, name, part);
   refused(
     64,
     { epochs: 3 },
     'invalid_argument',
-    /bounds: epochs must be a divisor of .*numSteps.* \(64\)/,
+    /bounds: epochs must be a divisor of .*steps.* \(64\)/,
   );
   refused(64, { epochs: 0 }, 'invalid_argument', /bounds: epochs/);
   refused(64, { epochs: 128 }, 'invalid_argument', /bounds: epochs/);
   refused(130, { epochs: 65 }, 'invalid_argument', /bounds: epochs must be between 1 and 64/);
   rejects(
-    () => dp.bounds(2 ** 16, { epochs: 16 }),
+    () => dp.bounds({ steps: 2 ** 16, epochs: 16 }),
     DpError,
     'unsupported',
-    /bounds: numSteps must be at most 32768 for 16 epochs/,
+    /bounds: steps must be at most 32768 for 16 epochs/,
   );
   for (const gap of [0, -1, NaN, Infinity])
     refused(8, { epochs: 2, gap }, 'invalid_argument', /bounds: gap/);
-  rejects(() => dp.bounds(8, { gap: 1e-3 }), TypeError, 'wrong_type', /bounds: epochs/);
+  rejects(() => dp.bounds({ steps: 8, gap: 1e-3 }), TypeError, 'wrong_type', /bounds: epochs/);
 });
 
 test('compare: a variant has errors of its own, and normalised columns are an improvement', () => {

@@ -136,7 +136,12 @@ test('budget: every kind of release is charged its own cost, in either account',
   };
   made.dispose();
   assert.ok(answered.mu <= mu && answered.mu >= mu * (1 - 1e-12));
-  const pure = { mu: dp.pureMu(0.2), rho: dp.pureRho(0.2), epsilon: 0.2, delta: 0 };
+  const pure = {
+    mu: dp.calibrate({ epsilon: 0.2, delta: 0 }).mu,
+    rho: dp.calibrate({ epsilon: 0.2, delta: 0 }).rho,
+    epsilon: 0.2,
+    delta: 0,
+  };
   const choice = { ...pure, rho: 0.2 ** 2 / 8 };
   const most = rhoLimit(0.3);
   const discrete = { rho: most, epsilon: 0.3, delta: 1e-6 };
@@ -212,7 +217,7 @@ test('budget: every kind of release is charged its own cost, in either account',
 test('budget: without a share for them, pure releases are charged to the account', async () => {
   const choose = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--quiet'];
   for (const [account, cost] of [
-    ['mu', dp.pureMu],
+    ['mu', (epsilon) => dp.calibrate({ epsilon, delta: 0 }).mu],
     ['rho', (epsilon) => (epsilon ** 2 / 8) * (1 + 2 ** -51)],
   ]) {
     const path = freshPath();

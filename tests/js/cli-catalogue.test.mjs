@@ -19,7 +19,7 @@ const error = ['error', '--mechanism', 'tree', '--steps', '4'];
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];
 
 test('error: every mechanism has the same errors as in the library', async () => {
-  for (const { name } of dp.mechanisms()) {
+  for (const { name } of dp.strategies) {
     const args = ['error', '--mechanism', name, '--steps', '8'];
     const { steps, parameters, ...rest } = await json(args);
     const { numSteps, ...expected } = dp.error({ mechanism: name, numSteps: 8 });

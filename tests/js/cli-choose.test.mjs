@@ -179,7 +179,7 @@ test('budget: pure releases and choices count as the Gaussian DP of their epsilo
   ];
   for (const run of runs) await accepted(run);
   const { spent, releases } = JSON.parse(readFileSync(path, 'utf8'));
-  const pure = dp.pureMu(0.3);
+  const pure = dp.calibrate({ epsilon: 0.3, delta: 0 }).mu;
   const gaussian = dp.calibrate({ epsilon: 0.3, delta: 1e-6 }).mu;
   // If one release were not counted, the root would be of fewer squares.
   close(spent.mu, Math.hypot(pure, pure, pure, gaussian), 1e-9);
@@ -201,7 +201,7 @@ test('budget: pure releases and choices count as the Gaussian DP of their epsilo
   const ofRows = ['choose', '--winner', ...sizes, '--epsilon', '0.1', '--budget', path];
   await fails(ofRows, 2, /they do not add up/, { input });
   // 2 Phi^-1(e / (1 + e)).
-  close(dp.pureMu(1), 1.2320353853449013, 1e-10);
+  close(dp.calibrate({ epsilon: 1, delta: 0 }).mu, 1.2320353853449013, 1e-10);
 });
 
 test('choose: misuse is refused with a message that names the problem', async () => {

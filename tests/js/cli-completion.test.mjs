@@ -56,7 +56,7 @@ test('completion: bash completes commands, options of each, and names of values'
   assert.deepEqual(await completed('rel'), ['release']);
   assert.deepEqual(await completed(''), [...(await commands()), 'help', '--help', '--version']);
   assert.deepEqual(await completed('release', '--mecha'), ['--mechanism']);
-  const names = dp.mechanisms().map(({ name }) => name);
+  const names = dp.strategies.map(({ name }) => name);
   assert.deepEqual(await completed('release', '--mechanism', ''), names);
   assert.deepEqual(await completed('release', '--mechanism', 'hon'), ['honaker', 'honaker-full']);
   assert.deepEqual(await completed('count', '--bucket', 'm'), ['minute', 'month']);

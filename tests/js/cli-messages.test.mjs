@@ -23,10 +23,7 @@ test('horizon: one that is too long names the mechanisms that go that far', asyn
     [2_000_000, 'banded'],
     [2 ** 21, 'banded'],
   ]) {
-    const names = dp
-      .mechanisms()
-      .filter(({ maxSteps }) => maxSteps >= steps)
-      .map(({ name }) => name);
+    const names = dp.strategies.filter(({ maxSteps }) => maxSteps >= steps).map(({ name }) => name);
     assert.ok(names.includes('tree') && names.length < 24);
     const end = `got ${steps}; mechanisms that go that far: ${names.join(', ')}`;
     const args = ['--mechanism', mechanism, '--steps', String(steps)];

@@ -134,7 +134,7 @@ test('help and version are printed with exit code 0', async () => {
 
 test('help: the mechanisms are those of the library', async () => {
   const { load } = await importEntry('dp-ftrl');
-  const names = (await load()).mechanisms().map((entry) => entry.name);
+  const names = (await load()).strategies.map((entry) => entry.name);
   for (const command of ['release', 'error']) {
     const { stdout } = await dpFtrl([command, '--help', 'all']);
     const [, list] = stdout.match(/^ {2}--mechanism M +(.*(?:\n {19}.*)*)$/m);

@@ -98,7 +98,7 @@ test('noise: increments of few bands add up to the noise of sums, and need no st
 });
 
 const fewBands = ['independent', 'lambda-cgd', 'banded-inverse-square-root'];
-const others = dp.mechanisms().filter(({ name }) => !fewBands.includes(name));
+const others = dp.strategies.filter(({ name }) => !fewBands.includes(name));
 
 test('noise: increments of every mechanism add up to the rows of totals bit for bit', () => {
   for (const { name: mechanism } of others) {

@@ -52,8 +52,8 @@ test('pure: the certificate has no delta, and says which norm clips', () => {
     assert.equal(laplace.distance, sensitivity * laplace.maxNorm * 2);
     assert.ok(0.5 * laplace.scale >= laplace.distance);
     assert.ok(0.5 * (laplace.scale - 1) < laplace.distance);
-    assert.equal(certificate.mu, dp.pureMu(0.5));
-    assert.equal(certificate.rho, dp.pureRho(0.5));
+    assert.equal(certificate.mu, dp.calibrate({ epsilon: 0.5, delta: 0 }).mu);
+    assert.equal(certificate.rho, dp.calibrate({ epsilon: 0.5, delta: 0 }).rho);
     assert.ok(certificate.rho <= 0.5 ** 2 / 2);
     const q = Math.exp(-1 / laplace.scale);
     close(certificate.noiseStddev, (Math.sqrt(2 * q) / (1 - q)) * grid, 1e-6);
@@ -454,7 +454,10 @@ test('release --pure: budgets of either account add it up, with other releases',
     const file = JSON.parse(readFileSync(path, 'utf8'));
     const costs = file.releases.map((each) => each[account]);
     const { mu, rho } = dp.certificate({ numSteps: 4, epsilon: 0.5, delta: 1e-7 });
-    const expected = { mu: [dp.pureMu(0.1), mu], rho: [dp.pureRho(0.1), rho] };
+    const expected = {
+      mu: [dp.calibrate({ epsilon: 0.1, delta: 0 }).mu, mu],
+      rho: [dp.calibrate({ epsilon: 0.1, delta: 0 }).rho, rho],
+    };
     assert.deepEqual(costs, expected[account]);
     assert.equal(file.releases[0].delta, 0);
     const all = dp.budget({ account, epsilon: 3, delta: 1e-6 });

@@ -32,7 +32,7 @@ const oneByOne = (more) =>
   });
 
 test('study.noise: rows do not depend on how many are asked for at once', () => {
-  const mechanisms = dp.mechanisms().map(({ name }) => name);
+  const mechanisms = dp.strategies.map(({ name }) => name);
   assert.ok(mechanisms.length > 20);
   for (const mechanism of some(mechanisms, 3)) {
     for (const precision of PRECISIONS) {

@@ -269,35 +269,34 @@ test('command: error --pure and error of several workloads print the numbers of 
 });
 
 test('bounds: rho or a pure epsilon adds bounds for mechanisms of any kind', () => {
-  const plain = dp.bounds(1024);
+  const plain = dp.bounds({ steps: 1024 });
   assert.equal('mechanisms' in plain, false);
-  const { mechanisms: concentrated } = dp.bounds(1024, { rho: 0.5 });
+  const { mechanisms: concentrated } = dp.bounds({ steps: 1024, rho: 0.5 });
   close(concentrated.unbiased.max, plain.max / Math.sqrt(Math.E - 1), 1e-9);
   close(concentrated.unbiased.mean, plain.mean / Math.sqrt(Math.E - 1), 1e-9);
   close(concentrated.every, 1.26, 1e-2);
   assert.equal(concentrated.blockLength, 1);
-  const { mechanisms: pure } = dp.bounds(1024, { epsilon: 1 });
+  const { mechanisms: pure } = dp.bounds({ steps: 1024, epsilon: 1 });
   close(pure.unbiased.max, plain.max / Math.sqrt(Math.E + 1 / Math.E - 2), 1e-9);
   assert.ok(pure.every < pure.unbiased.mean);
   // Among pure mechanisms on integers, no noise has a smaller variance than geometric noise.
-  const { addedNoise } = dp.bounds(1024, { epsilon: 1 });
+  const { addedNoise } = dp.bounds({ steps: 1024, epsilon: 1 });
   close(addedNoise.variance, (2 * Math.E) / (Math.E - 1) ** 2, 1e-6);
   close(addedNoise.mean, plain.mean * Math.sqrt(addedNoise.variance), 1e-6);
-  const approximate = dp.bounds(1024, { epsilon: 1, delta: 1e-5 });
+  const approximate = dp.bounds({ steps: 1024, epsilon: 1, delta: 1e-5 });
   assert.equal('mechanisms' in approximate, false);
   close(approximate.addedNoise.variance, 1.8396168204220157, 1e-6); // tests/golden/added_noise.json
   close(approximate.addedNoise.max, plain.max * Math.sqrt(1.8396168204220157), 1e-6);
   for (const delta of [-1, 1, NaN]) {
-    assert.throws(() => dp.bounds(8, { epsilon: 1, delta }), { parameter: 'delta' });
+    assert.throws(() => dp.bounds({ steps: 8, epsilon: 1, delta }), { parameter: 'delta' });
   }
-  assert.throws(() => dp.bounds(8, { delta: 0.1 }), { parameter: 'epsilon' });
-  assert.throws(() => dp.bounds(8, { delta: 0.1, rho: 1 }), { parameter: 'delta' });
+  assert.throws(() => dp.bounds({ steps: 8, delta: 0.1 }), { parameter: 'epsilon' });
+  assert.throws(() => dp.bounds({ steps: 8, delta: 0.1, rho: 1 }), { parameter: 'delta' });
   for (const bad of [0, -1, NaN, Infinity]) {
-    assert.throws(() => dp.bounds(8, { rho: bad }), { parameter: 'rho' });
-    assert.throws(() => dp.bounds(8, { epsilon: bad }), { parameter: 'epsilon' });
+    assert.throws(() => dp.bounds({ steps: 8, rho: bad }), { parameter: 'rho' });
+    assert.throws(() => dp.bounds({ steps: 8, epsilon: bad }), { parameter: 'epsilon' });
   }
-  assert.throws(() => dp.bounds(8, {}), { parameter: 'epsilon' });
-  assert.throws(() => dp.bounds(8, { epsilon: 1, rho: 1 }), { parameter: 'epsilon' });
+  assert.throws(() => dp.bounds({ steps: 8, epsilon: 1, rho: 1 }), { parameter: 'epsilon' });
 });
 
 test('command: error --beta and bounds --rho print the numbers of the package', async () => {
@@ -318,9 +317,9 @@ test('command: error --beta and bounds --rho print the numbers of the package', 
   );
   assert.match(stdout, /Frobenius norm of all errors/);
   const bounds = await json(['bounds', '--steps', '64', '--rho', '0.1']);
-  assert.deepEqual(bounds.mechanisms, dp.bounds(64, { rho: 0.1 }).mechanisms);
+  assert.deepEqual(bounds.mechanisms, dp.bounds({ steps: 64, rho: 0.1 }).mechanisms);
   const added = await json(['bounds', '--steps', '64', '--epsilon', '2', '--delta', '1e-6']);
-  assert.deepEqual(added.addedNoise, dp.bounds(64, { epsilon: 2, delta: 1e-6 }).addedNoise);
+  assert.deepEqual(added.addedNoise, dp.bounds({ steps: 64, epsilon: 2, delta: 1e-6 }).addedNoise);
   for (const [bad, message] of [
     [[...args.slice(0, 5), '--beta', '0'], /--beta must be a number between 0 and 1, got "0"/],
     [[...args.slice(0, 5), '--beta', 'NaN'], /--beta must be/],

@@ -459,7 +459,7 @@ test('optimize: a search in pieces gives the same result as one at once', () => 
 });
 
 test('error: ratio and gap of the objective to the bound, for every mechanism', () => {
-  for (const { name, parameters } of dp.mechanisms()) {
+  for (const { name, parameters } of dp.strategies) {
     const options = { mechanism: name, numSteps: 50 };
     const it = dp.error(options);
     assert.equal(it.objective, 'max');

@@ -33,15 +33,14 @@ test('worker: ready resolves with the version of the library', async () => {
 });
 
 test('worker: it gives the same answers as the library', async () => {
-  assert.deepEqual(await client.mechanisms(), dp.mechanisms());
+  assert.deepEqual(await client.strategies(), dp.strategies);
   assert.deepEqual(await client.calibrate(target), dp.calibrate(target));
-  assert.equal(await client.pureMu(0.5), dp.pureMu(0.5));
-  await assert.rejects(client.pureMu(-1), { code: 'invalid_argument' });
   const rho = { rho: 0.5, delta: 1e-3 };
   assert.deepEqual(await client.calibrate(rho), dp.calibrate(rho));
   const facts = { numRows: 100, dimension: 2, ...target };
   assert.deepEqual(await client.learnerDefaults(facts), dp.learnerDefaults(facts));
-  assert.equal(await client.pureRho(0.5), dp.pureRho(0.5));
+  const pure = { epsilon: 0.5, delta: 0 };
+  assert.deepEqual(await client.calibrate(pure), dp.calibrate(pure));
   const options = { mechanism: 'tree', numSteps: 100 };
   assert.deepEqual(await client.error(options), dp.error(options));
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
@@ -601,15 +600,20 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
     await client.study.regretBounds(certificate, { dimension: 3 }),
     dp.study.regretBounds(certificate, { dimension: 3 }),
   );
-  assert.deepEqual(await client.bounds(64), dp.bounds(64));
-  assert.deepEqual(await client.bounds(64, { rho: 1 }), dp.bounds(64, { rho: 1 }));
+  assert.deepEqual(await client.bounds({ steps: 64 }), dp.bounds({ steps: 64 }));
+  assert.deepEqual(await client.bounds({ steps: 64, rho: 1 }), dp.bounds({ steps: 64, rho: 1 }));
   const { signal } = new AbortController();
   const promise = { epsilon: 1, delta: 1e-6 };
-  assert.deepEqual(await client.bounds(64, { ...promise, signal }), dp.bounds(64, promise));
-  assert.deepEqual(await client.bounds(64, { signal }), dp.bounds(64));
-  await assert.rejects(client.bounds(64, { signal: AbortSignal.abort() }), { name: 'AbortError' });
-  await assert.rejects(client.bounds(64, { sigma: 1 }), /sigma is an unknown option/);
-  await assert.rejects(client.bounds(64, { delta: 0.1 }), /epsilon/);
+  assert.deepEqual(
+    await client.bounds({ steps: 64, ...promise }, { signal }),
+    dp.bounds({ steps: 64, ...promise }),
+  );
+  assert.deepEqual(await client.bounds({ steps: 64 }, { signal }), dp.bounds({ steps: 64 }));
+  await assert.rejects(client.bounds({ steps: 64 }, { signal: AbortSignal.abort() }), {
+    name: 'AbortError',
+  });
+  await assert.rejects(client.bounds({ steps: 64, sigma: 1 }), /sigma is an unknown option/);
+  await assert.rejects(client.bounds({ steps: 64, delta: 0.1 }), /epsilon/);
   const wide = { mechanism: 'tree', numSteps: 100, beta: 0.05, dimension: 3 };
   assert.deepEqual(await client.error(wide), dp.error(wide));
   await assert.rejects(client.study.twin({ dimension: 2, loss: 'none' }), /loss must be one of/);
@@ -668,7 +672,7 @@ test('worker: batches can be aborted, and what was cancelled is gone', async () 
   const soon = client.learner(options, { signal: giveUp.signal });
   giveUp.abort(reason);
   await assert.rejects(soon, (error) => error === reason);
-  await client.mechanisms(); // answered after it was made
+  await client.strategies(); // answered after it was made
   assert.equal(await client.liveHandles(), 0);
   // Analyses also accept a signal.
   const signal = AbortSignal.abort(reason);

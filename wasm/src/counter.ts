@@ -27,7 +27,7 @@ const edition = {
  * import { load } from 'dp-ftrl/counter';
  *
  * const dp = await load();
- * console.log(dp.version, dp.mechanisms().length);
+ * console.log(dp.version, dp.strategies.length);
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpCounter> {

@@ -27,7 +27,7 @@ const edition = {
  * import { load } from 'dp-ftrl/external';
  *
  * const dp = await load();
- * console.log(dp.version, dp.mechanisms().length);
+ * console.log(dp.version, dp.strategies.length);
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {

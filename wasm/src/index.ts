@@ -31,7 +31,7 @@ const edition = {
  * import { load } from 'dp-ftrl';
  *
  * const dp = await load();
- * console.log(dp.version, dp.mechanisms().length);
+ * console.log(dp.version, dp.strategies.length);
  * ```
  */
 export function load(options?: LoadOptions): Promise<DpFtrl> {

@@ -64,7 +64,7 @@ export interface RemoteStudy extends Promised<'regretBounds', [call?: CallOption
  */
 type Named<T extends Takes> = Exclude<
   keyof (typeof FUNCTIONS)[T] & keyof api.DpFtrl,
-  'bounds' | 'calibrate' | 'compare' | 'error' | 'liveHandles' | 'optimize' | 'predict'
+  'calibrate' | 'compare' | 'error' | 'liveHandles' | 'optimize' | 'predict' | 'strategies'
 >;
 
 /** Functions of the library that take no options for the call. */
@@ -112,17 +112,14 @@ export interface Client
   readonly study: RemoteStudy;
   /** As in the library, but the worker draws the key. */
   noise(options: api.NoiseOptions, call?: OptimizeCallOptions): Promise<RemoteNoise>;
-  /** As in the library: {@link api.DpFtrl.bounds}; the same options may include a signal. */
-  bounds(
-    numSteps: number,
-    options?: api.MechanismBoundsOptions & CallOptions,
-  ): Promise<api.ErrorBounds>;
   /** As in the library: {@link api.DpFtrl.predict}. */
   predict(
     model: api.LearnedModel,
     features: ArrayLike<number>,
     call?: CallOptions,
   ): Promise<Float64Array>;
+  /** As in the library: {@link api.DpFtrl.strategies}. */
+  strategies(): Promise<readonly api.StrategyInfo[]>;
   /** Handles alive in the worker, for leak tests. */
   liveHandles(): Promise<number>;
   /**
@@ -187,18 +184,6 @@ function nested(functions: Functions): object {
   return root;
 }
 
-/** Returns `bounds`, whose options may be left out and may include the signal. */
-function boundsOf(connection: Connection): Client['bounds'] {
-  return async (numSteps, options) => {
-    const known = ['epsilon', 'delta', 'rho', 'signal'];
-    const given: NonNullable<typeof options> = optionsObject('bounds', options ?? {}, known);
-    const { signal, ...promise } = given;
-    const args = Object.keys(promise).length === 0 ? [numSteps] : [numSteps, promise];
-    const call = readCall('bounds', signal === undefined ? {} : { signal }, 'abortable');
-    return connection.call('call', { name: 'bounds', args }, call) as Promise<api.ErrorBounds>;
-  };
-}
-
 /** Returns the functions that make objects in the worker, by their path. */
 function makersOf(connection: Connection): Functions {
   const makers = Object.keys(OBJECTS).map((path) => [
@@ -249,7 +234,6 @@ export function connect(options: ConnectOptions = {}): Client {
   return Object.freeze({
     ready,
     ...functions,
-    bounds: boundsOf(connection),
     ...streamsOf(connection),
     cancel: () => connection.cancel(),
     terminate: () => connection.terminate(),

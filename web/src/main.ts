@@ -98,7 +98,7 @@ class Page {
 
   private async makeLab(): Promise<App> {
     const [{ App }, engine] = await Promise.all([import('./page/app.ts'), this.engine()]);
-    return new App(engine, await engine.mechanisms());
+    return new App(engine, await engine.strategies());
   }
 
   private restyle(): void {

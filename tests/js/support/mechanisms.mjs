@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 /** Names of all mechanisms. */
 export function namesOf(dp) {
-  const names = dp.mechanisms().map((entry) => entry.name);
+  const names = dp.strategies.map((entry) => entry.name);
   assert.ok(names.length > 0);
   return names;
 }

@@ -2,11 +2,11 @@
 
 import { optionsObject, Reader } from '../core/check.js';
 import { makeBudget } from './budget/budget.js';
-import { copyOfCatalogue, makeInstance } from './catalogue.js';
+import { makeInstance } from './catalogue.js';
 import { compare } from './compare.js';
 import type { Instance } from '../core/handle.js';
 import type { Core, CoreFactorization } from '../core/core.js';
-import { makeError } from '../core/errors.js';
+import { asErrorsOf, makeError } from '../core/errors.js';
 import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
 import { defaultOf, readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
@@ -32,17 +32,18 @@ import { errorOf } from './unit-error.js';
 import { consistent } from './streams/consistent.js';
 import { HISTOGRAM } from './streams/histogram.js';
 import { makeStream } from './streams/make.js';
+import { inWords } from './streams/words.js';
 import { MOMENTS } from './streams/moments.js';
 import { COUNTER, SUMS, TOTALS } from './streams/numbers.js';
 import type { StreamDefinition } from './streams/kind.js';
 import type { Streams } from '../types/streams/stream.js';
-import type { Calibration, CheckedCertificate } from '../types/all.js';
+import type { Calibration, CheckedCertificate, PureCalibration } from '../types/all.js';
 import type { DpFtrl, ErrorBounds, Study } from '../types/all.js';
 
 /** Default gap between the bounds on the least error over epochs. */
 const EPOCHS_GAP = 1e-6;
 
-function calibrate(core: Core, options: unknown): Calibration {
+function calibrate(core: Core, options: unknown): Calibration | PureCalibration {
   const where = 'calibrate';
   const kinds = ['epsilon', 'rho', 'mu'] as const;
   const reader = new Reader(where, optionsObject(where, options, [...kinds, 'delta']));
@@ -53,7 +54,14 @@ function calibrate(core: Core, options: unknown): Calibration {
     const constraint = 'must be given, or else {rho} or {mu}, and only one of them';
     throw makeError('wrong_type', where, { parameter: 'epsilon', constraint, value: got });
   }
-  return core.call('calibrate', kind, reader.number(kind), reader.number('delta'));
+  const [value, delta] = [reader.number(kind), reader.number('delta')];
+  if (kind !== 'epsilon' || delta !== 0) return core.call('calibrate', kind, value, delta);
+  return asErrorsOf(where, () => ({
+    epsilon: value,
+    delta,
+    mu: core.call('pureMu', value),
+    rho: core.call('pureRho', value),
+  }));
 }
 
 /** Returns bounds on mechanisms of a known privacy guarantee, which need not be factorizations. */
@@ -83,27 +91,24 @@ function privateBounds(
 /** Returns the additional bounds that the options of `bounds` ask for. */
 function furtherBounds(
   core: Core,
-  numSteps: number,
-  options: unknown,
+  steps: number,
+  reader: Reader,
 ): Pick<ErrorBounds, 'mechanisms' | 'addedNoise' | 'epochs'> {
-  const known = ['epsilon', 'delta', 'rho', 'epochs', 'gap'];
-  const reader = new Reader('bounds', optionsObject('bounds', options, known));
+  const isPrivate = ['epsilon', 'delta', 'rho'].some((parameter) => reader.has(parameter));
+  const own = isPrivate && privateBounds(core, steps, reader);
   if (!reader.has('epochs')) {
     if (reader.has('gap')) reader.count('epochs');
-    return privateBounds(core, numSteps, reader);
+    return { ...own };
   }
-  const epochs = core.call(
-    'epochsBounds',
-    numSteps,
-    reader.count('epochs'),
-    reader.numberOr('gap', EPOCHS_GAP),
-  );
-  const isPrivate = ['epsilon', 'delta', 'rho'].some((parameter) => reader.has(parameter));
-  return { epochs, ...(isPrivate && privateBounds(core, numSteps, reader)) };
+  const gap = reader.numberOr('gap', EPOCHS_GAP);
+  return { epochs: core.call('epochsBounds', steps, reader.count('epochs'), gap), ...own };
 }
 
-function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
-  const steps = new Reader('bounds', { numSteps }).count('numSteps');
+function bounds(core: Core, options: unknown): ErrorBounds {
+  const where = 'bounds';
+  const known = ['steps', 'epsilon', 'delta', 'rho', 'epochs', 'gap'];
+  const reader = new Reader(where, optionsObject(where, options, known));
+  const steps = reader.count('steps');
   const found = core.call('bounds', steps);
   const { schatten, max, mean, squareRootMax, squareRootMean } = found;
   return {
@@ -117,13 +122,8 @@ function bounds(core: Core, numSteps: unknown, options: unknown): ErrorBounds {
       mean: found.publishedMean,
       lower: found.publishedLower,
     },
-    ...(options !== undefined && furtherBounds(core, steps, options)),
+    ...furtherBounds(core, steps, reader),
   };
-}
-
-/** Returns the parameter of Gaussian or zero-concentrated DP that a pure epsilon implies. */
-function ofPure(core: Core, name: 'pureMu' | 'pureRho', epsilon: unknown): number {
-  return core.call(name, new Reader(name, { epsilon }).number('epsilon'));
 }
 
 type TableFunction = 'learn' | 'preconditioningCost' | 'learnerDefaults';
@@ -182,7 +182,7 @@ function ofStatistics(
 
 /** Makes the API of an instance. */
 export function makeApi(core: Core): DpFtrl {
-  const instance = makeInstance(core);
+  const instance = makeInstance(core, core.call('limits'));
   const { mechanisms } = instance;
 
   function factorization(where: string, options: unknown): CoreFactorization {
@@ -197,8 +197,7 @@ export function makeApi(core: Core): DpFtrl {
 
   return Object.freeze<DpFtrl>({
     version: PACKAGE_VERSION,
-    limits: Object.freeze(core.call('limits')),
-    mechanisms: () => copyOfCatalogue(instance),
+    strategies: instance.catalogue,
     calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
     error: ((options: unknown) => errorOf(instance, options)) as DpFtrl['error'],
     errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
@@ -206,7 +205,7 @@ export function makeApi(core: Core): DpFtrl {
       core.call('gradientVariances', factorization('incrementStddevs', options)).map(Math.sqrt),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
     compare: (options) => compare(instance, options),
-    bounds: (numSteps, options) => bounds(core, numSteps, options),
+    bounds: (options) => inWords('bounds', () => bounds(core, options)),
     certificate,
     optimize: (options) => optimize(instance, options),
     prefixSum: (options) => makePrefixSum(instance, options),
@@ -224,8 +223,6 @@ export function makeApi(core: Core): DpFtrl {
     learnerLedger: (options) => makeLearnerLedger(instance, options),
     queries: queriesOf(instance),
     study: studyOf(instance),
-    pureMu: (epsilon) => ofPure(core, 'pureMu', epsilon),
-    pureRho: (epsilon) => ofPure(core, 'pureRho', epsilon),
     get liveHandles() {
       return core.call('liveHandles');
     },

@@ -7,7 +7,7 @@ import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '..
 import { asErrorsOf, inWords, makeError, refusalOf } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
 import { DEFAULT_CLIP_NORM, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
-import type { CatalogueEntry, ComparedMechanism, Comparison } from '../types/all.js';
+import type { StrategyInfo, ComparedMechanism, Comparison } from '../types/all.js';
 import type { MechanismName, MechanismParameters, Search } from '../types/all.js';
 import type { PureComparison, Refusal } from '../types/all.js';
 import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
@@ -22,7 +22,7 @@ const MAX_NORMALIZED_STEPS = 256;
 export const SAME = 1e-9;
 
 interface Candidate {
-  entry: CatalogueEntry;
+  entry: StrategyInfo;
   parameters: MechanismParameters;
   saved: boolean;
 }
@@ -70,7 +70,7 @@ class Table {
     private readonly objective: Comparison['objective'],
   ) {}
 
-  addDefault(entry: CatalogueEntry): void {
+  addDefault(entry: StrategyInfo): void {
     const { objective } = this;
     const takesObjective = objective === 'mean' && entry.parameters.includes('objective');
     const parameters: MechanismParameters = takesObjective ? { objective } : {};
@@ -124,7 +124,7 @@ class Table {
   }
 
   /** Returns why there is no such mechanism, as far as the catalogue tells. */
-  private reasonInAdvance(entry: CatalogueEntry): string | undefined {
+  private reasonInAdvance(entry: StrategyInfo): string | undefined {
     const { maxSteps } = entry;
     const { numSteps } = this.problem;
     const limit = quickLimit(entry.name, this.problem, this.core.call('limits'), this.objective);
@@ -144,7 +144,7 @@ class Table {
   }
 
   /** Adds a saved strategy, evaluated for the problem of the table. */
-  addSaved(entry: CatalogueEntry, factorization: CoreFactorization): void {
+  addSaved(entry: StrategyInfo, factorization: CoreFactorization): void {
     const error = this.core.call('unitError', factorization);
     this.add({ entry, parameters: {}, saved: true }, error);
   }
@@ -169,7 +169,7 @@ class Table {
   }
 
   /** Adds one entry for all variants that are not tried at long horizons. */
-  leaveOutNormalized(catalogue: readonly CatalogueEntry[]): void {
+  leaveOutNormalized(catalogue: readonly StrategyInfo[]): void {
     if (this.problem.numSteps <= MAX_NORMALIZED_STEPS) return;
     const entry = catalogue.find(({ name }) => name === 'square-root')!;
     const constraint =
@@ -195,8 +195,8 @@ function sort(rows: ComparedMechanism[], objective: Comparison['objective']): vo
 /** Reads the saved strategies, each with its entry in the catalogue. */
 function readStrategies(
   reader: Reader,
-  catalogue: readonly CatalogueEntry[],
-): [CatalogueEntry, CoreFactorization][] {
+  catalogue: readonly StrategyInfo[],
+): [StrategyInfo, CoreFactorization][] {
   const { where } = reader;
   if (!reader.has('strategies')) return [];
   const given = reader.raw('strategies');
@@ -224,9 +224,9 @@ function readStrategies(
 /** Adds all rows of the table, one at a time. */
 function* tableRows(
   table: Table,
-  catalogue: readonly CatalogueEntry[],
+  catalogue: readonly StrategyInfo[],
   problem: CoreProblem,
-  strategies: readonly [CatalogueEntry, CoreFactorization][],
+  strategies: readonly [StrategyInfo, CoreFactorization][],
 ): Generator<void, void, void> {
   for (const entry of catalogue) {
     table.addDefault(entry);

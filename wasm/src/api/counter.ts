@@ -4,7 +4,7 @@ import type { Core } from '../core/core.js';
 import type { Instance } from '../core/handle.js';
 import type { DpCounter } from '../types/all.js';
 import type { Streams } from '../types/streams/stream.js';
-import { copyOfCatalogue, makeInstance } from './catalogue.js';
+import { makeInstance } from './catalogue.js';
 import { makeStream } from './streams/make.js';
 import { COUNTER, TOTALS } from './streams/numbers.js';
 import { makeLedger } from './sums/ledger.js';
@@ -25,7 +25,7 @@ export function makeCounterApi(core: Core): DpCounter {
   const instance = makeInstance(core);
   return Object.freeze<DpCounter>({
     version: PACKAGE_VERSION,
-    mechanisms: () => copyOfCatalogue(instance),
+    strategies: instance.catalogue,
     ...streamsOf(instance),
     prefixSum: (options) => makePrefixSum(instance, options),
     peopleSum: (options) => makePeopleSum(instance, options),

@@ -11,7 +11,7 @@ import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, defaultMechanism } from '../share
 import { NEIGHBOURS, OBJECTIVES, PURE_STEPS_MECHANISM, pureMechanism } from '../shared/defaults.js';
 import { PARAMETER_NAMES, PARAMETERS } from '../shared/parameters.js';
 import type { ParameterName } from '../shared/parameters.js';
-import type { CatalogueEntry, MechanismName } from '../types/all.js';
+import type { StrategyInfo, MechanismName } from '../types/all.js';
 import { readStrategy, type ReadStrategy } from './strategy.js';
 
 const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
@@ -163,7 +163,7 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
 export function withOwnLambda(
   reader: Reader,
   { mechanism, parameters }: CoreFactorization,
-  catalogue: readonly CatalogueEntry[],
+  catalogue: readonly StrategyInfo[],
 ): CoreParameters {
   const lambda = reader.numberOr('mechanismLambda', undefined);
   const taken = catalogue.find(({ name }) => name === mechanism)?.parameters;

@@ -6,7 +6,7 @@
 import { Reader } from '../core/check.js';
 import type { CoreProblem } from '../core/core.js';
 import { given } from '../core/given.js';
-import { MAX_QUICK_DENSE_STEPS } from '../shared/defaults.js';
+import { DEFAULT_MECHANISM, MAX_QUICK_DENSE_STEPS } from '../shared/defaults.js';
 import type { ParameterName } from '../shared/parameters.js';
 import type { CheckedCertificate, DpFtrl } from '../types/all.js';
 import type { ErrorOptions, MechanismName, MechanismOptions } from '../types/all.js';
@@ -64,7 +64,7 @@ export function quickLimit(
 
 /** Returns the options of the search that a mechanism needs, if that takes long. */
 function longSearch(
-  { limits }: DpFtrl,
+  { strategies }: DpFtrl,
   options: ErrorOptions | MechanismOptions,
 ): OptimizeOptions | undefined {
   const { numSteps, workload, participation } = options;
@@ -75,6 +75,7 @@ function longSearch(
   if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
   const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
   const mechanism = options.mechanism ?? defaultOf(problem);
+  const limits = strategies.find(({ name }) => name === DEFAULT_MECHANISM)!.limits!;
   const limit = quickLimit(mechanism, problem, limits, options.objective);
   if (limit === undefined || numSteps <= limit) return undefined;
   const { bands, buffers, objective } = options;

@@ -111,7 +111,7 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
   if (args.has('version')) return print(`${PACKAGE_VERSION}\n`);
   if (args.has('help')) {
     const isFull = wantsAll(args.files);
-    const catalogue = (await load()).mechanisms();
+    const catalogue = (await load()).strategies;
     return print(helpOf(name, { isFull, catalogue }));
   }
   await requireOneRoleEach(name, args);

@@ -5,7 +5,7 @@
 import type { Glue } from 'dp-ftrl:glue';
 import { makeError, withNames, type RefusalError } from './errors.js';
 import { nameOfCore, rootOf } from './names.js';
-import type { CatalogueEntry, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
+import type { StrategyInfo, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
 import type { AddedNoiseBounds, ErrorCode, EstimatedCount } from '../types/all.js';
 import type { ErrorBounds, Matrices, PublishedBound, QueryBounds } from '../types/all.js';
 import type { MechanismName, MechanismParameters, Progress } from '../types/all.js';
@@ -295,7 +295,7 @@ interface CoreFunctions extends StreamFunctions {
   streamCreate: [[options: CoreStreamOptions], CoreStream];
   version: [[], string];
   /** `parameters` are names of the core, separated by commas. */
-  catalogue: [[], (Omit<CatalogueEntry, 'parameters'> & { parameters: string })[]];
+  catalogue: [[], (Omit<StrategyInfo, 'parameters'> & { parameters: string })[]];
   limits: [[], SearchLimits];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
   pureMu: [[epsilon: number], number];
@@ -728,7 +728,7 @@ export class Core {
   private mechanisms(): string[] {
     const reply = this.ask('catalogue');
     if (reply.code !== undefined) return [];
-    return (reply.value as CatalogueEntry[]).map((entry) => entry.name);
+    return (reply.value as StrategyInfo[]).map((entry) => entry.name);
   }
 
   private abortedError(): RefusalError {

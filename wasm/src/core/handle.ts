@@ -5,7 +5,7 @@
 
 import type { Core } from './core.js';
 import { DpError } from './errors.js';
-import type { CatalogueEntry, Handle, MechanismName } from '../types/all.js';
+import type { StrategyInfo, Handle, MechanismName } from '../types/all.js';
 
 /** Frees the objects of handles that were never disposed of. One registry per instance. */
 export class Backstop {
@@ -31,7 +31,7 @@ export class Backstop {
 export interface Instance {
   readonly core: Core;
   readonly backstop: Backstop;
-  readonly catalogue: readonly CatalogueEntry[];
+  readonly catalogue: readonly StrategyInfo[];
   readonly mechanisms: readonly MechanismName[];
 }
 

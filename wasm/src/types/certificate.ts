@@ -44,7 +44,7 @@ export interface Certificate {
   effectiveParameters: EffectiveParameters;
   /**
    * The participation that 'optimal' was optimised for, in words. Present if it differs from the
-   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` (beyond
+   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` of `strategies` (beyond
    * `limits.epochSumSteps` for prefix sums, with or without decay, and objective 'mean'), a minimum
    * separation, or a number of buffers. The sensitivity is always that of the requested
    * participation. 'banded-toeplitz' is optimised for any participation.

@@ -40,7 +40,7 @@ export interface ComparedMechanism {
   stepCost: string;
   memoryCost: string;
   causal: boolean;
-  /** As in `CatalogueEntry`. */
+  /** As in `StrategyInfo`. */
   pureDp: boolean;
 }
 

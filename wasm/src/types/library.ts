@@ -26,14 +26,16 @@ import type {
   PureLedgerOptions,
 } from './ledger.js';
 import type { PurePeopleLedgerOptions, ReleaseLedger } from './ledger.js';
-import type { CatalogueEntry, MechanismOptions, SavedStrategy } from './mechanism.js';
+import type { StrategyInfo, MechanismOptions, SavedStrategy } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
-import type { OptimizeOptions, SearchLimits } from './optimization.js';
+import type { OptimizeOptions } from './optimization.js';
 import type {
   ApproximateDp,
   CalibrateOptions,
   Calibration,
   GaussianCalibration,
+  PureCalibration,
+  PureDp,
 } from './privacy.js';
 import type { Queries } from './queries.js';
 import type { Search } from './search.js';
@@ -54,7 +56,7 @@ import type { PureError, PureErrorOptions, PureSumOptions } from './sums.js';
 import type {
   ErrorBounds,
   ErrorOptions,
-  MechanismBoundsOptions,
+  BoundsOptions,
   Matrices,
   UnitError,
   UnitErrorOptions,
@@ -63,7 +65,6 @@ import type {
 /** The library. All functions are methods of this object: `const dp = await load()`. */
 export interface DpFtrl extends Streams, Budgets {
   readonly version: string;
-  readonly limits: SearchLimits;
   /**
    * Makes the counts of a histogram consistent by post-processing, which costs no privacy.
    * 'non-negative' sets negative counts to 0, which moves none farther from the truth; 'monotone'
@@ -85,7 +86,8 @@ export interface DpFtrl extends Streams, Budgets {
     readings: readonly Histogram<K>[],
     how: 'non-negative' | 'monotone',
   ): ConsistentCounts<K>[];
-  mechanisms(): CatalogueEntry[];
+  /** The strategies that noise can be shared by, and what each takes and costs. */
+  readonly strategies: readonly StrategyInfo[];
   /**
    * Returns the noise required by a privacy target, at unit sensitivity.
    * @example
@@ -97,6 +99,7 @@ export interface DpFtrl extends Streams, Budgets {
    * console.log(noiseMultiplier, 1 / mu); // 4.2247 twice
    * ```
    */
+  calibrate(options: PureDp): PureCalibration;
   calibrate(options: ApproximateDp | { mu: number; delta: number }): GaussianCalibration;
   /**
    * Does the same, also for a target in rho; `epsilon` then holds for every rho-zCDP mechanism,
@@ -206,13 +209,13 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const { max, published } = dp.bounds(1024);
+   * const { max, published } = dp.bounds({ steps: 1024 });
    * console.log(max, published.lower.value, published.lower.holds);
-   * console.log(dp.bounds(1024, { rho: 0.1 }).mechanisms?.every);
-   * console.log(dp.bounds(256, { epochs: 4 }).epochs);
+   * console.log(dp.bounds({ steps: 1024, rho: 0.1 }).mechanisms?.every);
+   * console.log(dp.bounds({ steps: 256, epochs: 4 }).epochs);
    * ```
    */
-  bounds(numSteps: number, options?: MechanismBoundsOptions): ErrorBounds;
+  bounds(options: BoundsOptions): ErrorBounds;
   /**
    * Returns the privacy claim of a mechanism without making a release, and its error relative to a
    * certified lower bound.
@@ -578,30 +581,6 @@ export interface DpFtrl extends Streams, Budgets {
    * ```
    */
   learnerLedger(options: LearnerLedgerOptions): Promise<LearnerLedger>;
-  /**
-   * Returns the mu of Gaussian differential privacy implied by epsilon-differential privacy,
-   * rounded up, for composition with other releases as the root of the sum of squares.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * console.log(dp.pureMu(1)); // 1.232...
-   * ```
-   */
-  pureMu(epsilon: number): number;
-  /**
-   * Returns the rho of zero-concentrated differential privacy implied by epsilon-differential
-   * privacy, epsilon tanh(epsilon / 2) rounded up, for composition with other releases as the sum.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * console.log(dp.pureRho(1)); // 0.4621...
-   * ```
-   */
-  pureRho(epsilon: number): number;
   /** Number of handles that are not disposed of yet, for leak tests. */
   readonly liveHandles: number;
 }
@@ -616,6 +595,6 @@ export interface DpFtrl extends Streams, Budgets {
  */
 export type DpCounter = Pick<
   DpFtrl,
-  | ('version' | 'mechanisms' | 'counter' | 'totals')
+  | ('version' | 'strategies' | 'counter' | 'totals')
   | ('prefixSum' | 'peopleSum' | 'ledger' | 'peopleLedger' | 'liveHandles')
 >;

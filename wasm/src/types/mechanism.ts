@@ -28,7 +28,7 @@ export type MechanismName =
   | 'blt-scaled'
   | 'optimal';
 
-/** Parameters of mechanisms; `CatalogueEntry.parameters` lists those of each mechanism. */
+/** Parameters of mechanisms; `StrategyInfo.parameters` lists those of each mechanism. */
 export interface MechanismParameters {
   /** Number of non-zero diagonals, the main one included. */
   bands?: number;
@@ -142,28 +142,46 @@ export interface SavedStrategy {
  */
 export type EffectiveParameters = Record<string, number | boolean | number[]>;
 
-export interface CatalogueEntry {
-  name: MechanismName;
-  summary: string;
-  stepCost: string;
-  memoryCost: string;
+/**
+ * Longest horizons at which `optimal` is optimised for the given problem; beyond, the optimum of
+ * another problem is used.
+ */
+export interface SearchLimits {
+  /** For momentum, windows, learning rates and matrices. */
+  denseSteps: number;
+  /** For one participation per epoch. */
+  epochSteps: number;
+  /**
+   * For one participation per epoch of prefix sums, with or without decay, and objective 'mean';
+   * beyond `epochSteps`, at most 64 epochs.
+   */
+  epochSumSteps: number;
+}
+
+export interface StrategyInfo {
+  readonly name: MechanismName;
+  readonly summary: string;
+  readonly stepCost: string;
+  readonly memoryCost: string;
   /** Parameters of this mechanism. Every mechanism also takes epochLength and normalizeColumns. */
-  parameters: (keyof MechanismParameters)[];
+  readonly parameters: readonly (keyof MechanismParameters)[];
   /**
    * 'adapted': each Toeplitz workload has a dedicated encoder. 'decoded': the encoder is the one
    * for prefix sums, whose releases are decoded further.
    */
-  workloads: 'adapted' | 'decoded';
+  readonly workloads: 'adapted' | 'decoded';
   /** Longest horizon covered by its formulas. */
-  maxSteps: number;
+  readonly maxSteps: number;
   /** True if its measurements read no step later than the one at which they are used. */
-  causal: boolean;
+  readonly causal: boolean;
   /**
    * Whether pure differential privacy (delta = 0) would follow if Gaussian noise were replaced by
    * Laplace noise, even for records chosen adaptively from releases. Totals with `pure`, `queries`
    * and the exponential mechanism serve delta = 0; everything else draws Gaussian noise.
    */
-  pureDp: boolean;
+  readonly pureDp: boolean;
+  /** Present for 'optimal': the longest horizons of its searches for problems with no quick one. */
+  readonly limits?: Readonly<SearchLimits>;
 }
 
 export interface MechanismOptions extends ApproximateDp, MechanismParameters {

@@ -5,22 +5,6 @@
 import type { MechanismName, MechanismParameters, Participation } from './mechanism.js';
 import type { Workload } from './mechanism.js';
 
-/**
- * Longest horizons at which `optimal` is optimised for the given problem; beyond, the optimum of
- * another problem is used.
- */
-export interface SearchLimits {
-  /** For momentum, windows, learning rates and matrices. */
-  denseSteps: number;
-  /** For one participation per epoch. */
-  epochSteps: number;
-  /**
-   * For one participation per epoch of prefix sums, with or without decay, and objective 'mean';
-   * beyond `epochSteps`, at most 64 epochs.
-   */
-  epochSumSteps: number;
-}
-
 export interface OptimizeOptions extends MechanismParameters {
   /** Mechanism whose parameters are optimised. Default 'optimal'. */
   mechanism?: MechanismName;

@@ -12,6 +12,23 @@ export interface ApproximateDp {
   delta: number;
 }
 
+/** Pure differential privacy. */
+export interface PureDp {
+  /** > 0 */
+  epsilon: number;
+  delta: 0;
+}
+
+/** The losses that every mechanism of pure differential privacy has. */
+export interface PureCalibration {
+  epsilon: number;
+  delta: number;
+  /** mu of the Gaussian differential privacy that epsilon implies. */
+  mu: number;
+  /** rho of the zero-concentrated differential privacy that epsilon implies. */
+  rho: number;
+}
+
 /** A privacy target: (epsilon, delta), (rho, delta) or (mu, delta). */
 export type CalibrateOptions =
   | ApproximateDp

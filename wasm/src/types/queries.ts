@@ -96,7 +96,7 @@ export interface LinearQueries extends Handle {
   readonly numMeasurements: number;
   readonly neighbours: Neighbours;
   readonly noise: 'gaussian' | 'laplace';
-  /** mu of Gaussian differential privacy; with Laplace noise, `pureMu(epsilon)`. */
+  /** mu of Gaussian differential privacy; with Laplace noise, that of `calibrate` with delta 0. */
   readonly mu: number;
   /**
    * Error, as named by `objective`, at unit noise multiplier: noise std / distance by which one

@@ -157,7 +157,9 @@ export interface PublishedBound {
  * Options of `bounds`: the privacy guarantee of the bounded mechanisms (epsilon of pure DP, epsilon
  * and delta, or rho of zero-concentrated DP), and epochs.
  */
-export interface MechanismBoundsOptions {
+export interface BoundsOptions {
+  /** Horizon, 1 .. 2^40. */
+  steps: number;
   epsilon?: number;
   /** With `epsilon`. Default 0 (pure DP). */
   delta?: number;

@@ -11,7 +11,7 @@ import type * as api from '../types/all.js';
  */
 export const FUNCTIONS = {
   plain: {
-    ...{ mechanisms: 0, liveHandles: 0, calibrate: 1, pureMu: 1, pureRho: 1 },
+    ...{ strategies: 0, liveHandles: 0, calibrate: 1 },
     ...{ 'queries.randomizedResponse': 1, 'queries.estimateCount': 1, learnerDefaults: 1 },
     preconditioningCost: 1,
   },

@@ -2,7 +2,7 @@
 
 // Cache of optimised mechanisms: each is searched for once, and every figure uses the same numbers.
 
-import type { CatalogueEntry, Progress, Participation, SavedStrategy, Workload } from 'dp-ftrl';
+import type { StrategyInfo, Progress, Participation, SavedStrategy, Workload } from 'dp-ftrl';
 import type { Engine } from '../base/engine.ts';
 import type { ParameterName } from './parameters.ts';
 import type { Choice } from './settings.ts';
@@ -30,7 +30,7 @@ export class Strategies {
 
   constructor(
     private readonly engine: Engine,
-    catalogue: readonly CatalogueEntry[],
+    catalogue: readonly StrategyInfo[],
   ) {
     const names = catalogue.filter(({ parameters }) => parameters.includes('objective'));
     this.searched = new Set(names.map(({ name }) => name));

@@ -106,14 +106,14 @@ async function floorsOf(
   powers: number[],
 ): Promise<Floor[]> {
   const { numSteps, epsilon, delta, clipNorm, ranking } = settings;
-  const bounds = await engine.bounds(numSteps, { epsilon });
+  const bounds = await engine.bounds({ steps: numSteps, epsilon });
   const { unbiased, every } = bounds.mechanisms!;
   const of = ({ max, mean }: Pick<ErrorBounds, 'max' | 'mean'>): number =>
     clipNorm * (ranking === 'max' ? max : mean);
   // The bound is that of factorizations times the deviation of a single number, which is fast to
   // compute.
   const added = async (given: number): Promise<number> => {
-    const { addedNoise } = await engine.bounds(1, { epsilon, delta: given });
+    const { addedNoise } = await engine.bounds({ steps: 1, epsilon, delta: given });
     return of(bounds) * Math.sqrt(addedNoise!.variance);
   };
   const flat = (value: number): number[] => powers.map(() => value);

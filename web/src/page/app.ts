@@ -3,7 +3,7 @@
 // Ties the parts together: settings make runs, the player advances them, the figures show them.
 
 import 'uplot/dist/uPlot.min.css';
-import type { CatalogueEntry, MechanismName } from 'dp-ftrl';
+import type { StrategyInfo, MechanismName } from 'dp-ftrl';
 import { DEFAULT_MECHANISM, defaultMechanism } from '../../../wasm/src/shared/defaults.ts';
 import { BudgetMeter } from '../controls/budget.ts';
 import { Controls } from '../controls/controls.ts';
@@ -68,7 +68,7 @@ export class App {
   private readonly address = new Address(writeAddress, restOf);
   private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
 
-  constructor(engine: Engine, catalogue: readonly CatalogueEntry[]) {
+  constructor(engine: Engine, catalogue: readonly StrategyInfo[]) {
     this.player = new Player({
       draw: () => this.views.draw(),
       changed: () => this.playerChanged(),

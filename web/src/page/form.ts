@@ -2,7 +2,7 @@
 
 // The form of settings: its controls, and which of them apply.
 
-import type { CatalogueEntry, Certificate, MechanismName } from 'dp-ftrl';
+import type { StrategyInfo, Certificate, MechanismName } from 'dp-ftrl';
 import type { BudgetMeter } from '../controls/budget.ts';
 import type { Controls } from '../controls/controls.ts';
 import type { HalfLifeField } from '../controls/half-life.ts';
@@ -37,7 +37,7 @@ export class Form {
     private readonly data: DataPanel,
     private readonly halfLife: HalfLifeField,
     budget: BudgetMeter,
-    catalogue: readonly CatalogueEntry[],
+    catalogue: readonly StrategyInfo[],
   ) {
     this.takes = new Map(catalogue.map(({ name, parameters }) => [name, parameters]));
     const form = byId('controls');

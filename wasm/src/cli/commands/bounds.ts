@@ -2,7 +2,7 @@
 
 // dp-ftrl bounds: proved and published bounds on the least error of prefix sums.
 
-import type { MechanismBoundsOptions, PublishedBound } from '../../types/all.js';
+import type { BoundsOptions, PublishedBound } from '../../types/all.js';
 import { given } from '../../core/given.js';
 import { load } from '../../index.js';
 import { Misuse } from '../base/failure.js';
@@ -33,7 +33,7 @@ function spoken({ value, holds, holdsFrom, checkedTo }: PublishedBound, numSteps
 }
 
 /** A privacy guarantee in words. */
-function named({ epsilon, delta, rho }: MechanismBoundsOptions): string {
+function named({ epsilon, delta, rho }: Omit<BoundsOptions, 'steps'>): string {
   if (rho !== undefined) return `rho ${rho}`;
   return delta === undefined ? `pure epsilon ${epsilon}` : `epsilon ${epsilon}, delta ${delta}`;
 }
@@ -52,9 +52,8 @@ export async function run(args: Args): Promise<void> {
   const gap = args.positive('gap');
   if (gap !== undefined) required('epochs', epochs, 'gap');
   const privacy = given({ epsilon, delta, rho });
-  const asked = given({ ...privacy, epochs, gap });
   const dp = await load();
-  const found = dp.bounds(numSteps, Object.keys(asked).length > 0 ? asked : undefined);
+  const found = dp.bounds({ steps: numSteps, ...given({ ...privacy, epochs, gap }) });
   const { max, mean, schatten, squareRoot, published, mechanisms, addedNoise } = found;
   const over = `root mean squared error over ${counted(epochs ?? 1, 'epoch')}`;
   const facts = {

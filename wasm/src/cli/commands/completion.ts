@@ -23,7 +23,7 @@ export async function run(
   if (more.length > 0) throw new Misuse(`give one shell, got ${args.files.length}`);
   const shell = SHELLS.find((each) => each === name);
   if (shell === undefined) throw unknownName('shell', name, SHELLS);
-  const catalogue = (await load()).mechanisms();
+  const catalogue = (await load()).strategies;
   const completed = completedCommands(commands, catalogue);
   await new StandardOutput().write(SCRIPTS[shell](completed));
 }

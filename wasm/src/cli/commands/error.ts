@@ -204,7 +204,7 @@ export async function run(args: Args): Promise<void> {
   args.requireNoFile('error');
   const neighbours = readNeighbours(args);
   const dp = await load();
-  const chosen = await readChosen(args, dp.mechanisms());
+  const chosen = await readChosen(args, dp.strategies);
   const { mechanism, parameters, saved } = chosen;
   const participation = chosenParticipation(args, chosen);
   const wanted = stepsOf(args, chosen);

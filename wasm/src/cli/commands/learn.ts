@@ -51,7 +51,7 @@ interface Prepared extends Opened {
 
 /** Reads the mechanism; steps over all rows always use independent noise. */
 async function readMechanism(dp: DpFtrl, args: Args, { setup }: Settings): Promise<Chosen> {
-  if (setup !== 'table') return readChosen(args, dp.mechanisms());
+  if (setup !== 'table') return readChosen(args, dp.strategies);
   const mechanism = 'independent';
   return { mechanism, parameters: {}, name: mechanism, saved: undefined };
 }

@@ -81,7 +81,7 @@ export async function run(args: Args): Promise<void> {
   const gap = args.probability('gap');
   const queryWeights = await readQueryWeights(args, numSteps);
   const output = args.text('output');
-  const { mechanism, ...parameters } = readMechanism(args, (await load()).mechanisms());
+  const { mechanism, ...parameters } = readMechanism(args, (await load()).strategies);
   await requireWritable(output);
   const saved = await search({
     mechanism,

@@ -93,7 +93,7 @@ interface Prepared {
 async function prepare(dp: DpFtrl, args: Args, kind: Kind): Promise<Prepared> {
   const { settings, command } = kind;
   const { people, times, target, seed, quiet, state, budget, output } = settings;
-  const read = await readChosen(args, dp.mechanisms());
+  const read = await readChosen(args, dp.strategies);
   const participation = people ? target.participation : chosenParticipation(args, read);
   const steps = stepsOf(args, read);
   const texts = textColumns(people, times).names;

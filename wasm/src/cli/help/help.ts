@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
 import { EXPLAINED, optionOf, PARAMETER_NAMES } from '../../shared/parameters.js';
 import type { ParameterName } from '../../shared/parameters.js';
-import type { CatalogueEntry } from '../../types/all.js';
+import type { StrategyInfo } from '../../types/all.js';
 import { paragraph } from '../output/table.js';
 import { MECHANISMS, PARAMETERS } from './common.js';
 import * as histograms from './histograms.js';
@@ -25,7 +25,7 @@ const FULL = { ...sums, ...statistics, ...learning, ...histograms, ...mechanisms
 export type CommandName = Lowercase<keyof typeof FULL>;
 
 /** Returns the lines of one parameter: its option, its meaning, and the mechanisms that take it. */
-function parameterText(name: ParameterName, catalogue: readonly CatalogueEntry[]): string {
+function parameterText(name: ParameterName, catalogue: readonly StrategyInfo[]): string {
   const { value, meaning } = EXPLAINED[name];
   const option = `  --${optionOf(name)}${value === undefined ? '' : ` ${value}`}`;
   const takers = catalogue.filter(({ parameters }) => parameters.includes(name));
@@ -38,7 +38,7 @@ function parameterText(name: ParameterName, catalogue: readonly CatalogueEntry[]
 }
 
 /** Full help of a command, with the mechanisms of this version. */
-export function fullHelp(name: CommandName, catalogue: readonly CatalogueEntry[]): string {
+export function fullHelp(name: CommandName, catalogue: readonly StrategyInfo[]): string {
   const names = catalogue.map(({ name: each }) =>
     each === DEFAULT_MECHANISM ? `${each} (default)` : each,
   );
@@ -57,7 +57,7 @@ export function wantsAll(rest: readonly string[]): boolean {
 /** Help of a command, with example files that exist on the reader's machine. */
 export function helpOf(
   name: CommandName,
-  { isFull, catalogue }: { isFull: boolean; catalogue: readonly CatalogueEntry[] },
+  { isFull, catalogue }: { isFull: boolean; catalogue: readonly StrategyInfo[] },
 ): string {
   const short = isFull ? undefined : SHORT[name];
   const more = `\ndp-ftrl ${name} --help all   all options, and their effect on the guarantee\n`;

@@ -2,7 +2,7 @@
 
 // Generates the man page from the help texts when the package is built.
 
-import type { CatalogueEntry } from '../../types/all.js';
+import type { StrategyInfo } from '../../types/all.js';
 import { fullHelp, MAIN_HELP, SUMMARIES } from './help.js';
 import { parseHelp, type Block } from './parsed.js';
 
@@ -29,7 +29,7 @@ function commandText(help: string): string[] {
   return [...asIs(usage), ...blocks.flatMap(blockText)];
 }
 
-export function manPage(version: string, catalogue: readonly CatalogueEntry[]): string {
+export function manPage(version: string, catalogue: readonly StrategyInfo[]): string {
   const [name, ...main] = MAIN_HELP.trimEnd().split('\n');
   const commands = SUMMARIES.flatMap(({ name: command }) => [
     `.SS ${command}`,

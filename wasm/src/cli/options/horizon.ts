@@ -10,7 +10,7 @@ import { addNote } from '../base/failure.js';
 export async function nameLonger(error: unknown): Promise<void> {
   const { parameter, part, value } = refusalOf(error);
   if (!(error instanceof Error) || parameter !== 'numSteps') return;
-  const catalogue = (await load()).mechanisms();
+  const catalogue = (await load()).strategies;
   const limit = catalogue.find(({ name }) => name === part)?.maxSteps;
   if (limit === undefined || !(Number(value) > limit)) return;
   const longer = catalogue.filter(({ maxSteps }) => maxSteps >= Number(value));

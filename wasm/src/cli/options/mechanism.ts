@@ -9,7 +9,7 @@ import { PURE_MECHANISM } from '../../shared/defaults.js';
 import { canonicalNumber } from '../../shared/number.js';
 import { optionOf, PARAMETER_NAMES, PARAMETERS } from '../../shared/parameters.js';
 import type { ParameterName } from '../../shared/parameters.js';
-import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
+import type { StrategyInfo, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Neighbours, Participation } from '../../types/all.js';
 import { Misuse, unknownName } from '../base/failure.js';
 import { required, type Args, type Known } from './args.js';
@@ -85,7 +85,7 @@ export function nameText(mechanism: string, parameters: MechanismParameters): st
 /** Reads the mechanism and those of its parameters that are given. */
 export function readMechanism(
   args: Args,
-  catalogue: readonly CatalogueEntry[],
+  catalogue: readonly StrategyInfo[],
 ): MechanismParameters & { mechanism: MechanismName } {
   const fallback = args.has('pure') ? PURE_MECHANISM : DEFAULT_MECHANISM;
   const mechanism = (args.text('mechanism') ?? fallback) as MechanismName;

@@ -2,7 +2,7 @@
 
 // --strategy FILE: a mechanism optimised by an earlier run.
 
-import type { CatalogueEntry, MechanismName, MechanismParameters } from '../../types/all.js';
+import type { StrategyInfo, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Participation, SavedStrategy, Workload } from '../../types/all.js';
 import { defaultMechanism, pureMechanism } from '../../shared/defaults.js';
 import type { Args } from './args.js';
@@ -26,10 +26,7 @@ export async function readStrategyFile(path: string): Promise<SavedStrategy> {
   return (await readJsonFile('strategy', path, 'a saved strategy')) as SavedStrategy;
 }
 
-export async function readChosen(
-  args: Args,
-  catalogue: readonly CatalogueEntry[],
-): Promise<Chosen> {
+export async function readChosen(args: Args, catalogue: readonly StrategyInfo[]): Promise<Chosen> {
   const path = args.text('strategy');
   if (path === undefined) {
     const { mechanism, ...parameters } = readMechanism(args, catalogue);

@@ -12,7 +12,7 @@ import {
   OBJECTIVES,
 } from '../../../shared/defaults.js';
 import { TIME_FORMATS } from '../../../shared/time-format.js';
-import type { CatalogueEntry } from '../../../types/all.js';
+import type { StrategyInfo } from '../../../types/all.js';
 import { fullHelp, SUMMARIES, type CommandName } from '../../help/help.js';
 import { meaningOf, parseHelp } from '../../help/parsed.js';
 import { DELIMITERS } from '../../input/delimiter.js';
@@ -41,7 +41,7 @@ export interface CompletedCommand {
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-function valuesOf(option: string, catalogue: readonly CatalogueEntry[]): readonly string[] {
+function valuesOf(option: string, catalogue: readonly StrategyInfo[]): readonly string[] {
   const known: Readonly<Record<string, readonly string[]>> = {
     mechanism: catalogue.map(({ name }) => name),
     bucket: BUCKETS,
@@ -62,7 +62,7 @@ function valuesOf(option: string, catalogue: readonly CatalogueEntry[]): readonl
 
 export function completedCommands(
   commands: Readonly<Record<string, { options: Known }>>,
-  catalogue: readonly CatalogueEntry[],
+  catalogue: readonly StrategyInfo[],
 ): CompletedCommand[] {
   return SUMMARIES.map(({ name, summary }) => {
     const help = parseHelp(fullHelp(name, catalogue));
