@@ -38,10 +38,11 @@ async function modelOf(args, input) {
   return JSON.parse(stdout);
 }
 
-/** Number of examples in a state, stored after the memo and the header of the core. */
+/** Number of examples in a state, stored after marks, if any, the memo and the header of the core. */
 function numLearnedIn(path) {
   if (!existsSync(path)) return 0;
-  const bytes = readFileSync(path);
+  const file = readFileSync(path);
+  const bytes = file.subarray(file.toString('latin1', 0, 8) === 'dpf-runs' ? 40 : 0);
   return Number(bytes.readBigUInt64LE(40 + bytes.readUInt32LE(36) + 64));
 }
 

@@ -213,7 +213,7 @@ test('missing: empty cells of a --test file are treated like those of the table'
   const label = file('label.csv', '0.7,1,\n');
   const never = /--test \S+label\.csv: row 1 \(line 2\), column "y" is empty/;
   await fails(['learn', ...options, '--test', label, ...zero, table], 2, never);
-  const none = /--test \S+label\.csv: the input has a header but no rows/;
+  const none = /--test \S+label\.csv: every row of the input has a missing cell/;
   await fails(['learn', ...options, '--test', label, ...skip, table], 2, none);
 });
 

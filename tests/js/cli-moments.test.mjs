@@ -238,8 +238,7 @@ test('moments: misuse is refused with a message that names the problem', async (
   const other = /--workload must be 'prefix' or a window, for moments, got momentum/;
   await fails(of(...privacy, ...ranges, '--workload', 'momentum=0.5'), 2, other, { input });
   const little = ['--epsilon', '1e-12', '--delta', '1e-15'];
-  const noise =
-    /--epsilon must be larger, for sums and noise to have room on their grid, got 1e-12/;
+  const noise = /--epsilon must be larger, for noise to have room on its grid, got 1e-12/;
   await fails(of(...little, ...ranges), 2, noise, { input });
   const { code, stdout } = await dpFtrl([...moments, '--steps', '2'], { input });
   assert.equal(code, 2);

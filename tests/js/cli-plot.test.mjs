@@ -220,11 +220,10 @@ test('plot: a page is self-contained, and its parts have accessible names', asyn
  */
 function chartOf(numSteps, size) {
   const chart = new TotalsChart({ columns: ['a<b'], timeColumn: undefined, workload: 'prefix' });
-  const totals = { dimension: 1, stddev: (t) => t + 1 };
-  for (let first = 0; first < numSteps; first += size) {
-    const length = Math.min(size, numSteps - first);
-    chart.take({ first, noisy: Float64Array.from({ length }, (_, k) => 10 * (first + k)) }, totals);
-  }
+  const steps = Array.from({ length: numSteps }, (_, step) => ({
+    reading: { step, values: [10 * step], stddev: step + 1 },
+  }));
+  for (let first = 0; first < numSteps; first += size) chart.take(steps.slice(first, first + size));
   return chart.figure();
 }
 
@@ -296,21 +295,24 @@ test('plot: of many steps some are drawn, the last one included', () => {
 test('plot: a picture says so if it leaves out points, and so does its table', async () => {
   const { answersFigure } = await importSource('cli/charts/answers.ts');
   const { CountsChart } = await importSource('cli/charts/counts.ts');
-  const { ESTIMATE } = await importSource('cli/output/estimates.ts');
   const { EstimatesChart } = await importSource('cli/charts/estimates.ts');
   const { WeightsChart } = await importSource('cli/charts/weights.ts');
-  const totals = { dimension: 1, stddev: () => 1 };
-  const stepsOf = (length, dimension = 1) => ({
-    first: 0,
-    noisy: new Float64Array(length * dimension),
-    labels: Array.from({ length }, (_, i) => `day ${i}`),
-  });
+  const stepsOf = (length) =>
+    Array.from({ length }, (_, step) => ({
+      reading: { step, values: [0], stddev: 1 },
+      time: `day ${step}`,
+    }));
   const common = { timeColumn: 'day', title: '', confidence: 0.9, sharesScale: false };
-  const estimates = { names: ['mean'], panels: [{ label: '', series: [{ name: 'a', index: 0 }] }] };
+  const one = () => [{ value: 0, low: 0, high: 0 }];
+  const estimates = {
+    estimates: one,
+    names: ['mean'],
+    panels: [{ label: '', series: [{ name: 'a', index: 0 }] }],
+  };
   const charts = {
     steps: (length) => {
       const chart = new EstimatesChart({ ...common, ...estimates });
-      chart.take(stepsOf(length, ESTIMATE.length), totals);
+      chart.take(stepsOf(length));
       return chart.figure();
     },
     totals: (length) => chartOf(length, 700),
@@ -325,7 +327,7 @@ test('plot: a picture says so if it leaves out points, and so does its table', a
         labels,
         stddevs,
       });
-      chart.take(stepsOf(length), totals);
+      chart.take(stepsOf(length));
       return chart.figure();
     },
     answers: (length) =>

@@ -165,31 +165,21 @@ test('state: another statistic, other ranges or categories, and other commands a
   const state = ['--state', freshState()];
   await linesOf([...moments, ...state], input);
   const wider = moments.map((it) => (it === 'a=0:5' ? 'a=0:6' : it));
-  await fails(
-    [...wider, ...state],
-    2,
-    /it was begun with another .*--range, --covariance or kind/,
-    { input },
-  );
-  await fails(
-    [...moments, '--covariance', ...state],
-    2,
-    /it was begun with another .*--covariance/,
-    { input },
-  );
-  await fails(
-    [...moments, '--neighbours', 'replace', ...state],
-    2,
-    /it was begun with another .*--neigh/,
-    { input },
-  );
+  const other = ['--neighbours', 'replace'];
+  for (const [args, words] of [
+    [wider, 'with --range a=0:5, this run has --range a=0:6'],
+    [[...moments, '--covariance'], 'without --covariance'],
+    [[...moments, ...other], 'with --neighbours zero-out, this run has --neighbours replace-one'],
+    [[...moments, ...other, '--fixed-times'], 'with --neighbours zero-out, this run has --nei.*'],
+    [
+      [...moments, '--workload', 'window=2'],
+      'with --workload prefix, this run has --workload window=2',
+    ],
+    [[...moments, ...daily], 'without --time-column'],
+  ]) {
+    await fails([...args, ...state], 2, new RegExp(`: it was begun ${words}$`), { input });
+  }
   await fails([...histogram, ...state], 2, /it is of dp-ftrl moments/, { input });
-  await fails(
-    [...moments, ...daily, ...state],
-    2,
-    /it was begun without --user-column and --time/,
-    { input },
-  );
   const release = ['release', ...privacy, '--clip', '1', '--column', 'a'];
   await fails([...release, ...state], 2, /it is of dp-ftrl moments/, { input });
   const sums = ['--state', freshState()];
@@ -198,9 +188,16 @@ test('state: another statistic, other ranges or categories, and other commands a
   const counts = ['--state', freshState()];
   await linesOf([...histogram, ...counts], input);
   const turned = histogram.map((it) => (it === 'hall,pool' ? 'pool,hall' : it));
-  await fails([...turned, ...counts], 2, /it was begun with another .*--domain, --other, --total/, {
-    input,
-  });
+  for (const [args, words] of [
+    [turned, 'with --domain hall,pool, this run has --domain pool,hall'],
+    [histogram.filter((it) => it !== '--other'), 'with --other, this run has none'],
+    [[...histogram, '--total'], 'without --total'],
+    [histogram.map((it) => (it === 'room' ? 'who' : it)), 'with --by room, this run has --by who'],
+  ]) {
+    await fails([...args, ...counts], 2, new RegExp(`: it was begun ${words}$`), {
+      input: args.includes('--other') ? input : 'when,who,room\n2026-03-01,ann,hall\n',
+    });
+  }
   await fails(
     [...histogram, '--post-process', 'monotone', ...counts],
     2,
@@ -223,10 +220,14 @@ test('state: several workloads cannot continue a state of one workload, of other
   await fails([...moments, ...own], 2, /it is of dp-ftrl release with several --workload/, {
     input,
   });
-  const changed = /it was begun with another .*--workload, --importance, --clip, number of columns/;
   const other = stack.map((it) => (it === 'window=2' ? 'window=3' : it));
-  await fails([...other, ...own], 2, changed, { input });
-  await fails([...stack, '--importance', '1,2', ...own], 2, changed, { input });
+  const both = 'with --workload prefix --workload window=2, this run has --workload prefix';
+  for (const [args, words] of [
+    [other, `${both} --workload window=3`],
+    [[...stack, '--importance', '1,2'], 'without --importance'],
+  ]) {
+    await fails([...args, ...own], 2, new RegExp(`: it was begun ${words}$`), { input });
+  }
   await linesOf([...alone, ...single], input);
   await fails([...stack, ...single], 2, /it is of dp-ftrl release$/, { input });
   await linesOf([...moments, ...counts], input);
@@ -254,46 +255,55 @@ test('state: a budget pays once for all runs of a statistic', async () => {
   }
 });
 
-test('state: a state made by a program is refused once it has steps', async () => {
+test('state: a state that a program began is refused', async () => {
+  const { load } = await importEntry('dp-ftrl');
+  const { FileStore } = await importEntry('dp-ftrl/file-store');
+  const dp = await load();
+  for (const about of [undefined, 'mine', '{"command":1}', 'null']) {
+    const path = freshState();
+    const store = await FileStore.open(path);
+    const what = { columns: { a: [0, 5], b: [0, 9] }, strategy: 'tree', steps: 12 };
+    const stream = await dp.moments({ ...what, epsilon: 1, delta: 1e-6, store, about });
+    await stream.release({ a: 1, b: 1 });
+    await stream.dispose();
+    await store.close();
+    await fails([...moments, '--state', path], 2, /: it was not begun by dp-ftrl moments$/, {
+      input: header + days[0],
+    });
+  }
+});
+
+test('state: a program can read what the command released', async () => {
   const { load } = await importEntry('dp-ftrl');
   const { FileStore } = await importEntry('dp-ftrl/file-store');
   const dp = await load();
   const path = freshState();
-  const store = await FileStore.open(path);
-  const what = {
-    statistic: 'moments',
-    ranges: [
-      [0, 5],
-      [0, 9],
-    ],
+  const lines = await linesOf([...moments, ...people, ...daily, '--state', path], header + days[0]);
+  const columns = ['a', 'b'];
+  const options = {
+    'user-column': 'who',
+    'time-column': 'when',
+    bucket: 'day',
+    'time-zone': 'UTC',
+    from: '2026-03-01',
   };
-  const ledger = await dp.statisticLedger({
-    ...what,
-    mechanism: 'tree',
-    numSteps: 12,
+  const store = await FileStore.open(path);
+  const stream = await dp.moments({
+    columns: { a: [0, 5], b: [0, 9] },
+    steps: 12,
     epsilon: 1,
     delta: 1e-6,
+    strategy: 'tree',
+    people: { times: 2, apart: 2 },
+    about: JSON.stringify({ command: 'moments', columns, options }),
     store,
   });
-  const begun = [...moments, '--state', path];
-  ledger.dispose();
+  const { count } = await stream.at(0);
+  assert.deepEqual(lines[0].split(',').slice(2, 5).map(Number), [
+    count.value,
+    count.low,
+    count.high,
+  ]);
+  await stream.dispose();
   await store.close();
-  // Without a step, the state is as good as new.
-  assert.equal((await linesOf(begun, header + days[0])).length, 3);
-  const other = freshState();
-  const second = await FileStore.open(other);
-  const used = await dp.statisticLedger({
-    ...what,
-    mechanism: 'tree',
-    numSteps: 12,
-    epsilon: 1,
-    delta: 1e-6,
-    store: second,
-  });
-  await used.release(0, [1, 1]);
-  used.dispose();
-  await second.close();
-  await fails([...moments, '--state', other], 2, /was not begun by dp-ftrl moments/, {
-    input: header + days[0],
-  });
 });

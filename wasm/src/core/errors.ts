@@ -64,6 +64,11 @@ export class DpError extends Error implements Refusal {
    * ask for it again by this index. Left out if the call did nothing.
    */
   declare readonly step?: number;
+  /**
+   * With `other_options`, the value of the option with which the stored stream was begun, and the
+   * given one; undefined where it was left out.
+   */
+  declare readonly differs?: { readonly stored: unknown; readonly given: unknown };
 
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);

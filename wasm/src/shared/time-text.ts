@@ -170,7 +170,9 @@ export function timeIn(
   return 'is not between the years 0 and 9999';
 }
 
-/** Returns the number of a bucket from its text, whatever is known of the zone's past by now. */
-export function bucketOfText(text: string, buckets: Buckets): number {
-  return bucketOf(timeIn(unambiguous(text)!, buckets) as number, buckets);
+/** Returns the number of a bucket from its text; undefined for other texts. */
+export function bucketOfText(text: string, buckets: Buckets): number | undefined {
+  const written = unambiguous(text);
+  const time = written && timeIn(written, buckets);
+  return typeof time === 'number' ? bucketOf(time, buckets) : undefined;
 }

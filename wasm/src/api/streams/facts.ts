@@ -79,14 +79,15 @@ export function factsOf(
     delta,
     [people ? 'people' : 'participation']: factsOfParticipation(complete.participation),
     neighbours,
-    strategy: factsOfStrategy(complete),
     ...own,
+    // Last, because its default follows from the others.
+    strategy: factsOfStrategy(complete),
     ...(insecureSeed !== undefined && { insecureSeed: factOfSeed(insecureSeed) }),
   };
 }
 
 /** Reads the facts in a store; undefined if they are those of something else than a stream. */
-function parsed(bytes: Uint8Array | undefined): StoredOptions | undefined {
+export function parsedFacts(bytes: Uint8Array | undefined): StoredOptions | undefined {
   try {
     const facts = JSON.parse(new TextDecoder().decode(bytes)) as StoredOptions | null;
     return typeof facts?.['stream'] === 'string' ? facts : undefined;
@@ -131,7 +132,7 @@ export function requireSameFacts(
   { facts, initial }: { facts: StoredOptions; initial: readonly string[] },
   stored: Uint8Array | undefined,
 ): StoredOptions {
-  const old = parsed(stored);
+  const old = parsedFacts(stored);
   if (old === undefined) {
     throw makeError('bad_state', where, {
       parameter: 'store',
@@ -146,9 +147,10 @@ export function requireSameFacts(
   if (other === undefined) return old;
   const isLeftOut = old[other] === undefined;
   const wanted = isLeftOut ? 'left out' : shown(old[other]);
-  throw makeError('other_options', where, {
+  const error = makeError('other_options', where, {
     parameter: other === 'stream' ? 'store' : other,
     constraint: `must be ${wanted}, as when the stored stream was begun`,
     value: shown(facts[other]),
   });
+  throw Object.assign(error, { differs: { stored: old[other], given: facts[other] } });
 }

@@ -169,6 +169,14 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     });
   }
 
+  /**
+   * Stores a stream that has no step yet, so that a run that ends before its first step leaves its
+   * key to the next one. The command does this before it charges a budget.
+   */
+  async begin(): Promise<void> {
+    return this.act('begin', {}, () => this.parts.log.write());
+  }
+
   async stddev(...args: readonly unknown[]): Promise<number> {
     const { given, call } = this.split('stddev', args, 1);
     return this.turns.take('stddev', call, () => this.parts.handle.stddev(given[0] as number));

@@ -99,7 +99,7 @@ const SAME_NAMES: readonly string[] = [
     'gap',
   ],
   ...['maxIterations', 'queryWeights', 'loss', 'domain', 'radius', 'quantile', 'huberThreshold'],
-  ...['doubling', 'descent', 'consistent', 'integer', 'pure'],
+  ...['doubling', 'descent', 'consistent', 'integer', 'pure', 'steps', 'clip'],
 ];
 
 /** The command's names for package options that it calls something else. */
@@ -108,6 +108,13 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   numSteps: '--steps',
   numPaths: '--paths',
   clipNorm: '--clip',
+  strategy: '--mechanism',
+  times: '--participations',
+  apart: '--min-separation',
+  people: '--max-contributions',
+  lattice: '--mode',
+  columns: '--range',
+  categories: '--domain',
   insecureSeed: '--seed',
   numClasses: '--classes',
   batchSize: '--batch',
@@ -130,6 +137,8 @@ const MADE_FROM: Readonly<Record<string, { what: string; options: readonly strin
   grid: { what: 'the grid', options: ['--epsilon', '--clip'] },
   noiseStddev: { what: 'the noise', options: ['--epsilon', '--clip'] },
   numSteps: { what: 'the number of steps', options: ['--passes', '--from', '--to'] },
+  steps: { what: 'the number of steps', options: ['--from', '--to'] },
+  times: { what: 'the number of contributions', options: ['--max-contributions'] },
   lambda: { what: 'the regularisation', options: ['--radius', '--clip', '--l1', '--group-norm'] },
   numCandidates: { what: 'the number of candidates', options: ['--tune', '--tune-clip'] },
 };

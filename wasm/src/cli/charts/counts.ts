@@ -2,9 +2,9 @@
 
 // The figure of dp-ftrl count: counts per bucket, and running totals.
 
-import type { Totals } from '../../types/all.js';
+import type { Totals } from '../../types/streams/readings.js';
 import { Differences } from '../output/differences.js';
-import { eachStep, type Released } from '../input/steps.js';
+import type { Step } from '../output/released.js';
 import { apart, BAND_TEXT, banded, PER_ROW, Thinning, type Figure } from './figure.js';
 
 interface Options {
@@ -35,11 +35,11 @@ export class CountsChart {
 
   constructor(private readonly options: Options) {}
 
-  take(released: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
-    for (const { index, time, noisy, std } of eachStep(released, totals)) {
-      const now = [...noisy];
+  take(steps: readonly Step<Totals>[]): void {
+    for (const { reading, time } of steps) {
+      const now = [...reading.values];
       const counts = this.differences.next(now);
-      const stds = { countStd: this.options.stddevs[index]!, totalStd: std };
+      const stds = { countStd: this.options.stddevs[reading.step]!, totalStd: reading.stddev };
       this.thinning.take({ time: time!, counts, totals: now, ...stds });
     }
   }

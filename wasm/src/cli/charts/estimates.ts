@@ -2,13 +2,15 @@
 
 // Figures of statistics: estimates with their intervals.
 
-import type { Estimate } from '../../types/all.js';
-import { estimatesOf, ESTIMATE } from '../output/estimates.js';
+import type { Estimate, Step as Reading } from '../../types/streams/readings.js';
 import { STEP_AXIS } from '../../plot/picture.js';
-import { eachStep, type Released } from '../input/steps.js';
+import type { Step } from '../output/released.js';
 import { apart, PER_ROW, Thinning, type Figure } from './figure.js';
 
-interface Options {
+/** A number and its interval. */
+type Interval = Pick<Estimate, 'value' | 'low' | 'high'>;
+
+interface Options<R extends Reading> {
   title: string;
   /** Column of the times, if steps are times. */
   timeColumn: string | undefined;
@@ -19,6 +21,8 @@ interface Options {
   sharesScale: boolean;
   /** Panels, each with the estimates of one kind. */
   panels: readonly { label: string; series: readonly { name: string; index: number }[] }[];
+  /** Returns the estimates of a step, in the order of the names. */
+  estimates(reading: R): readonly Interval[];
 }
 
 /** Estimates after a step. */
@@ -26,20 +30,19 @@ interface Row {
   step: number;
   /** Empty if steps are not times. */
   label: string;
-  estimates: Estimate[];
+  estimates: readonly Interval[];
 }
 
 /** Collects estimates as they are released. */
-export class EstimatesChart {
+export class EstimatesChart<R extends Reading> {
   private readonly thinning = new Thinning<Row>();
 
-  constructor(private readonly options: Options) {}
+  constructor(private readonly options: Options<R>) {}
 
-  take(released: Released, totals: { stddev(step: number): number }): void {
-    const dimension = this.options.names.length * ESTIMATE.length;
-    const stddev = (step: number) => totals.stddev(step);
-    for (const { index, time = '', noisy } of eachStep(released, { dimension, stddev })) {
-      this.thinning.take({ step: index + 1, label: time, estimates: estimatesOf(noisy) });
+  take(steps: readonly Step<R>[]): void {
+    for (const { reading, time = '' } of steps) {
+      const estimates = this.options.estimates(reading);
+      this.thinning.take({ step: reading.step + 1, label: time, estimates });
     }
   }
 

@@ -2,10 +2,11 @@
 
 // The figure of dp-ftrl release: running totals.
 
-import type { Totals, Workload } from '../../types/all.js';
+import type { Workload } from '../../types/all.js';
+import type { Totals } from '../../types/streams/readings.js';
 import { STEP_AXIS } from '../../plot/picture.js';
-import { eachStep, type Released } from '../input/steps.js';
 import { workloadText } from '../input/workload.js';
+import type { Step } from '../output/released.js';
 import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 import { counted } from '../../shared/counted.js';
 
@@ -39,9 +40,10 @@ export class TotalsChart {
 
   constructor(private readonly options: Options) {}
 
-  take(released: Released, totals: Pick<Totals, 'dimension' | 'stddev'>): void {
-    for (const { index, time = '', noisy, std } of eachStep(released, totals)) {
-      this.thinning.take({ step: index + 1, label: time, totals: [...noisy], std });
+  take(steps: readonly Step<Totals>[]): void {
+    for (const { reading, time = '' } of steps) {
+      const { step, values, stddev: std } = reading;
+      this.thinning.take({ step: step + 1, label: time, totals: [...values], std });
     }
   }
 

@@ -3,24 +3,26 @@
 // dp-ftrl count: counts rows of a CSV by time and category, privately, per bucket and in total.
 
 import { given } from '../../core/given.js';
-import { DEFAULT_MECHANISM, PURE_MECHANISM } from '../../shared/defaults.js';
+import { PURE_MECHANISM } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
+import { load } from '../../index.js';
 import type { DpFtrl, ErrorOptions, MechanismParameters } from '../../types/all.js';
+import type { Totals } from '../../types/streams/readings.js';
 import { CountsChart } from '../charts/counts.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
-import { FORMAT_OPTIONS, inputFormat } from '../input/format.js';
-import { Missing, MISSING_OPTIONS } from '../input/missing.js';
+import { FORMAT_OPTIONS } from '../input/format.js';
+import { MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
-import { readTimes, TIME_OPTIONS, type Times } from '../input/time.js';
+import { TIME_OPTIONS, type Times } from '../input/time.js';
 import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { MECHANISM_OPTIONS } from '../options/mechanism.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
 import { CountWriter } from './count/writer.js';
-import { releaseTable, type Run } from './release.js';
-import { OUTPUT_OPTIONS, readSettings } from './release/settings.js';
-import { areTotalsTold } from './release/told.js';
+import { answer, type Run } from './stream/run.js';
+import { OUTPUT_OPTIONS, readSettings } from './stream/settings.js';
+import { areTold } from './stream/told.js';
 
 export const options: Known = {
   ...MECHANISM_OPTIONS,
@@ -34,11 +36,12 @@ export const options: Known = {
   ...PEOPLE_OPTIONS,
   'min-separation': 'value',
   ...BUDGET_OPTIONS,
+  'show-nonprivate': 'flag',
   ...OUTPUT_OPTIONS,
 };
 
 /** Clip norm 1: each row changes one count by 1, and so the vector of counts by 1 in l2-norm. */
-const CLIP = '1';
+const CLIP = 1;
 
 /** Longest horizon for which the std of a count is known with every mechanism. */
 const MOST_STEPS_OF_ANY = 4096;
@@ -56,16 +59,14 @@ function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Ar
 }
 
 /** Standard deviation of each bucket's count, which is the difference of two successive totals. */
-function bucketStddevs({ dp, prepared, made }: Run): Float64Array {
-  const { how } = prepared;
-  const { totals } = made.sums;
-  const { noiseStddev, laplace, effectiveParameters } = totals.certificate;
-  // Only totals of several runs lack `grid`; counts are of one run. Laplace noise is on the grid.
-  const grid = 'grid' in totals && !laplace ? Number(totals.grid) : 0;
-  const all: MechanismParameters = laplace ? effectiveParameters : how;
+function bucketStddevs({ dp, prepared, opened }: Run<Totals>): Float64Array {
+  const { noiseStddev, laplace, effectiveParameters } = opened.stream.certificate;
+  // Laplace noise is on the grid.
+  const grid = laplace ? 0 : opened.stream.grid;
+  const { mechanism: own, numSteps, participation, ...others } = prepared.problem;
+  const all: MechanismParameters = laplace ? effectiveParameters : others;
   const parameters = Object.fromEntries(PARAMETER_NAMES.map((name) => [name, all[name]]));
-  const { numSteps, participation = 'single' } = how;
-  const mechanism = laplace ? PURE_MECHANISM : (how.mechanism ?? DEFAULT_MECHANISM);
+  const mechanism = laplace ? PURE_MECHANISM : own;
   const problem = { mechanism, ...given(parameters), numSteps, participation };
   const unit = unitStddevs(dp, problem, prepared.chosen.name);
   // Both totals are rounded to the grid independently; before the first step there is no total.
@@ -94,30 +95,27 @@ export async function run(args: Args): Promise<void> {
   if (args.has('min-separation') && !args.has('user-column')) {
     throw new Misuse('--min-separation needs --user-column');
   }
-  const times = readTimes(args)!;
+  const dp = await load();
   const categories = readCategories(args);
-  const settings = readSettings(args.with('clip', CLIP));
+  const settings = await readSettings(dp, 'count', args);
   const { json, written, showTrue, people } = settings;
+  const times = settings.times!;
   let found: Float64Array | undefined;
-  const stddevsOf = (run: Run) => (found ??= bucketStddevs(run));
-  return releaseTable(args, {
-    command: 'count',
+  const stddevsOf = (run: Run<Totals>) => (found ??= bucketStddevs(run));
+  return answer<Totals>(dp, {
     settings,
+    wanted: { columns: [], onlyTexts: true, categories },
+    name: 'totals',
+    options: (columns) => ({ dimension: columns.length, clip: CLIP }),
+    records: (values) => values,
+    countsOnce: true,
+    preferred: (numSteps) => (numSteps > MOST_STEPS_OF_ANY ? 'blt' : undefined),
     notices: (run) =>
       people ? [personsNotice(times, categories !== undefined, stddevsOf(run))] : [],
     clippedTo: people
       ? `all rows of a ${times.bucket} count as 1 together`
       : 'each row counts as 1',
-    countsOnce: true,
-    wanted: {
-      columns: [],
-      onlyTexts: true,
-      categories,
-      format: inputFormat('count', args),
-      missing: Missing.read(args, { areSteps: false }),
-    },
-    preferred: (numSteps) => (numSteps > MOST_STEPS_OF_ANY ? 'blt' : undefined),
-    isTold: areTotalsTold,
+    isTold: areTold,
     writer: (run) =>
       new CountWriter(run.sink, {
         json,

@@ -160,9 +160,9 @@ async function stackReport(
   { args, chosen: read, participation, numSteps }: Asked,
 ): Promise<string> {
   refuse(args, ['strategy', 'paths', 'seed'], 'several --workload');
-  namesInColumns(args);
-  const workloads = await readWorkloads(args, numSteps);
-  const chosen = withDefault(args, read, { numSteps, workloads });
+  namesInColumns(args.texts('workload'));
+  const workloads = await readWorkloads(args.texts('workload'), numSteps);
+  const chosen = withDefault(read, { numSteps, workloads });
   const error = dp.error({
     workloads,
     ...given({ importance: readImportance(args) }),
@@ -222,7 +222,7 @@ export async function run(args: Args): Promise<void> {
     ...parameters,
     numSteps: steps,
     ...((args.has('workload') || !saved) && {
-      workload: (await readWorkloads(args, steps))[0] ?? 'prefix',
+      workload: (await readWorkloads(args.texts('workload'), steps))[0] ?? 'prefix',
     }),
     participation,
     neighbours,

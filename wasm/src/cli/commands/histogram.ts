@@ -2,17 +2,16 @@
 
 // dp-ftrl histogram: computes private counts and shares of the categories in a column of a CSV.
 
-import type { Histogram, HistogramStatistic } from '../../types/all.js';
+import { load } from '../../index.js';
+import type { Histogram } from '../../types/streams/readings.js';
 import { EstimatesChart } from '../charts/estimates.js';
 import { Misuse } from '../base/failure.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
-import { inputFormat } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
 import type { Args, Known } from '../options/args.js';
 import { HistogramWriter } from './histogram/writer.js';
-import { releaseTable, type Run } from './release.js';
-import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
-import { readingsOf } from './release/readings.js';
+import { answer, type Run } from './stream/run.js';
+import { readStatistic, STATISTIC_OPTIONS } from './stream/statistics.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,
@@ -24,7 +23,7 @@ export const options: Known = {
 const POST_PROCESSING = ['none', 'non-negative', 'monotone'] as const;
 
 /** Returns the categories of one-hot encoded rows. */
-function recordsOf(rows: ArrayLike<number>, labels: readonly string[]): string[] {
+function recordsOf(rows: Float64Array, labels: readonly string[]): string[] {
   const num = labels.length;
   return Array.from({ length: rows.length / num }, (_, i) => {
     let j = 0;
@@ -33,13 +32,17 @@ function recordsOf(rows: ArrayLike<number>, labels: readonly string[]): string[]
   });
 }
 
-function chartOf({ settings }: Run, labels: readonly string[], confidence: number) {
+function chartOf(
+  { settings }: Run<Histogram<string>>,
+  labels: readonly string[],
+  confidence: number,
+) {
   const num = labels.length;
   const panel = (label: string, first: number) => ({
     label,
     series: labels.map((name, j) => ({ name, index: first + j })),
   });
-  return new EstimatesChart({
+  return new EstimatesChart<Histogram<string>>({
     title: 'Private counts of categories',
     sharesScale: true,
     timeColumn: settings.times?.axis,
@@ -49,19 +52,15 @@ function chartOf({ settings }: Run, labels: readonly string[], confidence: numbe
       ...['count', 'share'].flatMap((kind) => labels.map((name) => `${name}_${kind}`)),
     ],
     panels: [panel('count', 1), panel('share', 1 + num)],
+    estimates: ({ total, count, share }) => [
+      total,
+      ...labels.map((name) => count[name]!),
+      ...labels.map((name) => share[name]!),
+    ],
   });
 }
 
-export async function run(args: Args): Promise<void> {
-  const domain = '--domain lists what may be in the column, not what is in it';
-  requireAll(args, { epsilon: '1', delta: '1e-6', by: 'NAME', domain: 'A,B,C' }, { domain });
-  const counted = 'counted once, in a category of --domain';
-  const { settings, fixedTimes, confidence, missing, shown, clippedTo } = readStatisticSettings(
-    args,
-    counted,
-  );
-  const categories = readCategories(args)!;
-  const { column, labels } = categories;
+function readPostProcessing(args: Args) {
   const kind = args.oneOf('post-process', POST_PROCESSING);
   const isPrefix = args.text('workload') === undefined || args.text('workload') === 'prefix';
   if (kind === 'monotone' && !isPrefix) {
@@ -72,27 +71,34 @@ export async function run(args: Args): Promise<void> {
       '--post-process monotone does not go with --state: it looks at all steps at once',
     );
   }
-  let histogram: Pick<HistogramStatistic, 'consistentCounts'> | undefined;
-  const others = readingsOf({
-    kind: 'histogram',
-    fixed: '--fixed-times, --domain, --other, --total',
-    takesFirst: true,
-    what: () => ({ categories: labels, total: args.has('total'), fixedTimes, confidence }),
-    made: (statistic) => (histogram = statistic as HistogramStatistic),
-    records: (rows) => recordsOf(rows, labels),
-    estimates: ({ total, count, share }: Histogram) => [total, ...count, ...share],
-  });
-  return releaseTable(args, {
+  return kind;
+}
+
+export async function run(args: Args): Promise<void> {
+  const domain = '--domain lists what may be in the column, not what is in it';
+  requireAll(args, { epsilon: '1', delta: '1e-6', by: 'NAME', domain: 'A,B,C' }, { domain });
+  const dp = await load();
+  const { settings, fixedTimes, confidence, shown, clippedTo } = await readStatistic(dp, {
     command: 'histogram',
+    args,
+    counted: 'counted once, in a category of --domain',
+  });
+  const categories = readCategories(args)!;
+  const { column, labels, hasOther } = categories;
+  const kind = readPostProcessing(args);
+  const total = args.has('total');
+  return answer<Histogram<string>>(dp, {
     settings,
-    wanted: {
-      columns: [],
-      onlyTexts: true,
-      categories,
-      format: inputFormat('histogram', args),
-      missing,
-    },
-    others,
+    wanted: { columns: [], onlyTexts: true, categories },
+    name: 'histogram',
+    options: (_, [workload]) => ({
+      categories: hasOther ? labels.slice(0, -1) : labels,
+      ...(hasOther && { other: labels.at(-1) }),
+      total,
+      fixedTimes,
+      workload,
+    }),
+    records: recordsOf,
     clippedTo,
     writer: ({ sink }) =>
       new HistogramWriter(sink, {
@@ -103,7 +109,7 @@ export async function run(args: Args): Promise<void> {
         postProcess:
           kind === 'none'
             ? undefined
-            : { kind, apply: (all) => histogram!.consistentCounts(all, kind) },
+            : { kind, apply: (readings) => dp.consistent(readings, kind) },
       }),
     chart: (run) => chartOf(run, labels, confidence),
   });

@@ -2,17 +2,17 @@
 
 // dp-ftrl moments: computes private counts, means and variances of the columns of a CSV.
 
-import type { Moments } from '../../types/all.js';
+import { load } from '../../index.js';
+import type { Moments } from '../../types/streams/readings.js';
 import { EstimatesChart } from '../charts/estimates.js';
-import { DECIMAL_OPTIONS, inputFormat } from '../input/format.js';
+import { DECIMAL_OPTIONS } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
 import { requireRanges } from '../input/ranges.js';
 import type { Args, Known } from '../options/args.js';
-import { estimatesOfMoments, nameOf, pathsOf, type Wanted } from './moments/estimates.js';
+import { estimateAt, nameOf, pathsOf, type Wanted } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
-import { releaseTable, type Run } from './release.js';
-import { readStatisticSettings, STATISTIC_OPTIONS } from './statistics/options.js';
-import { readingsOf } from './release/readings.js';
+import { answer, type Run } from './stream/run.js';
+import { readStatistic, STATISTIC_OPTIONS } from './stream/statistics.js';
 
 export const options: Known = {
   ...STATISTIC_OPTIONS,
@@ -23,11 +23,19 @@ export const options: Known = {
   'standard-deviation': 'flag',
 };
 
+/** Returns the records of rows of numbers. */
+function recordsOf(values: Float64Array, columns: readonly string[]): Record<string, number>[] {
+  const width = columns.length;
+  return Array.from({ length: values.length / width }, (_, i) =>
+    Object.fromEntries(columns.map((name, j) => [name, values[i * width + j]!])),
+  );
+}
+
 /** Chart with one panel per kind of moment. */
-function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number) {
+function chartOf({ prepared, settings }: Run<Moments<string>>, wanted: Wanted, confidence: number) {
   const paths = pathsOf(prepared.rows.columns, wanted);
-  const kinds = [...new Set(paths.map(([kind]) => kind!))];
-  return new EstimatesChart({
+  const kinds = [...new Set(paths.map(([kind]) => kind))];
+  return new EstimatesChart<Moments<string>>({
     title: 'Private moments',
     sharesScale: false,
     timeColumn: settings.times?.axis,
@@ -39,40 +47,35 @@ function chartOf({ prepared, settings }: Run, wanted: Wanted, confidence: number
         own === kind ? [{ name: columns.join(', ') || kind, index }] : [],
       ),
     })),
+    estimates: (reading) => paths.map((path) => estimateAt(reading, path)),
   });
 }
 
 export async function run(args: Args): Promise<void> {
   const range = '--range must be known without looking at the column';
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
-  const { settings, fixedTimes, confidence, missing, shown, clippedTo } = readStatisticSettings(
+  const dp = await load();
+  const counted = 'clipped to --range';
+  const { settings, fixedTimes, confidence, shown, clippedTo } = await readStatistic(dp, {
+    command: 'moments',
     args,
-    'clipped to --range',
-  );
+    counted,
+  });
   const covariance = args.has('covariance');
   const moments = { covariance, standardDeviation: args.has('standard-deviation') };
-  const others = readingsOf({
-    kind: 'moments',
-    fixed: '--fixed-times, --range, --covariance',
-    takesFirst: true,
-    what: ({ columns }) => ({
-      ranges: requireRanges(args, columns).map(({ low, high }): [number, number] => [low, high]),
+  return answer<Moments<string>>(dp, {
+    settings,
+    wanted: { columns: settings.columns },
+    name: 'moments',
+    options: (columns, [workload]) => ({
+      columns: Object.fromEntries(
+        requireRanges(settings.ranges, columns).map(({ name, low, high }) => [name, [low, high]]),
+      ),
       covariance,
       fixedTimes,
-      confidence,
+      workload,
     }),
-    records: (rows) => rows,
-    estimates: (reading: Moments) => estimatesOfMoments(reading, moments),
-  });
-  return releaseTable(args, {
-    command: 'moments',
-    settings,
-    wanted: {
-      columns: args.texts('column'),
-      format: inputFormat('moments', args),
-      missing,
-    },
-    others,
+    records: recordsOf,
     clippedTo,
     writer: ({ sink, prepared }) =>
       new MomentsWriter(sink, {

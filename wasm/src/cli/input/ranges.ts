@@ -17,7 +17,7 @@ function rangeHint(text: string): string {
   return written === text ? '' : `; write ${written}`;
 }
 
-function parseRange(text: string): Required<ModelInput> {
+function parseRange(text: string): Range {
   const match = /^(.+)=([^=:]+):([^=:]+)$/.exec(text);
   const [low, high] = [match?.[2], match?.[3]].map((part) => parseNumber(part?.trim() ?? ''));
   const isRange = low !== undefined && high !== undefined && low < high;
@@ -44,7 +44,7 @@ export function matches(pattern: string, feature: string): boolean {
 }
 
 /** The range given for a feature's name, or else by the matching pattern with most letters. */
-function rangeOf(ranges: readonly Required<ModelInput>[], feature: string) {
+function rangeOf(ranges: readonly Range[], feature: string) {
   const own = ranges.find(({ name }) => name === feature);
   if (own) return own;
   const letters = ({ name }: ModelInput) => name.replaceAll('*', '').length;
@@ -58,17 +58,23 @@ function rangeOf(ranges: readonly Required<ModelInput>[], feature: string) {
   return best;
 }
 
+/** A range of the columns that a name or a pattern fits. */
+export type Range = Required<ModelInput>;
+
+export function readRanges(args: Args): Range[] {
+  return args.texts('range').map(parseRange);
+}
+
 /**
  * Returns the features, each with the range given for its name or for a pattern that matches it.
  *
  * @param word  noun for a feature in messages.
  */
-export function readInputs(
-  args: Args,
+export function inputsOf(
+  ranges: readonly Range[],
   features: readonly string[],
   word = 'feature',
 ): ModelInput[] {
-  const ranges = args.texts('range').map(parseRange);
   ranges.forEach(({ name }, i) => {
     const isKnown = features.some((feature) => feature === name || matches(name, feature));
     if (!isKnown) throw unknownColumn(`${word} in --range`, name, features);
@@ -79,9 +85,13 @@ export function readInputs(
   return features.map((name) => ({ ...rangeOf(ranges, name), name }));
 }
 
+export function readInputs(args: Args, features: readonly string[]): ModelInput[] {
+  return inputsOf(readRanges(args), features);
+}
+
 /** Returns the range of each column; every column must have one. */
-export function requireRanges(args: Args, columns: readonly string[]): Required<ModelInput>[] {
-  return readInputs(args, columns, 'column').map(({ name, low, high }) => {
+export function requireRanges(ranges: readonly Range[], columns: readonly string[]): Range[] {
+  return inputsOf(ranges, columns, 'column').map(({ name, low, high }) => {
     if (low !== undefined && high !== undefined) return { name, low, high };
     const column = JSON.stringify(shortName(name));
     const why = 'what is known of it without the data';
@@ -90,7 +100,7 @@ export function requireRanges(args: Args, columns: readonly string[]): Required<
 }
 
 /** The largest absolute value in a range. */
-export function reachOf({ low, high }: Required<ModelInput>): number {
+export function reachOf({ low, high }: Range): number {
   return Math.max(-low, high);
 }
 

@@ -19,6 +19,14 @@ function partOf(batch: Batch, from: number, to: number): Batch {
   };
 }
 
+async function* startingWith(
+  first: Batch | undefined,
+  rest: AsyncGenerator<Batch>,
+): AsyncGenerator<Batch> {
+  if (first) yield first;
+  yield* rest;
+}
+
 export class RowStream {
   /** Batches kept for another pass, instead of reading the input again. */
   private kept: Batch[] | undefined;
@@ -115,6 +123,15 @@ export class RowStream {
   async rewind(): Promise<void> {
     if (this.kept) return;
     this.table = await readTable(await openInput(this.files), this.wanted);
+  }
+
+  /** Returns the first rows, which `rows()` passes again; undefined for a table without rows. */
+  async first(): Promise<Batch | undefined> {
+    if (this.kept) return this.kept[0];
+    const { batches } = this.table;
+    const { value: first } = (await batches.next()) as { value: Batch | undefined };
+    this.table = { ...this.table, batches: startingWith(first, batches) };
+    return first;
   }
 
   rows(): AsyncIterable<Batch> | Iterable<Batch> {

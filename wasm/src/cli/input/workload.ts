@@ -132,8 +132,8 @@ export async function readWorkload(args: Args, steps: number): Promise<Workload>
 }
 
 /** Reads all workloads, for commands that accept several. */
-export async function readWorkloads(args: Args, steps: number): Promise<Workload[]> {
-  return Promise.all(args.texts('workload').map((text) => readText(text, steps)));
+export async function readWorkloads(texts: readonly string[], steps: number): Promise<Workload[]> {
+  return Promise.all(texts.map((text) => readText(text, steps)));
 }
 
 /** Rejects malformed workloads before reading any file; files are checked against the horizon. */
@@ -152,8 +152,7 @@ function nameInColumns(text: string): string {
 }
 
 /** The names of all workloads within column names, which must differ. */
-export function namesInColumns(args: Args): string[] {
-  const texts = args.texts('workload');
+export function namesInColumns(texts: readonly string[]): string[] {
   const names = texts.map(nameInColumns);
   names.forEach((name, i) => {
     const first = names.indexOf(name);

@@ -6,10 +6,12 @@ import { refusalOf } from '../../core/errors.js';
 import { load } from '../../index.js';
 import { addNote } from '../base/failure.js';
 
+const HORIZONS = ['steps', 'numSteps'];
+
 /** Adds the mechanisms that support that many steps to the error about a horizon. */
 export async function nameLonger(error: unknown): Promise<void> {
   const { parameter, part, value } = refusalOf(error);
-  if (!(error instanceof Error) || parameter !== 'numSteps') return;
+  if (!(error instanceof Error) || !HORIZONS.includes(parameter ?? '')) return;
   const catalogue = (await load()).strategies;
   const limit = catalogue.find(({ name }) => name === part)?.maxSteps;
   if (limit === undefined || !(Number(value) > limit)) return;

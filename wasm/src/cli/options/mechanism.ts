@@ -135,19 +135,12 @@ export function readPrivacy(args: Args) {
   };
 }
 
-/** Reads the privacy target of a pure release, which has no delta. */
-function readPure(args: Args) {
+/** Reads the privacy target of a stream; a pure one has no delta. */
+export function readTarget(args: Args): { epsilon: number; delta: number } {
+  if (!args.has('pure')) return readPrivacy(args);
   const stray = ['delta', 'strategy'].find((name) => args.has(name));
   if (stray !== undefined) throw new Misuse(`give --pure or --${stray}, not both`);
-  return { epsilon: required('epsilon', args.epsilon('epsilon')), pure: true as const };
-}
-
-/** Reads the privacy target of a release and the norm to which its records are clipped. */
-export function readTarget(args: Args) {
-  return {
-    ...(args.has('pure') ? readPure(args) : readPrivacy(args)),
-    clipNorm: required('clip', args.positive('clip')),
-  };
+  return { epsilon: required('epsilon', args.epsilon('epsilon')), delta: 0 };
 }
 
 export function readParticipation(args: Args): Participation {

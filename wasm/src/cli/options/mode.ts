@@ -14,6 +14,7 @@ export function readMode(args: Args) {
     if (args.has('lattice-noise')) throw new Misuse('--lattice-noise goes with --mode lattice');
     return { mode, how: {} };
   }
+  if (args.has('pure')) throw new Misuse('--mode must be left out with --pure, got "lattice"');
   const latticeNoise = args.oneOf('lattice-noise', LATTICE_NOISES);
   return { mode, how: { mode, latticeNoise } };
 }

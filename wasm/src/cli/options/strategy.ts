@@ -66,20 +66,21 @@ function isOfSteps(workload: Workload): boolean {
  * workloads and steps.
  */
 export function withDefault(
-  args: Args,
   chosen: Chosen,
   {
     numSteps,
     workloads,
     preferred,
+    isPure = false,
   }: {
     numSteps: number;
     workloads: readonly Workload[];
     preferred?: MechanismName | undefined;
+    isPure?: boolean;
   },
 ): Chosen {
-  if (['mechanism', 'strategy'].some((name) => args.has(name))) return chosen;
-  const mechanism = args.has('pure')
+  if (chosen.isNamed || chosen.saved) return chosen;
+  const mechanism = isPure
     ? pureMechanism(workloads.every(isOfSteps))
     : (preferred ?? defaultMechanism(numSteps, hasQuickOptimum(workloads, numSteps)));
   return { ...chosen, mechanism, name: nameText(mechanism, chosen.parameters) };

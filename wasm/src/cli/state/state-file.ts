@@ -2,7 +2,7 @@
 
 // --state: the file with which the next run continues, and messages about its errors.
 
-import { splitMemo } from '../../api/statistics/about.js';
+import { parsedFacts } from '../../api/streams/facts.js';
 import type { RefusalError } from '../../core/errors.js';
 import { KEY_BYTES } from '../../core/key.js';
 import { FileStore } from '../../file-store.js';
@@ -12,6 +12,7 @@ import { addNote, inOptions, Misuse, wordsOf } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { ClosedPipe } from '../output/output.js';
 import { Interrupted } from '../base/signals.js';
+import { otherOptionText } from './differs.js';
 import { MarkedStore } from './state-runs.js';
 
 export interface StateSettings {
@@ -23,11 +24,6 @@ export interface StateSettings {
   hasBudget: boolean;
 }
 
-/**
- * Options that exclude repeated rows, which would have to count as before; that is not recorded.
- */
-const NOT_REPEATED = ['user-column', 'time-column'];
-
 export function readState(args: Args): StateSettings | undefined {
   const path = args.text('state');
   const step = args.count('first-step');
@@ -37,9 +33,8 @@ export function readState(args: Args): StateSettings | undefined {
     return undefined;
   }
   if (args.has('show-nonprivate')) throw new Misuse('--state does not go with --show-nonprivate');
-  const other = NOT_REPEATED.find((name) => args.has(name));
-  if (other !== undefined && step !== undefined) {
-    throw new Misuse(`--first-step does not go with --${other}`);
+  if (args.has('time-column') && step !== undefined) {
+    throw new Misuse('--first-step is for rows that are steps: it does not go with --time-column');
   }
   if (!args.has('steps') && !args.has('strategy')) {
     throw new Misuse('--state needs --steps, the horizon of all runs together');
@@ -48,36 +43,60 @@ export function readState(args: Args): StateSettings | undefined {
   return { path, firstStep, mustExist: args.has('continue'), hasBudget: args.has('budget') };
 }
 
-/** Command of a state, by the first bytes and the kind of the core's checkpoint. */
+export const DAMAGED = 'it is damaged or cut short';
+/** First bytes of a learner's checkpoint, and its kind. */
 const MAGIC = 'dpfc';
 const KIND_AT = 6;
-const KINDS: Readonly<Record<number, StateKind>> = { 3: 'release', 5: 'learn' };
-
-/**
- * Owner of a state: a command, or the sums of several workloads. States of statistics are those of
- * a release except for the memo.
- */
-export type StateKind = 'release' | 'moments' | 'histogram' | 'sums' | 'learn';
+const LEARNER = 5;
 
 /** The command that begins states of a kind, in words. */
 export function beginnerOf(kind: string): string {
   return `dp-ftrl ${kind === 'sums' ? 'release with several --workload' : kind}`;
 }
 
-/**
- * Returns the memo that a command stores with its sums, if any.
- *
- * @throws Misuse for a state of another kind.
- */
-export function memoOf(stored: Uint8Array, wanted: StateKind): Uint8Array | undefined {
-  if (stored.length === 0) throw new Misuse('it is empty');
-  const { memo, state } = unpack(stored.subarray(KEY_BYTES));
+function isLearner(state: Uint8Array): boolean {
   const begins = [...MAGIC].every((letter, i) => state[i] === letter.charCodeAt(0));
-  const kind = begins ? KINDS[state[KIND_AT]!] : undefined;
-  const { statistic, own } = kind === 'release' && memo ? splitMemo(memo) : { own: memo };
-  const other = statistic ?? kind;
-  if (other !== undefined && other !== wanted) throw new Misuse(`it is of ${beginnerOf(other)}`);
-  return own?.length ? own : undefined;
+  return begins && state[KIND_AT] === LEARNER;
+}
+
+/** The command in the text that a stream keeps with its options; undefined for other texts. */
+function commandIn(about: unknown): string | undefined {
+  try {
+    const { command } = JSON.parse(about as string) as { command?: unknown };
+    return typeof command === 'string' ? command : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the memo of a state, and the command that began it; undefined for a program.
+ *
+ * @throws Misuse for bytes that are no state of this version.
+ */
+export function contentsOf(stored: Uint8Array): {
+  beginner: string | undefined;
+  memo: Uint8Array | undefined;
+} {
+  if (stored.length === 0) throw new Misuse('it is empty');
+  if (stored.length < KEY_BYTES) throw new Misuse(DAMAGED);
+  const { memo, state } = unpack(stored.subarray(KEY_BYTES));
+  const facts = parsedFacts(memo);
+  if (facts) return { beginner: commandIn(facts['about']), memo };
+  if (isLearner(state)) return { beginner: 'learn', memo };
+  throw new Misuse('it is damaged, or not a state of this version');
+}
+
+/**
+ * Returns the memo that dp-ftrl learn stores, if any.
+ *
+ * @throws Misuse for a state of another command.
+ */
+export function memoOf(stored: Uint8Array, wanted: 'learn'): Uint8Array | undefined {
+  const { beginner, memo } = contentsOf(stored);
+  if (beginner === undefined) throw new Misuse(`it was not begun by ${beginnerOf(wanted)}`);
+  if (beginner !== wanted) throw new Misuse(`it is of ${beginnerOf(beginner)}`);
+  return memo?.length ? memo : undefined;
 }
 
 /** @throws Misuse if there is no state, but the run must continue one. */
@@ -108,22 +127,28 @@ export interface Refused {
   options: string;
 }
 
-/** Returns an error that says why the stored bytes are refused, with the name of the file. */
-export function inWords(
-  error: unknown,
-  path: string,
-  { stored, isSeeded, options }: Refused,
-): unknown {
-  const { code, message, parameter } = error as Partial<RefusalError> & { message: string };
+/** Says why the package refuses a state; undefined for an error about something else. */
+function reasonOf(error: RefusalError): string | undefined {
+  if (error.code === 'other_options') return otherOptionText(error);
+  return error.code === 'bad_state' ? DAMAGED : undefined;
+}
+
+/** Returns an error that says why a state is refused, with the name of its file. */
+export function inWords(error: unknown, path: string, refused?: Refused): unknown {
+  const { code, message, parameter } = error as RefusalError;
   if (error instanceof Misuse) return new Misuse(`--state ${path}: ${message}`, error.fault);
-  if (code !== 'bad_state' || !stored) return error;
-  const why: Readonly<Record<string, string>> = {
-    'store.mechanism': `it was begun with another ${options}`,
-    'store.statistic': `it was begun with another ${options}`,
-    'store.key': otherKey(stored, isSeeded),
-    'store.format': 'it is damaged, or not a state of this version',
-  };
-  const words = why[parameter ?? ''] ?? 'it is damaged or cut short';
+  let words = reasonOf(error as RefusalError);
+  if (words === undefined) return error;
+  if (refused) {
+    const { stored, isSeeded, options } = refused;
+    if (!stored) return error;
+    const why: Readonly<Record<string, string>> = {
+      'store.mechanism': `it was begun with another ${options}`,
+      'store.key': otherKey(stored, isSeeded),
+      'store.format': 'it is damaged, or not a state of this version',
+    };
+    words = why[parameter ?? ''] ?? words;
+  }
   return new Misuse(`--state ${path}: ${words}`, { code });
 }
 

@@ -31,21 +31,26 @@ export interface PaidState {
 }
 
 const MARK_BYTES = 16;
-/** End of the marks, which follow the bytes stored by a ledger. */
+/** Begins the file of a state with marks, which precede the bytes of the stream. */
 const MAGIC = Buffer.from('dpf-runs', 'ascii');
-const TAIL_BYTES = 2 * MARK_BYTES + MAGIC.length;
+const HEAD_BYTES = MAGIC.length + 2 * MARK_BYTES;
 
 export function drawMark(): string {
   return randomBytes(MARK_BYTES).toString('hex');
 }
 
 function split(stored: Uint8Array): { bytes: Uint8Array; runs: Runs | undefined } {
-  const tail = Buffer.from(stored.slice(Math.max(0, stored.length - TAIL_BYTES)));
-  if (!tail.subarray(2 * MARK_BYTES).equals(MAGIC)) return { bytes: stored, runs: undefined };
-  const [last, before] = [0, MARK_BYTES].map((at) => tail.toString('hex', at, at + MARK_BYTES));
+  const head = Buffer.from(stored.subarray(0, HEAD_BYTES));
+  if (head.length < HEAD_BYTES || !head.subarray(0, MAGIC.length).equals(MAGIC)) {
+    return { bytes: stored, runs: undefined };
+  }
+  const [last, before] = [0, 1].map((i) => {
+    const at = MAGIC.length + i * MARK_BYTES;
+    return head.toString('hex', at, at + MARK_BYTES);
+  });
   const isFirst = /^0*$/.test(before!);
   const runs = { last: last!, before: isFirst ? undefined : before };
-  return { bytes: stored.subarray(0, stored.length - TAIL_BYTES), runs };
+  return { bytes: stored.subarray(HEAD_BYTES), runs };
 }
 
 function join(bytes: Uint8Array, runs: Runs | undefined): Uint8Array {
@@ -53,12 +58,13 @@ function join(bytes: Uint8Array, runs: Runs | undefined): Uint8Array {
   const marks = [runs.last, runs.before ?? ''].map((mark) => {
     return Buffer.from(mark.padEnd(2 * MARK_BYTES, '0'), 'hex');
   });
-  return new Uint8Array(Buffer.concat([bytes, ...marks, MAGIC]));
+  return new Uint8Array(Buffer.concat([MAGIC, ...marks, bytes]));
 }
 
-/** A store that appends marks to the bytes that a ledger stores in a file. It reads the file once. */
+/** A file whose bytes may follow marks. It is read once. */
 export class MarkedStore implements Store {
   private loaded: Promise<void> | undefined;
+  /** The loaded bytes; undefined once others were written. */
   private bytes: Uint8Array | undefined;
   private known: Runs | undefined;
 
@@ -75,15 +81,23 @@ export class MarkedStore implements Store {
   }
 
   async save(bytes: Uint8Array): Promise<void> {
+    this.bytes = undefined;
     await this.file.save(join(bytes, this.known));
-    this.bytes = bytes;
   }
 
-  /** Stores new marks; if nothing is stored yet, the first save includes them. */
+  async append(bytes: Uint8Array): Promise<void> {
+    this.bytes = undefined;
+    await this.file.append(bytes);
+  }
+
+  /**
+   * Stores new marks, before anything else is written; if nothing is stored yet, the first save
+   * includes them.
+   */
   async mark(runs: Runs): Promise<void> {
     const bytes = await this.load();
     this.known = runs;
-    if (bytes !== undefined) await this.save(bytes);
+    if (bytes !== undefined) await this.file.save(join(bytes, runs));
   }
 
   async close(): Promise<void> {

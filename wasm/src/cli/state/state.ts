@@ -1,206 +1,228 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state: a release that is continued by the next run.
+// --state: a stream in a file, which the next run continues. Beside its options, the file says what
+// the command needs to read the next rows in the same way.
 
-import type { Certificate, NoiseProbability, ReleaseLedger, Store } from '../../types/all.js';
+import { parsedFacts } from '../../api/streams/facts.js';
 import type { RefusalError } from '../../core/errors.js';
+import { bucketText } from '../../shared/calendar.js';
+import { bucketOfText } from '../../shared/time-text.js';
+import type { Store } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
+import { columnList } from '../input/header.js';
+import type { People } from '../input/people.js';
+import type { Times } from '../input/time.js';
 import type { Known } from '../options/args.js';
+import { differsText } from './differs.js';
 import {
   beginnerOf,
+  DAMAGED,
+  contentsOf,
   inWords,
-  memoOf,
   openStore,
   requireBudget,
   requireStored,
 } from './state-file.js';
-import type { StateKind, StateSettings } from './state-file.js';
-import { memoOfNothing, orderOf, readMemo, requireSame, writeMemo } from './state-memo.js';
-import type { Continued, Memo } from './state-memo.js';
+import type { StateSettings } from './state-file.js';
 import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
 export const STATE_OPTIONS: Known = { state: 'value', continue: 'flag', 'first-step': 'value' };
 
-/** Members of ledgers whose releases are rows of numbers, one per step. */
-export type StepLedger = Pick<ReleaseLedger, 'certificate' | 'dimension' | 'numSteps' | 'step'> &
-  Pick<ReleaseLedger, 'identity' | 'stddev' | 'dispose'> &
-  Partial<Pick<ReleaseLedger, 'halfWidth'>> & {
-    releaseSteps(
-      firstStep: number,
-      steps: readonly ArrayLike<number>[],
-      memo: Uint8Array,
-    ): Promise<Float64Array>;
+/** A run that begins a state, or continues one. */
+export interface Continued {
+  /** The command, and what it releases if it has several streams. */
+  command: string;
+  /** Columns of numbers. */
+  columns: readonly string[];
+  /** Column of categories, which are options of the stream. */
+  by: string | undefined;
+  people: People | undefined;
+  times: Times | undefined;
+}
+
+/** Facts about the rows, which the options of the stream lack. */
+interface About {
+  command: string;
+  /** Columns in the order of the sums. */
+  columns: readonly string[];
+  /** Options by name. */
+  options: Readonly<Record<string, string>>;
+}
+
+/** Facts of an earlier run. */
+interface Stored {
+  about: About;
+  text: string;
+  firstBucket: number | undefined;
+}
+
+function optionsOf({ by, people, times }: Continued): About['options'] {
+  return {
+    ...(by !== undefined && { by }),
+    ...(people && { 'user-column': people.column }),
+    ...(times && {
+      'time-column': times.column,
+      bucket: times.bucket,
+      'time-zone': times.zone.name,
+      ...(times.first !== undefined && { from: bucketText(times.first, times) }),
+    }),
   };
-
-/** A release that is continued by the next run. */
-export interface Lasting {
-  kind: Exclude<StateKind, 'learn'>;
-  /** Options that must be the same in all runs, in addition to those common to all commands. */
-  fixed: string;
-  isSeeded: boolean;
-  /** Opens the ledger, with the columns in the order of the first run. */
-  open(store: Store, columns: readonly string[]): Promise<StepLedger>;
-  wanted: Continued;
 }
 
-interface Opening {
-  stored: Uint8Array | undefined;
-  store: MarkedStore;
-  mustExist: boolean;
-  hasBudget: boolean;
-}
-
-/** Opens the ledger, which must have the same columns, persons and times if it was stored. */
-async function goOn({ kind, open, wanted }: Lasting, opening: Opening) {
-  const { stored, store, mustExist, hasBudget } = opening;
-  requireStored(stored, mustExist);
-  requireBudget(store, hasBudget);
-  const bytes = stored && memoOf(stored, kind);
-  const memo = bytes && readMemo(bytes);
-  // A statistic stores its kind first, so a run may have ended before it stored a memo.
-  const isNew = stored === undefined || (memo === undefined && kind !== 'release');
-  if (!isNew) requireSame(memo, wanted);
-  const columns = orderOf(memo?.columns, wanted.columns, 'sums');
-  const ledger = await open(store, columns);
-  if (isNew ? ledger.step > 0 : memo && memo.step !== ledger.step) {
-    ledger.dispose();
-    throw new Misuse(
-      isNew ? `it was not begun by ${beginnerOf(kind)}` : 'its parts are from different runs',
-    );
+/** Requires a run to read rows like the one that began the state, but in any order of columns. */
+function requireSame(was: About, wanted: Continued): void {
+  const is = optionsOf(wanted);
+  // The first bucket is that of the first run.
+  const options = {
+    ...is,
+    ...('from' in is || !wanted.times ? {} : { from: was.options['from'] }),
+  };
+  for (const name of new Set([...Object.keys(was.options), ...Object.keys(options)])) {
+    const [before, now] = [was.options, options].map((it) => it[name as keyof typeof it]);
+    if (before === now) continue;
+    const words = (value: string | undefined) => value && `--${name} ${value}`;
+    throw new Misuse(differsText(words(before), words(now)));
   }
-  return { ledger, memo, columns, isNew };
+  const sorted = (names: readonly string[]) => JSON.stringify([...names].sort());
+  if (sorted(was.columns) === sorted(wanted.columns)) return;
+  const [before, now] = [was.columns, wanted.columns].map(columnList);
+  throw new Misuse(`it sums the columns ${before}, this run ${now}`);
 }
 
-const FIXED =
-  '--mechanism or parameter of it, --steps, --epsilon, --delta, --neighbours, --workload';
-
-/** Words an error about a step that was already released; steps are 1-based in messages. */
-function ofStep(error: unknown, path: string): unknown {
-  const { code, value } = error as Partial<RefusalError>;
-  if (code !== 'already_released') return error;
-  const what = `step ${Number(value) + 1} was released for another row`;
-  return new Misuse(`--state ${path}: ${what}`, { code });
+/** The part of a stream in a file that a state needs. */
+interface KeptStream {
+  readonly identity: string;
+  /** Number of released steps. */
+  readonly step: number;
+  begin(): Promise<void>;
+  dispose(): Promise<void> | void;
 }
 
-/** Adapts a ledger to running totals; the next row is released as the next step. */
-export class LedgerTotals implements PaidState {
+/** Options of a stream in a file. */
+export interface StoreOptions {
+  store: Store;
+  about: string;
+}
+
+/** The file of a stream that is continued by the next run. */
+export class State implements PaidState {
+  private stream: KeptStream | undefined;
+
   private constructor(
     private readonly path: string,
     private readonly store: MarkedStore,
-    private readonly ledger: StepLedger,
-    private next: number,
-    /** Memo of the last run; undefined for a new state, and for an older one of rows only. */
-    readonly memo: Memo | undefined,
-    /** Columns in the order of the first run. */
-    readonly columns: readonly string[],
-    /** Memo with which a new state begins. */
-    private first: Uint8Array | undefined,
+    private readonly wanted: Continued,
+    /** As the first run has stored it; undefined for a new state. */
+    private readonly stored: Stored | undefined,
   ) {}
 
-  static async open(
-    { path, firstStep, mustExist, hasBudget }: StateSettings,
-    lasting: Lasting,
-  ): Promise<LedgerTotals> {
-    const { wanted, isSeeded, fixed } = lasting;
+  static async open(settings: StateSettings, wanted: Continued): Promise<State> {
+    const { path, mustExist, hasBudget } = settings;
     const store = await openStore(path);
     try {
-      const stored = await store.load();
-      const opening = { stored, store, mustExist, hasBudget };
-      const { ledger, memo, columns, isNew } = await goOn(lasting, opening).catch(
-        (error: unknown) => {
-          const options = `${FIXED}, ${fixed} or kind of participation`;
-          throw inWords(error, path, { stored, isSeeded, options });
-        },
-      );
-      if (!isNew && memo === undefined) {
-        const what = 'does not say which columns it sums: they are taken in the order of this run';
-        process.stderr.write(`dp-ftrl release: warning: --state ${path} ${what}\n`);
-      }
-      const next = firstStep ?? ledger.step;
-      if (next > ledger.step) {
-        const what = `at most ${ledger.step + 1}, the first step without a release`;
-        throw new Misuse(`--first-step must be ${what}, got ${next + 1}`);
-      }
-      const first = isNew ? memoOfNothing({ ...wanted, columns }) : undefined;
-      return new LedgerTotals(path, store, ledger, next, memo, columns, first);
+      const bytes = await store.load();
+      requireStored(bytes, mustExist);
+      requireBudget(store, hasBudget);
+      return new State(path, store, wanted, bytes && storedIn(bytes, wanted));
     } catch (error) {
       await store.close();
-      throw error;
+      throw inWords(error, path);
     }
   }
 
-  get certificate(): Certificate {
-    return this.ledger.certificate;
-  }
-  get dimension(): number {
-    return this.ledger.dimension;
-  }
-  get numSteps(): number {
-    return this.ledger.numSteps;
-  }
-  get step(): number {
-    return this.next;
+  /** Columns in the order of the first run. */
+  get columns(): readonly string[] {
+    return (this.stored?.about ?? this.wanted).columns;
   }
 
-  /** Number of released steps, more than `step` if steps are repeated. */
-  get numReleased(): number {
-    return this.ledger.step;
+  /** Bucket of the first step, if an earlier run has begun. */
+  get firstBucket(): number | undefined {
+    return this.stored?.firstBucket;
   }
 
   get identity(): string {
-    return this.ledger.identity;
+    return this.stream!.identity;
+  }
+
+  get numReleased(): number {
+    return this.stream!.step;
   }
 
   get runs(): Runs | undefined {
     return this.store.runs;
   }
 
-  stddev(step: number): number {
-    return this.ledger.stddev(step);
-  }
-
-  halfWidth(wanted: NoiseProbability): number {
-    return this.ledger.halfWidth!(wanted);
+  /** Makes the stream; the times of a new one must have a first bucket. */
+  async open<S extends KeptStream>(
+    times: Times | undefined,
+    make: (options: StoreOptions) => Promise<S>,
+  ): Promise<S> {
+    const { command, columns } = this.wanted;
+    const about = (): About => ({
+      command,
+      columns,
+      options: optionsOf({ ...this.wanted, times }),
+    });
+    try {
+      const text = this.stored?.text ?? JSON.stringify(about());
+      const stream = await make({ store: this.store, about: text });
+      this.stream = stream;
+      return stream;
+    } catch (error) {
+      throw this.told(error);
+    }
   }
 
   /** Stores a new state before its first step, so that the next run has the same key. */
   async begin(runs: Runs): Promise<void> {
     await this.store.mark(runs);
-    if (this.first) await this.ledger.releaseSteps(0, [], this.first);
-    this.first = undefined;
+    if (!this.stored) await this.stream!.begin();
   }
 
-  /** Makes every row a step. */
-  async releaseMany(rows: Float64Array): Promise<Float64Array> {
-    const { dimension } = this;
-    const steps = Array.from({ length: rows.length / dimension }, (_, i) =>
-      rows.subarray(i * dimension, (i + 1) * dimension),
-    );
-    return this.releaseRows(steps);
+  /** Returns an error in the words of the command, with the name of the file. */
+  told(error: unknown): unknown {
+    return inWords(error, this.path);
   }
 
-  /** Ends steps without rows. */
-  endSteps(numSteps: number): Promise<Float64Array> {
-    return this.releaseRows(Array.from({ length: numSteps }, () => new Float64Array()));
-  }
-
-  async releaseSteps(steps: Float64Array[], memo: Uint8Array): Promise<Float64Array> {
-    const noisy = await this.ledger.releaseSteps(this.next, steps, memo).catch((error: unknown) => {
-      throw ofStep(error, this.path);
-    });
-    this.next += steps.length;
-    return noisy;
+  /** Returns an error about a step that was released before in the words of the command. */
+  toldOfStep(error: unknown): unknown {
+    const { code, value } = error as Partial<RefusalError>;
+    if (code !== 'already_released') return error;
+    const what = `step ${Number(value) + 1} was released for another row`;
+    return this.told(new Misuse(what, { code }));
   }
 
   async close(): Promise<void> {
-    this.ledger.dispose();
+    await this.stream?.dispose();
     await this.store.close();
   }
+}
 
-  private releaseRows(steps: Float64Array[]): Promise<Float64Array> {
-    const step = Math.max(this.numReleased, this.next + steps.length);
-    const columns = [...this.columns];
-    const memo = { step, columns, people: null, time: null, counted: [] };
-    return this.releaseSteps(steps, writeMemo(memo));
+/** Reads the text of an earlier run; undefined if it is damaged. */
+function parsedAbout(text: string): About | undefined {
+  const { command, columns, options } = JSON.parse(text) as Partial<About>;
+  if (!Array.isArray(columns) || typeof options !== 'object' || options === null) return undefined;
+  const texts: unknown[] = [command, ...columns, ...Object.values(options)];
+  const areTexts = texts.every((it) => typeof it === 'string');
+  return areTexts ? ({ command, columns, options } as About) : undefined;
+}
+
+/** @throws Misuse for a state of another command, of a program, or with other rows. */
+function storedIn(bytes: Uint8Array, wanted: Continued): Stored {
+  const { beginner, memo } = contentsOf(bytes);
+  if (beginner !== undefined && beginner !== wanted.command) {
+    throw new Misuse(`it is of ${beginnerOf(beginner)}`);
   }
+  const text = parsedFacts(memo)?.['about'];
+  if (beginner === undefined || typeof text !== 'string') {
+    throw new Misuse(`it was not begun by ${beginnerOf(wanted.command)}`);
+  }
+  const about = parsedAbout(text);
+  if (!about) throw new Misuse(DAMAGED);
+  requireSame(about, wanted);
+  const { from } = about.options;
+  if (!wanted.times) return { about, text, firstBucket: undefined };
+  const firstBucket = bucketOfText(from ?? '', wanted.times);
+  if (firstBucket === undefined) throw new Misuse(DAMAGED);
+  return { about, text, firstBucket };
 }

@@ -2,10 +2,11 @@
 
 // Writes counts as text, with one row per bucket and category.
 
-import type { Step } from '../../input/steps.js';
+import type { Totals } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
+import type { Step } from '../../output/released.js';
 import { RowText, type Format } from '../../output/row-text.js';
-import { StepWriter } from '../release/step-writer.js';
+import { StepWriter } from '../stream/step-writer.js';
 import { Differences } from '../../output/differences.js';
 
 interface Counted {
@@ -29,7 +30,7 @@ interface Line {
 }
 
 /** Writes counts bucket by bucket. */
-export class CountWriter extends StepWriter {
+export class CountWriter extends StepWriter<Totals> {
   private readonly noisy = new Differences();
   private readonly exact = new Differences();
 
@@ -49,10 +50,11 @@ export class CountWriter extends StepWriter {
     return labels ? { by, categories: labels } : {};
   }
 
-  protected step({ index, time = '', noisy, truth, std }: Step): string {
+  protected step({ reading, time = '', truth }: Step<Totals>): string {
     const { labels, stddevs } = this.options;
-    const countStd = stddevs[index]!;
-    const lines = this.linesOf([...noisy], truth).map(
+    const { values, stddev: std } = reading;
+    const countStd = stddevs[reading.step]!;
+    const lines = this.linesOf([...values], truth).map(
       ({ count, total, countTrue, totalTrue }, j) => {
         if (!this.json) {
           const names = labels === undefined ? [time] : [time, labels[j]!];

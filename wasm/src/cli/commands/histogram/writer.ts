@@ -2,26 +2,16 @@
 
 // Writes histograms as text, with one row per step and category.
 
-import type {
-  ConsistentCounts,
-  CountPostProcessing,
-  Histogram,
-  Totals,
-} from '../../../types/all.js';
-import type { Released } from '../../input/steps.js';
+import type { ConsistentCounts, Estimate, Histogram } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
-import { estimatesOf } from '../../output/estimates.js';
-import {
-  cellNames,
-  cellsOf,
-  ReadingWriter,
-  type Reading,
-  type Shown,
-} from '../statistics/writer.js';
+import type { Step } from '../../output/released.js';
+import { cellNames, cellsOf, ReadingWriter, type Shown } from '../stream/reading-writer.js';
+
+type Reading = Histogram<string>;
 
 interface PostProcess {
-  kind: CountPostProcessing;
-  apply(histograms: readonly Histogram[]): ConsistentCounts[];
+  kind: 'non-negative' | 'monotone';
+  apply(readings: readonly Reading[]): ConsistentCounts<string>[];
 }
 
 interface ShownHistogram extends Shown {
@@ -32,39 +22,29 @@ interface ShownHistogram extends Shown {
   postProcess: PostProcess | undefined;
 }
 
-/** Steps kept until they can be post-processed. */
-interface Kept {
-  released: Released;
-  totals: Pick<Totals, 'stddev'>;
-}
-
-export class HistogramWriter extends ReadingWriter {
-  private readonly kept: Kept[] = [];
+export class HistogramWriter extends ReadingWriter<Reading> {
+  /** Steps kept until they can be post-processed. */
+  private readonly kept: Step<Reading>[] = [];
   /** Post-processed counts of the steps to be written next. */
-  private consistent: ConsistentCounts[] = [];
+  private consistent: ConsistentCounts<string>[] = [];
   private numConsistent = 0;
 
   constructor(
     sink: Sink,
     private readonly shown: ShownHistogram,
   ) {
-    const { by, categories, postProcess } = shown;
+    const { by, postProcess } = shown;
     const names = [by, ...['count', 'share', 'total'].flatMap(cellNames)];
     if (postProcess) names.push(`count_${postProcess.kind.replace('-', '_')}`);
-    const about = { command: 'histogram', all: 'total' };
-    super(sink, about, shown, 1 + 2 * categories.length, names);
+    super(sink, { command: 'histogram', all: 'total' }, shown, names);
   }
 
   /** Writes the steps, or keeps them if their post-processing depends on later ones. */
-  override async steps(
-    released: Released,
-    totals: Pick<Totals, 'stddev'>,
-  ): Promise<Error | undefined> {
+  override async steps(steps: readonly Step<Reading>[]): Promise<void> {
     const { postProcess } = this.shown;
-    if (postProcess === undefined) return super.steps(released, totals);
-    this.kept.push({ released, totals });
+    if (postProcess === undefined) return super.steps(steps);
+    for (const step of steps) this.kept.push(step);
     if (postProcess.kind === 'non-negative') await this.writeKept(postProcess);
-    return released.fault;
   }
 
   override async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
@@ -78,43 +58,35 @@ export class HistogramWriter extends ReadingWriter {
     return { by, categories, confidence, ...(postProcess && { postProcessing: postProcess.kind }) };
   }
 
-  protected reading(reading: Reading): string {
-    const { total, count, share } = this.histogramOf(reading.estimates);
+  protected countOf({ total }: Reading): Estimate {
+    return total;
+  }
+
+  protected reading(step: Step<Reading>): string {
+    const { total, count, share } = step.reading;
     const consistent = this.consistent[this.numConsistent++];
     const { categories } = this.shown;
     if (this.json) {
-      const each = categories.map((category, j) => ({
+      const each = categories.map((category) => ({
         category,
-        count: count[j]!,
-        share: share[j]!,
-        ...(consistent && { consistent: consistent.count[j]! }),
+        count: count[category]!,
+        share: share[category]!,
+        ...(consistent && { consistent: consistent.count[category]! }),
       }));
-      return this.objectOf(reading, { total, categories: each });
+      return this.objectOf(step, { total, categories: each });
     }
-    const lines = categories.map((category, j) => {
-      const cells = [count[j]!, share[j]!, total].flatMap(cellsOf);
-      const last = consistent ? [consistent.count[j]!] : [];
-      return this.text.line([...this.firstCells(reading), category, ...cells, ...last]);
+    const lines = categories.map((category) => {
+      const cells = [count[category]!, share[category]!, total].flatMap(cellsOf);
+      const last = consistent ? [consistent.count[category]!] : [];
+      return this.text.line([...this.firstCells(step), category, ...cells, ...last]);
     });
     return lines.join('');
   }
 
-  private histogramOf(estimates: Reading['estimates']): Histogram {
-    const num = this.shown.categories.length;
-    const [total, ...rest] = estimates;
-    return { total: total!, count: rest.slice(0, num), share: rest.slice(num) };
-  }
-
   private async writeKept({ apply }: PostProcess): Promise<void> {
     const kept = this.kept.splice(0);
-    const width = this.numbersOfAStep;
-    const histograms = kept.flatMap(({ released: { noisy } }) =>
-      Array.from({ length: noisy.length / width }, (_, t) =>
-        this.histogramOf(estimatesOf(noisy.subarray(t * width, (t + 1) * width))),
-      ),
-    );
-    this.consistent = apply(histograms);
+    this.consistent = apply(kept.map(({ reading }) => reading));
     this.numConsistent = 0;
-    for (const { released, totals } of kept) await super.steps(released, totals);
+    await super.steps(kept);
   }
 }

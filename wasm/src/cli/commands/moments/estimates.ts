@@ -2,7 +2,7 @@
 
 // The estimates of moments, in the order of their rows.
 
-import type { Estimate, Moments } from '../../../types/all.js';
+import type { Estimate, Moments } from '../../../types/streams/readings.js';
 
 /** Optional estimates. */
 export interface Wanted {
@@ -10,28 +10,35 @@ export interface Wanted {
   standardDeviation: boolean;
 }
 
+type Kind = 'count' | 'mean' | 'variance' | 'covariance' | 'standard_deviation';
+/** Kind and columns of an estimate. */
+export type Path = readonly [kind: Kind, ...columns: string[]];
+
 /** Kind and columns of each estimate of a step, in order. */
-export function pathsOf(columns: readonly string[], wanted: Wanted): string[][] {
-  const each = (kind: string): string[][] => columns.map((name) => [kind, name]);
-  const pairs = columns.flatMap((a, i) => columns.slice(i + 1).map((b) => ['covariance', a, b]));
+export function pathsOf(columns: readonly string[], wanted: Wanted): Path[] {
+  const each = (kind: Kind): Path[] => columns.map((name) => [kind, name]);
+  const pairs = columns.flatMap((a, i) =>
+    columns.slice(i + 1).map((b): Path => ['covariance', a, b]),
+  );
   const covariances = wanted.covariance ? pairs : [];
   const deviations = wanted.standardDeviation ? each('standard_deviation') : [];
   return [['count'], ...each('mean'), ...each('variance'), ...covariances, ...deviations];
 }
 
 /** Column name of an estimate: `age_mean`, `a_b_covariance`. */
-export function nameOf([kind, ...columns]: readonly string[]): string {
+export function nameOf([kind, ...columns]: Path): string {
   return [...columns, kind].join('_');
 }
 
-export function estimatesOfMoments(moments: Moments, wanted: Wanted): Estimate[] {
-  const { count, mean, variance, covariance, standardDeviation } = moments;
-  const pairs = covariance?.flatMap((row, i) => row.slice(i + 1)) ?? [];
-  return [
-    count,
-    ...mean,
-    ...variance,
-    ...pairs,
-    ...(wanted.standardDeviation ? standardDeviation : []),
-  ];
+export function estimateAt(moments: Moments<string>, [kind, a, b]: Path): Estimate {
+  switch (kind) {
+    case 'count':
+      return moments.count;
+    case 'covariance':
+      return moments.covariance![a!]![b!]!;
+    case 'standard_deviation':
+      return moments.standardDeviation[a!]!;
+    default:
+      return moments[kind][a!]!;
+  }
 }

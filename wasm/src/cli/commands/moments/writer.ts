@@ -2,16 +2,11 @@
 
 // Writes moments as text, one row per step.
 
-import type { Estimate } from '../../../types/all.js';
+import type { Estimate, Moments } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
-import {
-  cellNames,
-  cellsOf,
-  ReadingWriter,
-  type Reading,
-  type Shown,
-} from '../statistics/writer.js';
-import { nameOf, pathsOf, type Wanted } from './estimates.js';
+import type { Step } from '../../output/released.js';
+import { cellNames, cellsOf, ReadingWriter, type Shown } from '../stream/reading-writer.js';
+import { estimateAt, nameOf, pathsOf, type Path, type Wanted } from './estimates.js';
 
 interface ShownMoments extends Shown {
   columns: string[];
@@ -27,8 +22,8 @@ function put(tree: Tree, [name, ...rest]: readonly string[], estimate: Estimate)
   else put((tree[name!] ??= {}) as Tree, rest, estimate);
 }
 
-export class MomentsWriter extends ReadingWriter {
-  private readonly paths: string[][];
+export class MomentsWriter extends ReadingWriter<Moments<string>> {
+  private readonly paths: Path[];
 
   constructor(
     sink: Sink,
@@ -36,7 +31,7 @@ export class MomentsWriter extends ReadingWriter {
   ) {
     const paths = pathsOf(shown.columns, shown.wanted);
     const names = paths.flatMap((path) => cellNames(nameOf(path)));
-    super(sink, { command: 'moments', all: 'count' }, shown, paths.length, names);
+    super(sink, { command: 'moments', all: 'count' }, shown, names);
     this.paths = paths;
   }
 
@@ -45,16 +40,18 @@ export class MomentsWriter extends ReadingWriter {
     return { columns, confidence };
   }
 
-  protected reading(reading: Reading): string {
-    const { estimates } = reading;
-    if (!this.json) {
-      return this.text.line([...this.firstCells(reading), ...estimates.flatMap(cellsOf)]);
-    }
+  protected countOf({ count }: Moments<string>): Estimate {
+    return count;
+  }
+
+  protected reading(step: Step<Moments<string>>): string {
+    const all = this.paths.map((path) => estimateAt(step.reading, path));
+    if (!this.json) return this.text.line([...this.firstCells(step), ...all.flatMap(cellsOf)]);
     const tree: Tree = {};
     this.paths.forEach(([kind, ...columns], i) => {
-      const name = kind === 'standard_deviation' ? 'standardDeviation' : kind!;
-      put(tree, [name, ...columns], estimates[i]!);
+      const name = kind === 'standard_deviation' ? 'standardDeviation' : kind;
+      put(tree, [name, ...columns], all[i]!);
     });
-    return this.objectOf(reading, tree);
+    return this.objectOf(step, tree);
   }
 }

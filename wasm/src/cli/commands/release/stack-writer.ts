@@ -2,30 +2,35 @@
 
 // Writes sums of several workloads as text, one row per step with the std of each workload.
 
-import type { Totals, WorkloadError } from '../../../types/all.js';
-import type { Released, Step } from '../../input/steps.js';
+import type { Certificate } from '../../../types/all.js';
+import type { Estimates, Sums } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
+import type { Step } from '../../output/released.js';
 import { RowText } from '../../output/row-text.js';
-import { ESTIMATE, estimatesOf } from '../../output/estimates.js';
-import { StepWriter } from './step-writer.js';
+import { StepWriter } from '../stream/step-writer.js';
 import type { ShownSums } from './writer.js';
+
+/** Sums of all workloads after a step. */
+export type Stacked = Sums<string, Estimates>;
 
 interface ShownStack extends ShownSums {
   columns: readonly string[];
   /** One name per workload. */
   names: readonly string[];
-  workloads: readonly WorkloadError[];
+  /** The workloads in words. */
+  workloads: readonly string[];
+  errors: NonNullable<Certificate['workloads']>;
 }
 
 /** Sums of a workload after a step, one per column. */
 interface Own {
   name: string;
-  values: number[];
+  values: readonly number[];
   truth: readonly number[] | undefined;
   std: number;
 }
 
-export class StackWriter extends StepWriter {
+export class StackWriter extends StepWriter<Stacked> {
   constructor(
     sink: Sink,
     private readonly shown: ShownStack,
@@ -39,25 +44,19 @@ export class StackWriter extends StepWriter {
     super(sink, new RowText(['step', ...times, ...sums], format), json);
   }
 
-  /** Writes steps, whose rows hold all estimates. */
-  override steps(released: Released, totals: Pick<Totals, 'stddev'>): Promise<Error | undefined> {
-    const { columns, names } = this.shown;
-    const dimension = names.length * columns.length * ESTIMATE.length;
-    return super.steps(released, { dimension, stddev: (step) => totals.stddev(step) });
-  }
-
   protected facts() {
-    const { columns, names, workloads } = this.shown;
-    return { columns, workloads: names.map((name, i) => ({ name, ...workloads[i] })) };
+    const { columns, names, workloads, errors } = this.shown;
+    const each = names.map((name, i) => ({ name, workload: workloads[i], ...errors[name] }));
+    return { columns, workloads: each };
   }
 
-  protected step(step: Step): string {
-    const { index, time } = step;
+  protected step(step: Step<Stacked>): string {
+    const { reading, time } = step;
     const all = this.each(step);
     if (!this.json) {
       const times = time === undefined ? [] : [time];
       const cells = all.flatMap(({ values, truth, std }) => [...values, ...(truth ?? []), std]);
-      return this.text.line([index + 1, ...times, ...cells]);
+      return this.text.line([reading.step + 1, ...times, ...cells]);
     }
     const { columns, showTrue } = this.shown;
     const named = (values: readonly number[]) =>
@@ -65,7 +64,7 @@ export class StackWriter extends StepWriter {
     const each = (of: (own: Own) => unknown) =>
       Object.fromEntries(all.map((own) => [own.name, of(own)]));
     return this.object({
-      step: index + 1,
+      step: reading.step + 1,
       ...(time && { time }),
       sums: each(({ values }) => named(values)),
       ...(showTrue && { trueSums: each(({ truth }) => named(truth!)) }),
@@ -73,15 +72,12 @@ export class StackWriter extends StepWriter {
     });
   }
 
-  private each({ noisy, truth }: Step): Own[] {
+  private each({ reading, truth }: Step<Stacked>): Own[] {
     const { columns, names } = this.shown;
-    const estimates = estimatesOf(noisy);
     return names.map((name, i) => {
-      const [from, to] = [i * columns.length, (i + 1) * columns.length];
-      const own = estimates.slice(from, to);
-      const values = own.map(({ value }) => value);
-      // The noise of all columns has the same distribution.
-      return { name, values, truth: truth?.slice(from, to), std: own[0]!.stddev };
+      const { values, stddev: std } = reading.sums[name]!;
+      const own = truth?.slice(i * columns.length, (i + 1) * columns.length);
+      return { name, values: [...values], truth: own, std };
     });
   }
 }

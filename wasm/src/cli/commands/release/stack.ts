@@ -3,79 +3,61 @@
 // Releases several --workload of one stream with shared noise and one budget.
 
 import { DEFAULT_CONFIDENCE } from '../../../shared/defaults.js';
-import type { StackedSums, SumsStatistic } from '../../../types/all.js';
+import type { DpFtrl } from '../../../types/all.js';
 import { EstimatesChart } from '../../charts/estimates.js';
 import { Misuse } from '../../base/failure.js';
-import type { RowStream } from '../../input/stream.js';
+import { namesInColumns, workloadText } from '../../input/workload.js';
 import type { Args } from '../../options/args.js';
-import { namesInColumns } from '../../input/workload.js';
-import type { Sink } from '../../output/output.js';
-import { readingsOf } from './readings.js';
-import { StackWriter } from './stack-writer.js';
-import type { OtherTotals } from './sums.js';
-import { areEstimatesTold } from './told.js';
-import type { ShownSums } from './writer.js';
+import { answer, type Question } from '../stream/run.js';
+import { areTold } from '../stream/told.js';
+import { StackWriter, type Stacked } from './stack-writer.js';
 
-/** Options that are only allowed with a single workload. */
-const ALONE = ['pure', 'strategy'];
-
-function requireTogether(args: Args): void {
-  const other = ALONE.find((name) => args.has(name));
+/** Refuses options that are only allowed with a single workload. */
+export function requireTogether(args: Args): void {
+  const other = ['pure', 'strategy'].find((name) => args.has(name));
   if (other !== undefined) throw new Misuse(`--${other} does not go with several --workload`);
   if (args.text('mode') === 'lattice') {
     throw new Misuse('--mode lattice does not go with several --workload');
   }
 }
 
-/** A release in progress. */
-interface Running {
-  sink: Sink;
-  prepared: { rows: RowStream };
-  settings: { times: { axis: string } | undefined };
+interface Asked
+  extends Pick<Question<Stacked>, 'settings' | 'wanted' | 'records' | 'bound' | 'notices'> {
+  importance: readonly number[] | undefined;
+  clipOf(columns: readonly string[]): number;
 }
 
-/** Returns the parts of dp-ftrl release that are different for several workloads. */
-export function severalSums(
-  args: Args,
-  { importance, shown }: { importance: number[] | undefined; shown: ShownSums },
-): {
-  others: OtherTotals;
-  isTold: typeof areEstimatesTold;
-  writer(run: Running): StackWriter;
-  chart(run: Running): EstimatesChart;
-} {
-  requireTogether(args);
-  const names = namesInColumns(args);
-  let sums: Pick<SumsStatistic, 'workloads'> | undefined;
-  const others = readingsOf({
-    kind: 'sums',
-    fixed: '--importance, --clip, number of columns',
-    takesFirst: false,
-    what: ({ how, workloads, columns }) => ({
-      workloads,
-      ...(importance && { importance }),
+export function answerSums(dp: DpFtrl, { importance, clipOf, ...sums }: Asked): Promise<void> {
+  const { settings } = sums;
+  const { json, written: format, showTrue, times } = settings;
+  const names = namesInColumns(settings.workloads);
+  const named = <T>(each: readonly T[]) => Object.fromEntries(names.map((it, i) => [it, each[i]]));
+  return answer<Stacked>(dp, {
+    ...sums,
+    name: 'sums',
+    options: (columns, workloads) => ({
+      workloads: named(workloads),
+      ...(importance && { importance: named(importance) }),
       dimension: columns.length,
-      clipNorm: how.clipNorm,
+      clip: clipOf(columns),
     }),
-    made: (statistic) => (sums = statistic as SumsStatistic),
-    records: (rows) => rows,
-    estimates: ({ sum }: StackedSums) => sum.flat(),
-  });
-  return {
-    others,
-    isTold: areEstimatesTold,
-    writer: ({ sink, prepared }) =>
+    isTold: (reading) => Object.values(reading.sums).some(areTold),
+    writer: ({ sink, prepared, opened }) =>
       new StackWriter(sink, {
-        ...shown,
+        json,
+        format,
+        showTrue,
+        timeColumn: times?.heading,
         columns: prepared.rows.columns,
         names,
-        workloads: sums!.workloads,
+        workloads: prepared.workloads.map(workloadText),
+        errors: opened.stream.certificate.workloads!,
       }),
-    chart: ({ prepared, settings }) => {
+    chart: ({ prepared }) => {
       const { columns } = prepared.rows;
-      return new EstimatesChart({
+      return new EstimatesChart<Stacked>({
         title: 'Private sums of one stream',
-        timeColumn: settings.times?.axis,
+        timeColumn: times?.axis,
         confidence: DEFAULT_CONFIDENCE,
         sharesScale: false,
         names: names.flatMap((name) => columns.map((column) => `${column}_${name}`)),
@@ -83,7 +65,16 @@ export function severalSums(
           label,
           series: columns.map((name, j) => ({ name, index: i * columns.length + j })),
         })),
+        estimates: ({ sums: all }) =>
+          names.flatMap((name) => {
+            const { values, halfWidth } = all[name]!;
+            return Array.from(values, (value) => ({
+              value,
+              low: value - halfWidth,
+              high: value + halfWidth,
+            }));
+          }),
       });
     },
-  };
+  });
 }

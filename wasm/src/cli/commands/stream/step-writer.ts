@@ -2,14 +2,15 @@
 
 // Writes steps as text: either rows, or one JSON object with a row per line.
 
-import type { Certificate, Totals } from '../../../types/all.js';
+import type { Certificate } from '../../../types/all.js';
+import type { Step as Reading } from '../../../types/streams/readings.js';
 import { endOfRows } from '../../base/failure.js';
-import { eachStep, type Released, type Step } from '../../input/steps.js';
 import type { Sink } from '../../output/output.js';
+import type { Step } from '../../output/released.js';
 import type { RowText } from '../../output/row-text.js';
 
 /** Writes steps in order. */
-export abstract class StepWriter {
+export abstract class StepWriter<R extends Reading> {
   private numObjects = 0;
 
   protected constructor(
@@ -21,7 +22,7 @@ export abstract class StepWriter {
   /** Members of the JSON object that concern all rows. */
   protected abstract facts(): Record<string, unknown>;
   /** Text of a step. */
-  protected abstract step(step: Step): string;
+  protected abstract step(step: Step<R>): string;
 
   async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
     if (!this.json) return this.sink.write(this.text.head());
@@ -29,16 +30,9 @@ export abstract class StepWriter {
     await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
   }
 
-  /** Writes some steps; returns the fault that ends the run, if any. */
-  async steps(
-    released: Released,
-    totals: Pick<Totals, 'dimension' | 'stddev'>,
-  ): Promise<Error | undefined> {
-    const text = eachStep(released, totals)
-      .map((step) => this.step(step))
-      .join('');
+  async steps(steps: readonly Step<R>[]): Promise<void> {
+    const text = steps.map((step) => this.step(step)).join('');
     if (text !== '') await this.sink.write(text);
-    return released.fault;
   }
 
   /** Closes the JSON object. */

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes readings of statistics as text.
+// Writes readings whose numbers have intervals as text.
 
-import type { Estimate, Totals } from '../../../types/all.js';
-import type { Released, Step } from '../../input/steps.js';
+import type { Estimate, Step as Reading } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
 import { warn } from '../../output/notices.js';
+import type { Step } from '../../output/released.js';
 import { RowText, type Format } from '../../output/row-text.js';
-import { StepWriter } from '../release/step-writer.js';
-import { ESTIMATE, estimatesOf } from '../../output/estimates.js';
-
-/** A step with its released estimates. */
-export interface Reading {
-  step: number;
-  time: string | undefined;
-  estimates: Estimate[];
-}
+import { StepWriter } from './step-writer.js';
 
 /** Column names of an estimate, for the cells of `cellsOf`. */
 export function cellNames(name: string): string[] {
@@ -26,39 +18,36 @@ export function cellsOf({ value, low, high }: Estimate): number[] {
   return [value, low, high];
 }
 
-/** Output settings common to all statistics. */
+/** Output settings common to all readings. */
 export interface Shown {
   json: boolean;
   format: Format;
   timeColumn: string | undefined;
 }
 
-/** Writer of readings whose first estimate is the number of all rows, which `all` names. */
-export abstract class ReadingWriter extends StepWriter {
-  protected readonly numbersOfAStep: number;
+/** Writer of readings, of which one estimate is the number of all rows. */
+export abstract class ReadingWriter<R extends Reading> extends StepWriter<R> {
   /** Lower end of the latest interval for the number of all rows. */
   private lowest: number | undefined;
 
+  /**
+   * @param command  name in warnings.
+   * @param all  name of the number of all rows.
+   */
   protected constructor(
     sink: Sink,
     private readonly about: { command: string; all: string },
     { json, format, timeColumn }: Shown,
-    numEstimates: number,
     names: readonly string[],
   ) {
     const times = timeColumn === undefined ? [] : [timeColumn];
     super(sink, new RowText(['step', ...times, ...names], format), json);
-    this.numbersOfAStep = numEstimates * ESTIMATE.length;
   }
 
+  /** The number of all rows. */
+  protected abstract countOf(reading: R): Estimate;
   /** Text of a step. */
-  protected abstract reading(reading: Reading): string;
-
-  /** Writes steps, whose rows hold all estimates. */
-  override steps(released: Released, totals: Pick<Totals, 'stddev'>): Promise<Error | undefined> {
-    const dimension = this.numbersOfAStep;
-    return super.steps(released, { dimension, stddev: (step) => totals.stddev(step) });
-  }
+  protected abstract reading(step: Step<R>): string;
 
   override async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
     await super.end(fault, about);
@@ -69,19 +58,18 @@ export abstract class ReadingWriter extends StepWriter {
     warn(command, `the noise hides nearly everything: ${what}; ${advice}`);
   }
 
-  protected step({ index, time, noisy }: Step): string {
-    const estimates = estimatesOf(noisy);
-    this.lowest = estimates[0]!.low;
-    return this.reading({ step: index + 1, time, estimates });
+  protected step(step: Step<R>): string {
+    this.lowest = this.countOf(step.reading).low;
+    return this.reading(step);
   }
 
   /** First cells of every line of a step. */
-  protected firstCells({ step, time }: Reading): (string | number)[] {
-    return time === undefined ? [step] : [step, time];
+  protected firstCells({ reading, time }: Step<R>): (string | number)[] {
+    return [reading.step + 1, ...(time === undefined ? [] : [time])];
   }
 
   /** The JSON object of a step. */
-  protected objectOf({ step, time }: Reading, rest: object): string {
-    return this.object({ step, ...(time && { time }), ...rest });
+  protected objectOf({ reading, time }: Step<R>, rest: object): string {
+    return this.object({ step: reading.step + 1, ...(time && { time }), ...rest });
   }
 }
