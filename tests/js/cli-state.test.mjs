@@ -266,6 +266,18 @@ test('state: rows of persons can be given again, and are released again', async 
   }
 });
 
+test('state: rows that add nothing can be given again, too', async () => {
+  for (const own of [[], people]) {
+    const run = [...target, ...own, '--missing', 'skip', '--state', freshState()];
+    const input = 'who,x\nann,1\nbob,\nann,\neve,2\n';
+    const first = await rowsOf(run, input);
+    assert.deepEqual(await rowsOf([...run, '--first-step', '1'], input), first);
+    await fails([...run, '--first-step', '1'], 2, /step 2 was released for another row/, {
+      input: input.replace('bob,', 'bob,1'),
+    });
+  }
+});
+
 test('state: a changed byte in a state of persons is noticed', async () => {
   const path = freshState();
   const run = [...target, ...people, ...daily, '--state'];

@@ -24,6 +24,8 @@ export type Act =
   | { kind: 'end'; numSteps: number; labels?: string[] }
   /** Makes each row a step. */
   | { kind: 'release'; rows: Rows }
+  /** More rows may be long in coming. */
+  | { kind: 'pause' }
   /** No further act follows. */
   | { kind: 'fault'; fault: Error };
 

@@ -119,7 +119,7 @@ async function openStored<R extends Reading>(
       const what = `at most ${stream.step + 1}, the first step without a release`;
       throw new Misuse(`--first-step must be ${what}, got ${from + 1}`);
     }
-    return { state, stream, again: { stream, from }, times: all };
+    return { state, stream, from, times: all };
   } catch (error) {
     await state.close();
     throw error;
@@ -157,12 +157,14 @@ export async function openStream<R extends Reading>(
     columns: textColumns(people, times),
     dimension,
     numSteps: problem.numSteps,
-    numBefore: stored?.again.from ?? 0,
+    numBefore: stored?.from ?? 0,
     isLasting: stored !== undefined,
     countsOnce: kind.countsOnce ?? false,
   };
   const records = (values: Float64Array) => kind.records(values, rows.columns);
-  const releases = new Releases({ stream, again: stored?.again, records, dimension, truth });
+  const hasPeople = people !== undefined;
+  const kept = stored && { stream: stored.stream, from: stored.from };
+  const releases = new Releases<R>({ stream, stored: kept, hasPeople, records, dimension, truth });
   const close = async (): Promise<void> => {
     if (stored) await stored.state.close();
     else await stream.dispose();

@@ -27,13 +27,15 @@ export interface OpenStream<R> {
 export interface StoredStream<R> extends OpenStream<R> {
   readonly identity: string;
   releaseAt(step: number, ...lists: readonly unknown[]): Promise<R>;
+  releaseBatches(batches: readonly (readonly unknown[])[]): Promise<R[]>;
   begin(): Promise<void>;
 }
 
 interface Performed<R> {
   stream: OpenStream<R>;
-  /** Releases steps again, up to the first one that was not. */
-  again: { stream: StoredStream<R>; from: number } | undefined;
+  /** The same stream, if it is in a file, and the first step to release, perhaps again. */
+  stored: { stream: StoredStream<R>; from: number } | undefined;
+  hasPeople: boolean;
   /** Returns the records of rows, as the stream takes them. */
   records(values: Float64Array): unknown;
   dimension: number;
@@ -41,12 +43,30 @@ interface Performed<R> {
   truth: Truth | undefined;
 }
 
+/** Most ended steps that wait to be stored together. */
+const MOST_WAITING = 4096;
+
+function joinedRows(all: readonly Rows[]): Rows {
+  const values = new Float64Array(all.reduce((sum, rows) => sum + rows.values.length, 0));
+  let end = 0;
+  for (const rows of all) values.set(rows.values, (end += rows.values.length) - rows.values.length);
+  return {
+    people: all.flatMap(({ people }) => people ?? []),
+    values,
+    numRows: all.reduce((sum, { numRows }) => sum + numRows, 0),
+  };
+}
+
 export class Releases<R extends Reading> {
   /** Index of the next step to be released, perhaps again. */
   private next: number;
+  /** Steps that wait to be stored together. */
+  private ended: { rows: readonly Rows[]; label: string }[] = [];
+  /** Rows of the open step that the stream in a file does not have yet. */
+  private open: Rows[] = [];
 
   constructor(private readonly how: Performed<R>) {
-    this.next = how.again?.from ?? how.stream.step;
+    this.next = how.stored?.from ?? how.stream.step;
   }
 
   /** Number of steps that were released so far, by this run and those before it. */
@@ -56,21 +76,54 @@ export class Releases<R extends Reading> {
 
   async perform(act: Act): Promise<Released<R>> {
     switch (act.kind) {
-      case 'fault':
-        return { steps: [], fault: act.fault };
+      case 'fault': {
+        const released = await this.store();
+        return { ...released, fault: released.fault ?? act.fault };
+      }
+      case 'pause':
+        return this.pause();
       case 'add':
-        await this.add(act.rows);
-        return { steps: [] };
+        return this.add(act.rows);
       case 'end':
-        return this.released(() => this.end(act.numSteps), act.labels);
+        return this.how.stored && act.labels
+          ? this.endStored(act.labels)
+          : this.released(() => this.end(act.numSteps), act.labels);
       case 'release':
         return this.release(act.rows);
     }
   }
 
+  /** Ends steps that are stored later, together with others. */
+  private async endStored(labels: readonly string[]): Promise<Released<R>> {
+    const [label, ...others] = labels;
+    this.ended.push({ rows: this.open, label: label! });
+    this.ended.push(...others.map((other) => ({ rows: [], label: other })));
+    this.open = [];
+    return this.ended.length < MOST_WAITING ? { steps: [] } : this.store();
+  }
+
+  /** Stores the steps that have ended, in one write. */
+  private async store(): Promise<Released<R>> {
+    const { stored } = this.how;
+    const ended = this.ended.splice(0);
+    if (ended.length === 0) return { steps: [] };
+    const batches = ended.map(({ rows }) => this.lists(joinedRows(rows)));
+    const labels = ended.map(({ label }) => label);
+    return this.released(() => stored!.stream.releaseBatches(batches), labels);
+  }
+
+  /** Leaves no rows to later acts. */
+  private async pause(): Promise<Released<R>> {
+    const released = await this.store();
+    if (released.fault || this.open.length === 0) return released;
+    await this.how.stream.addMany(...this.lists(joinedRows(this.open)));
+    this.open = [];
+    return released;
+  }
+
   private lists({ people, values }: Rows): unknown[] {
     const records = this.how.records(values);
-    return people ? [people, records] : [records];
+    return this.how.hasPeople ? [people ?? [], records] : [records];
   }
 
   private *eachOf({ people, values, numRows }: Rows): Generator<Rows> {
@@ -81,9 +134,17 @@ export class Releases<R extends Reading> {
     }
   }
 
-  private async add(rows: Rows): Promise<void> {
-    const { stream, truth } = this.how;
-    if (!truth) return void (await stream.addMany(...this.lists(rows)));
+  private async add(rows: Rows): Promise<Released<R>> {
+    const { stored, stream, truth } = this.how;
+    if (stored) this.open.push(rows);
+    else if (truth) await this.addSeen(rows, truth);
+    else await stream.addMany(...this.lists(rows));
+    return { steps: [] };
+  }
+
+  /** Adds rows one by one, and to the truth those that count. */
+  private async addSeen(rows: Rows, truth: Truth): Promise<void> {
+    const { stream } = this.how;
     for (const row of this.eachOf(rows)) {
       const { dropped } = stream;
       await stream.addMany(...this.lists(row));
@@ -94,8 +155,8 @@ export class Releases<R extends Reading> {
   }
 
   private async end(numSteps: number): Promise<R[]> {
-    const nothing = this.how.records(new Float64Array());
-    const readings = await this.again(numSteps, () => [nothing]);
+    const nothing = this.lists(joinedRows([]));
+    const readings = await this.again(numSteps, () => nothing);
     const rest = numSteps - readings.length;
     return rest === 0 ? readings : [...readings, ...(await this.how.stream.endMany(rest))];
   }
@@ -140,7 +201,7 @@ export class Releases<R extends Reading> {
     const readings: R[] = [];
     const numAgain = this.numAgain(numSteps);
     for (let k = 0; k < numAgain; ++k) {
-      readings.push(await this.how.again!.stream.releaseAt(this.next + k, ...listsOf(k)));
+      readings.push(await this.how.stored!.stream.releaseAt(this.next + k, ...listsOf(k)));
     }
     return readings;
   }

@@ -125,8 +125,10 @@ async function* actsOf<R extends Reading>({
       yield act;
       interruption?.check();
     }
+    yield { kind: 'pause' };
   }
   yield* steps.end();
+  yield { kind: 'pause' };
 }
 
 /** Releases every step of the input up to the first fault, which it returns. */
