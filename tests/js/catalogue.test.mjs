@@ -469,6 +469,8 @@ test('bounds: invalid or unsupported epochs and gaps are refused', () => {
   );
   for (const gap of [0, -1, NaN, Infinity])
     refused(8, { epochs: 2, gap }, 'invalid_argument', /bounds: gap/);
+  const unknown = /bounds: numSteps is an unknown option; known are steps, /;
+  rejects(() => dp.bounds({ numSteps: 8 }), TypeError, 'wrong_type', unknown);
   rejects(() => dp.bounds({ steps: 8, gap: 1e-3 }), TypeError, 'wrong_type', /bounds: epochs/);
 });
 

@@ -108,6 +108,11 @@ function bounds(core: Core, options: unknown): ErrorBounds {
   const where = 'bounds';
   const known = ['steps', 'epsilon', 'delta', 'rho', 'epochs', 'gap'];
   const reader = new Reader(where, optionsObject(where, options, known));
+  // A name that is unknown is told as it was given.
+  return inWords(where, () => readBounds(core, reader));
+}
+
+function readBounds(core: Core, reader: Reader): ErrorBounds {
   const steps = reader.count('steps');
   const found = core.call('bounds', steps);
   const { schatten, max, mean, squareRootMax, squareRootMean } = found;
@@ -205,7 +210,7 @@ export function makeApi(core: Core): DpFtrl {
       core.call('gradientVariances', factorization('incrementStddevs', options)).map(Math.sqrt),
     matrices: (options) => core.call('matrices', factorization('matrices', options)),
     compare: (options) => compare(instance, options),
-    bounds: (options) => inWords('bounds', () => bounds(core, options)),
+    bounds: (options) => bounds(core, options),
     certificate,
     optimize: (options) => optimize(instance, options),
     prefixSum: (options) => makePrefixSum(instance, options),
