@@ -780,3 +780,32 @@ test('release: a warning says when noise hides every total, and only then', asyn
   assert.doesNotMatch(await run('--clip', '1'), hidden);
   assert.doesNotMatch(await run('--clip', '1e6', '--quiet'), /warning: no total/);
 });
+
+test('options: a letter stands for --epsilon, --delta and --output', async () => {
+  const path = join(scratchFolder('letters'), 'out.csv');
+  const input = 'x\n1\n2\n';
+  const long = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--seed', '1'];
+  const short = ['release', '-e', '1', '-d1e-6', '--clip', '1', '--seed', '1'];
+  const { stdout } = await dpFtrl(long, { input });
+  for (const more of [[], ['--output', '-'], ['-o', '-'], ['-o-']]) {
+    const { code, stdout: got } = await dpFtrl([...short, ...more], { input });
+    assert.deepEqual([code, got], [0, stdout], more.join(' '));
+  }
+  const written = await dpFtrl([...short, '-o', path], { input });
+  assert.deepEqual([written.code, written.stdout], [0, '']);
+  assert.equal(readFileSync(path, 'utf8'), stdout);
+  const clip = ['--clip', '1'];
+  await fails(['release', '-d', '1e-6', ...clip, '-e'], 2, /: -e needs a value$/, { input });
+  await fails([...short, '-e', '2'], 2, /: -e is given twice$/, { input });
+  await fails(
+    ['release', '-e', '0', '-d', '1e-6', ...clip],
+    2,
+    /--epsilon must be a positive num/,
+    {
+      input,
+    },
+  );
+  const tiny = ['moments', '-e', '1e-12', '-d', '1e-15', '--range', 'x=0:1'];
+  await fails(tiny, 2, /: --epsilon must be larger, for noise to have room on its grid/, { input });
+  await fails(['error', '--steps', '4', '-o', 'x'], 2, /unknown option "-o"/);
+});

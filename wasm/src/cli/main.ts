@@ -25,7 +25,7 @@ import { listed } from '../shared/listed.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './base/failure.js';
 import { helpOf, MAIN_HELP, wantsAll } from './help/help.js';
 import { formatOfName } from './input/format.js';
-import { Args, type Known } from './options/args.js';
+import { Args, typedOptions, type Known } from './options/args.js';
 import { nameLonger } from './options/horizon.js';
 import { requireOneRoleEach } from './options/roles.js';
 import { ClosedPipe, StandardOutput } from './output/output.js';
@@ -126,7 +126,7 @@ async function main(): Promise<number> {
   } catch (error) {
     await nameLonger(error);
     const who = name !== undefined && isCommand(name) ? `dp-ftrl ${name}` : 'dp-ftrl';
-    const typed = argv.map((word) => word.split('=')[0]);
+    const typed = typedOptions(argv);
     const line = `${who}: ${lineOf(error, (option) => typed.includes(option))}\n`;
     // An intentional end (closed pipe or signal) needs a message only if steps are released.
     const isAsked = error instanceof ClosedPipe || error instanceof Interrupted;

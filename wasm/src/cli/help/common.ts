@@ -31,14 +31,14 @@ export const WORKLOAD = `\
 export const STATE = `\
   --state FILE     continues where the last run with this file stopped: the rows follow the earlier
                    ones, and all runs together are one release with horizon --steps. FILE holds the
-                   key, the true sums and, with --user-column, whose rows counted: it is as secret
-                   as the rows. Columns are those of the first run, matched by name. With
+                   key, the true sums and, with --user-column, a code of each person who counted: it
+                   is as secret as the rows. Columns are those of the first run, by name. With
                    --time-column a run ends its last bucket, that of its last row or of --to; rows
                    in a bucket already released are refused
   --continue       with --state: refuses to begin, so that a FILE that was lost is noticed
   --first-step N   with --state: the input starts at step N, which is already released; the same
                    rows get the same releases again, and other rows are refused. Not with
-                   --user-column, --time-column`;
+                   --time-column, whose first run needs a row or --from`;
 
 export const FORMAT = `\
   --format F       csv (default) or jsonl: format of the input and of the rows that are written,

@@ -93,7 +93,7 @@ export const MAIN_HELP = `dp-ftrl: private counts, sums and models of a CSV file
   dp-ftrl example    example tables to try the other commands on
 
   dp-ftrl COMMAND --help      the essentials, with an example; also dp-ftrl help COMMAND
-  dp-ftrl COMMAND --help all  all options
+  dp-ftrl COMMAND --help all  all options; -e, -d, -o are --epsilon, --delta, --output
   dp-ftrl --version           also -V, and after COMMAND
   man dp-ftrl                 all of this, if the package was installed with npm install --global
 

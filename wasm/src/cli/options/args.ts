@@ -14,8 +14,29 @@ export type Known = Readonly<Record<string, Kind>>;
 /** Largest epsilon: one row may then make an output e^1048576 times as likely. */
 const MAX_EPSILON = 2 ** 20;
 
+/** Value of --output that leaves it out. */
+const STANDARD_OUTPUT = '-';
+
 /** Flags of every sub-command. */
 export const ANYWHERE = ['help', 'version'];
+
+/** Letters that stand for options. */
+const LETTERS: Readonly<Record<string, string>> = {
+  epsilon: 'e',
+  delta: 'd',
+  output: 'o',
+  help: 'h',
+  version: 'V',
+};
+
+/** Returns the options that a command line names, with their dashes. */
+export function typedOptions(argv: readonly string[]): string[] {
+  return argv.map((word) => {
+    const letter = /^-([^-])/.exec(word)?.[1];
+    const name = Object.keys(LETTERS).find((each) => LETTERS[each] === letter);
+    return name === undefined ? word.split('=')[0]! : `--${name}`;
+  });
+}
 
 /** Options with names of columns or categories. */
 const OF_NAMES: readonly string[] = [
@@ -38,12 +59,12 @@ export class Args {
     known: Known,
     elsewhere: (option: string) => string | undefined = () => undefined,
   ): Args {
+    const all: Known = { ...known, ...Object.fromEntries(ANYWHERE.map((it) => [it, 'flag'])) };
     const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
-    for (const [name, kind] of Object.entries(known)) {
-      options[name] = { type: kind === 'flag' ? 'boolean' : 'string' };
+    for (const [name, kind] of Object.entries(all)) {
+      const short = LETTERS[name];
+      options[name] = { type: kind === 'flag' ? 'boolean' : 'string', ...(short && { short }) };
     }
-    options['help'] = { type: 'boolean', short: 'h' };
-    options['version'] = { type: 'boolean', short: 'V' };
     const { tokens } = parseArgs({
       args: [...argv],
       options,
@@ -74,6 +95,7 @@ export class Args {
       const text = value ?? '';
       values.set(name, [...before, OF_NAMES.includes(name) ? nameOf(text) : text]);
     }
+    if (values.get('output')?.[0] === STANDARD_OUTPUT) values.delete('output');
     return new Args(values, files);
   }
 
