@@ -97,6 +97,8 @@ test('parameters: the declarations and the guide agree with the table', () => {
     const option = `\`--${optionOf(name)}${value === undefined ? '' : ` ${value.replace('|', '\\|')}`}\``;
     return `| \`${name}\` | ${option} | ${meaning} | ${whose} |`;
   });
+  const [, count] = /lists all (\d+) with/.exec(readFileSync(join(root, 'README.md'), 'utf8'));
+  assert.equal(Number(count), entries.length, 'mechanisms in the README');
   const guide = readFileSync(join(root, 'docs/guide/choosing-a-mechanism.md'), 'utf8');
   const table = guide.split('\n').filter((line) => /^\| `\w+` \| `--/.test(line));
   assert.equal(table.join('\n'), rows.join('\n'));

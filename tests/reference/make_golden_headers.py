@@ -97,10 +97,27 @@ MECHANISM_NAMES = {
     "sqrt_toeplitz": "square-root",
     "normalized_sqrt": "normalized-square-root",
 }
+PARAMETRISED_NAMES = {"BSR_p": "banded-square-root", "BISR_p": "banded-inverse-square-root"}
+# Families whose best parameter was searched for, and its name.
+SEARCHED = {"lambda_cgd_best": ("lambda-cgd", "lambda"), "nu_dpftrl_best": ("nu", "nu")}
+# The function `trees` takes those of trees; there is no family with gamma.
+OTHER_NAMES = ("tree_kary_", "tree_honaker_full", "gamma_BIFR_")
+
+
+def require_known_mechanisms(document):
+    """Fails for a name that would not become a row, so that its values cannot go untested."""
+    known = (*MECHANISM_NAMES, *PARAMETRISED_NAMES, *SEARCHED, *OTHER_NAMES)
+    unknown = sorted({name for table in document.values() for name in table
+                      if not name.startswith(known)})
+    if unknown:
+        raise SystemExit(f"tests/golden/mechanisms.json: {', '.join(unknown)} would be tested by "
+                         "nothing; add each to MECHANISM_NAMES or PARAMETRISED_NAMES of "
+                         "tests/reference/make_golden_headers.py")
 
 
 def mechanisms(document):
     """{"n": {"long name": {"sens": ...}}} -> one flat table of the mechanisms that exist."""
+    require_known_mechanisms(document)
     rows = [
         {
             "name": MECHANISM_NAMES[long_name],
@@ -117,20 +134,19 @@ def mechanisms(document):
 
 
 def parametrised_mechanisms(document):
-    """BSR_p16, BISR_p16 and lambda_cgd_best_*: name, parameter and the rest of the row."""
-    names = {"BSR_p": "banded-square-root", "BISR_p": "banded-inverse-square-root"}
+    """BSR_p16, BISR_p16, lambda_cgd_best_*, nu_dpftrl_best_*: name, parameter, rest of the row."""
     rows = []
     for num_steps, table in document.items():
         for long_name, errors in table.items():
             prefix, digits = re.match(r"(.*?)(\d*)$", long_name).groups()
-            is_lambda = long_name.startswith("lambda_cgd_best")
-            if prefix not in names and not is_lambda:
+            searched = SEARCHED.get(long_name.rpartition("_")[0])
+            if prefix not in PARAMETRISED_NAMES and not searched:
                 continue
             rows.append(
                 {
-                    "name": "lambda-cgd" if is_lambda else names[prefix],
+                    "name": searched[0] if searched else PARAMETRISED_NAMES[prefix],
                     "num_steps": int(num_steps),
-                    "parameter": errors["lambda"] if is_lambda else float(digits),
+                    "parameter": errors[searched[1]] if searched else float(digits),
                     "is_best_max": long_name == "lambda_cgd_best_maxerr",
                     "sensitivity": errors["sens"],
                     "max_error": errors["maxerr"],
