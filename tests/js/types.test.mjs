@@ -98,6 +98,21 @@ export async function use(): Promise<Certificate> {
   dp.budget({ account: 'epsilon', ...target }).fits({ mu: none });
   // @ts-expect-error delta is missing
   dp.calibrate({ epsilon: 1 });
+  // @ts-expect-error pure privacy has no noise multiplier of its own
+  dp.calibrate({ epsilon: 1, delta: 0 }).noiseMultiplier;
+  // @ts-expect-error a search is asked for its result
+  dp.compare({ numSteps: 8 }).mechanisms;
+  // @ts-expect-error a worker gives the result
+  (await client.compare({ numSteps: 8 })).result();
+  // @ts-expect-error queries is a group of functions
+  dp.queries({ workload: { prefix: 2 }, ...target });
+  // @ts-expect-error the horizon is an option
+  dp.bounds(64);
+  // @ts-expect-error strategies is a list
+  dp.strategies();
+  // @ts-expect-error nobody changes the list
+  dp.strategies[0]!.parameters.push('bands');
+  for (const { fraction } of dp.optimize({ numSteps: 8 })) fraction satisfies number;
   const store = { load: async () => undefined, save: async () => {}, close: async () => {} };
   const kept = { numSteps: 8, ...target, store, durable: 'release' } as const;
   const drinks = await dp.peopleStatisticLedger({ statistic: 'histogram', categories: ['tea'], ...kept });
