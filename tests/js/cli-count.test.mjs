@@ -376,3 +376,33 @@ test('count: categories taken from the data are refused, and so are options with
   );
   await fails(['count', ...privacy, table], 2, /--time-column is required/);
 });
+
+test('count: several runs with one --state count what one run counts', async () => {
+  const folder = scratchFolder('count-state');
+  const days = [
+    '2026-03-01,a,ann\n2026-03-01,b,bob\n2026-03-02,a,ann\n',
+    '2026-03-04,b,eve\n2026-03-04,b,eve\n',
+    '2026-03-05,c,bob\n2026-03-06,a,eve\n',
+  ];
+  const header = 't,kind,who\n';
+  const base = ['count', '-e', '1', '-d', '1e-6', '--time-column', 't', '--bucket', 'day'];
+  const target = [...base, '--steps', '9', '--seed', '1', '--quiet'];
+  const linesOf = async (args, input) => {
+    const { code, stdout, stderr } = await dpFtrl(args, { input: header + input });
+    assert.equal(code, 0, stderr);
+    return stdout.trimEnd().split('\n').slice(1);
+  };
+  const by = ['--by', 'kind', '--domain', 'a,b', '--other'];
+  const people = ['--user-column', 'who', '--max-contributions', '2'];
+  for (const [i, more] of [[], by, [...by, ...people]].entries()) {
+    const state = ['--state', join(folder, `${i}`)];
+    const parts = [];
+    for (const part of days) parts.push(...(await linesOf([...target, ...more, ...state], part)));
+    assert.deepEqual(parts, await linesOf([...target, ...more], days.join('')));
+  }
+  const other = [...target, '--by', 'kind', '--domain', 'b,a', '--other'];
+  const domain = /begun with --domain a,b,other, this run has --domain b,a,other$/;
+  await fails([...other, '--state', join(folder, '1')], 2, domain, { input: header });
+  const release = ['release', '--count', ...target.slice(1), '--state', join(folder, '0')];
+  await fails(release, 2, /it is of dp-ftrl count$/, { input: header });
+});

@@ -17,6 +17,8 @@ interface Options {
   labels: readonly string[] | undefined;
   /** Standard deviation of each bucket's count. */
   stddevs: Float64Array;
+  /** Totals before the first bucket, if an earlier run released them. */
+  before?: ArrayLike<number> | undefined;
 }
 
 /** Counts and totals of all categories after a bucket. */
@@ -31,9 +33,11 @@ interface Bucket {
 /** Collects counts as they are released. */
 export class CountsChart {
   private readonly thinning = new Thinning<Bucket>();
-  private readonly differences = new Differences();
+  private readonly differences: Differences;
 
-  constructor(private readonly options: Options) {}
+  constructor(private readonly options: Options) {
+    this.differences = new Differences(Array.from(options.before ?? []));
+  }
 
   take(steps: readonly Step<Totals>[]): void {
     for (const { reading, time } of steps) {

@@ -36,6 +36,9 @@ export const options: Known = {
   ...PEOPLE_OPTIONS,
   'min-separation': 'value',
   ...BUDGET_OPTIONS,
+  steps: 'value',
+  state: 'value',
+  continue: 'flag',
   'show-nonprivate': 'flag',
   ...OUTPUT_OPTIONS,
 };
@@ -125,6 +128,7 @@ export async function run(args: Args): Promise<void> {
         by: categories?.column,
         labels: categories?.labels,
         stddevs: stddevsOf(run),
+        before: run.opened.before?.values,
       }),
     chart: (run) =>
       new CountsChart({
@@ -134,6 +138,7 @@ export async function run(args: Args): Promise<void> {
         by: categories?.column,
         labels: categories?.labels,
         stddevs: stddevsOf(run),
+        before: run.opened.before?.values,
       }),
   });
 }

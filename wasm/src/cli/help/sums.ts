@@ -58,7 +58,13 @@ ${MECHANISMS}
 ${PARAMETERS}
   --budget FILE    ledger of all releases of a data set, with --budget-epsilon E, --budget-delta D,
                    --budget-account A and --budget-pure P, as for dp-ftrl release
-  --output FILE    written whole or not at all, instead of standard output
+  --steps N        horizon: number of buckets the noise is calibrated for. Default: that of --from
+                   and --to, or else of the file
+  --state FILE     continues where the last run with this file stopped, as for dp-ftrl release: all
+                   runs together are one release with horizon --steps. A run ends its last bucket
+  --continue       with --state: refuses to begin, so that a FILE that was lost is noticed
+  --output FILE    written whole or not at all, instead of standard output; with --state, a run that
+                   stops early writes the buckets that it released
 ${PLOT}
   --json           one object: private, mode, protects, timeZone, certificate, by, categories, rows,
                    complete; and error, with code, row, line and column but no cell, if a row ended

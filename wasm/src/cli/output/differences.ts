@@ -2,9 +2,14 @@
 
 // Computes counts per bucket from running totals.
 
-/** Subtracts successive totals; the first ones are returned unchanged. */
+/** Subtracts successive totals. */
 export class Differences {
-  private last: readonly number[] = [];
+  private last: readonly number[];
+
+  /** @param before  totals before the first ones; empty for zeros. */
+  constructor(before: Iterable<number> = []) {
+    this.last = [...before];
+  }
 
   next(totals: readonly number[]): number[] {
     const found = totals.map((total, j) => total - (this.last[j] ?? 0));

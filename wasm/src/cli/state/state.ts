@@ -34,8 +34,10 @@ export interface Continued {
   command: string;
   /** Columns of numbers. */
   columns: readonly string[];
-  /** Column of categories, which are options of the stream. */
+  /** Column of categories. */
   by: string | undefined;
+  /** The categories, if they are not options of the stream. */
+  domain: readonly string[] | undefined;
   people: People | undefined;
   times: Times | undefined;
 }
@@ -56,9 +58,10 @@ interface Stored {
   firstBucket: number | undefined;
 }
 
-function optionsOf({ by, people, times }: Continued): About['options'] {
+function optionsOf({ by, domain, people, times }: Continued): About['options'] {
   return {
     ...(by !== undefined && { by }),
+    ...(domain && { domain: domain.join(',') }),
     ...(people && { 'user-column': people.column }),
     ...(times && {
       'time-column': times.column,

@@ -19,6 +19,8 @@ interface Counted {
   labels: readonly string[] | undefined;
   /** Standard deviation of each bucket's count. */
   stddevs: Float64Array;
+  /** Totals before the first bucket, if an earlier run released them. */
+  before: ArrayLike<number> | undefined;
 }
 
 /** Counts and totals of one category after a bucket. */
@@ -31,7 +33,7 @@ interface Line {
 
 /** Writes counts bucket by bucket. */
 export class CountWriter extends StepWriter<Totals> {
-  private readonly noisy = new Differences();
+  private readonly noisy: Differences;
   private readonly exact = new Differences();
 
   constructor(
@@ -43,6 +45,7 @@ export class CountWriter extends StepWriter<Totals> {
     const trueNames = showTrue ? ['count_true', 'total_true'] : [];
     const header = [...names, 'count', 'count_std', 'total', 'total_std', ...trueNames];
     super(sink, new RowText(header, format), json);
+    this.noisy = new Differences(Array.from(options.before ?? []));
   }
 
   protected facts() {

@@ -35,6 +35,8 @@ export interface StreamKind {
 /** A stream, its steps, and what ends it. */
 export interface Opened<R extends Reading> {
   stream: OpenStream<R>;
+  /** Reading before the first step, if an earlier run released it. */
+  before: R | undefined;
   releases: Releases<R>;
   /** How rows become steps. */
   stepping: StepOptions;
@@ -102,11 +104,12 @@ async function openStored<R extends Reading>(
 ) {
   const { rows } = prepared;
   const { people, times, command, state: where } = settings;
-  const by = kind.wanted.categories?.column;
+  const { column: by, labels } = kind.wanted.categories ?? {};
   const state = await State.open(where!, {
     command: kind.name === 'sums' ? 'sums' : command,
     columns: by === undefined ? rows.columns : [],
     by,
+    domain: kind.name === 'histogram' ? undefined : labels,
     people,
     times,
   });
@@ -119,7 +122,8 @@ async function openStored<R extends Reading>(
       const what = `at most ${stream.step + 1}, the first step without a release`;
       throw new Misuse(`--first-step must be ${what}, got ${from + 1}`);
     }
-    return { state, stream, from, times: all };
+    const before = from > 0 ? await stream.at(from - 1) : undefined;
+    return { state, stream, from, before, times: all };
   } catch (error) {
     await state.close();
     throw error;
@@ -169,5 +173,6 @@ export async function openStream<R extends Reading>(
     if (stored) await stored.state.close();
     else await stream.dispose();
   };
-  return { stream, releases, stepping, state: stored?.state, close };
+  const before = stored?.before;
+  return { stream, before, releases, stepping, state: stored?.state, close };
 }
