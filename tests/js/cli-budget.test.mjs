@@ -707,6 +707,25 @@ test('budget: steps shown before a kill -9 are counted, and older copies of the 
   await accepted(run);
 });
 
+test('budget: a step is not shown before the budget knows of it', async () => {
+  const path = freshPath();
+  const run = release(path, 1, [...limit, '--steps', '8', '--quiet', '--state', `${path}.state`]);
+  const { child, ended } = await runningOn('x\n1\n', run, ({ stdout }) => stdout.includes('\n1,'));
+  let later = '';
+  child.stdout.on('data', (text) => (later += text));
+  // While another process has the budget, the run waits.
+  writeFileSync(`${path}.lock`, `${process.pid}`);
+  child.stdin.write('1\n');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(later, '');
+  unlinkSync(`${path}.lock`);
+  child.stdin.end();
+  const { code, stderr } = await ended;
+  assert.equal(code, 0, stderr);
+  assert.match(later, /^2,/);
+  assert.equal(read(path).releases[0].step, 2);
+});
+
 test('budget: a release that does not fit the budget creates no state', async () => {
   const path = freshPath();
   const state = ['--state', `${path}.state`, '--steps', '8'];
