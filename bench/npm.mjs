@@ -81,7 +81,7 @@ function pregenerated({ name, dimension }) {
 }
 
 function learnt({ name, dimension }, step) {
-  const options = { ...mechanismOf(name), ...target, dimension, radius: 1, insecureSeed };
+  const options = { ...counterOf(name), dimension, radius: 1 };
   const run = batches(
     () => dp.learner(options),
     (learner) => {
@@ -137,7 +137,7 @@ const KINDS = {
   'increment-window': (place) => rounded(true, NUM_ROWS, place),
   'increment-row': (place) => rounded(true, 1, place),
   learner: learnerOf,
-  'learner-step': (place) => learnt(place, (learner) => learner.endBatch()),
+  'learner-step': (place) => learnt(place, (learner) => learner.end()),
   counter,
   'counter-batch': counterBatch,
 };

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -28,15 +29,25 @@ class ColumnsKind {
   /// Number of entries of a record, as JavaScript passes it.
   virtual std::int64_t record_size() const = 0;
   virtual bool adds() const = 0;
-  virtual void check(std::span<const double> record) const = 0;
-  virtual std::span<const double> write(std::span<const double> record,
-                                        std::span<double> row) const = 0;
+  virtual void check(std::span<const double> record) = 0;
+  virtual ProductRecord write(std::span<const double> record, std::span<double> row) = 0;
   virtual void append_reading(const NoisySums& sums, std::vector<double>& numbers) const = 0;
   virtual PrefixSumOptions release_options(PrefixSumOptions options) const = 0;
   /// Index in a reading of the std of its first number.
   virtual std::size_t stddev_index() const = 0;
   /// Whether the noise of a reading is that of the sums.
   virtual bool reads_sums() const = 0;
+  // Kinds that follow the noisy sums have these: see FollowingColumns.
+  virtual bool follows() const { return false; }
+  virtual void begin(const PrefixSum&) {}
+  virtual void follow(std::span<const double>) {}
+  virtual void require_going() const {}
+  using Released = std::function<std::span<const double>(std::int64_t)>;
+  virtual void seek(std::int64_t, const Released&) {}
+  /// The numbers that tell a record from others: by default those of its row.
+  virtual std::span<const double> identity(std::span<const double>, const ProductRecord& row) {
+    return row.features;
+  }
   /// Adds to the properties of a stream, and overrides the claims that are about records.
   virtual void describe(const Mechanism&, emscripten::val& /*stream*/) const {}
 };
@@ -56,14 +67,23 @@ class AnyColumns {
   using Reading = NumbersOfReading;
   static constexpr bool kClips = true;  // the mechanism comes from the same factory
 
-  explicit AnyColumns(std::shared_ptr<const ColumnsKind> kind) : kind_(std::move(kind)) {}
+  explicit AnyColumns(std::shared_ptr<ColumnsKind> kind) : kind_(std::move(kind)) {}
 
-  const ColumnsKind& kind() const { return *kind_; }
+  ColumnsKind& kind() const { return *kind_; }
   std::int64_t dimension() const { return kind_->dimension(); }
   bool adds() const { return kind_->adds(); }
   void check(std::span<const double> record) const { kind_->check(record); }
-  std::span<const double> write(std::span<const double> record, std::span<double> row) const {
+  ProductRecord write(std::span<const double> record, std::span<double> row) const {
     return kind_->write(record, row);
+  }
+  void begin(const PrefixSum& sums) const { kind_->begin(sums); }
+  void follow(std::span<const double> noisy) const { kind_->follow(noisy); }
+  void require_going() const { kind_->require_going(); }
+  void seek(std::int64_t step, const ColumnsKind::Released& released) const {
+    kind_->seek(step, released);
+  }
+  std::span<const double> identity(std::span<const double> record, const ProductRecord& row) const {
+    return kind_->identity(record, row);
   }
   NumbersOfReading read(const NoisySums& sums) const { return {kind_.get(), sums}; }
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
@@ -74,12 +94,18 @@ class AnyColumns {
   }
 
  private:
-  std::shared_ptr<const ColumnsKind> kind_;
+  std::shared_ptr<ColumnsKind> kind_;
 };
+
+/// A row that is not a product.
+inline ProductRecord plain_row(std::span<const double> row) {
+  static constexpr double kOne = 1;
+  return {.scales = {&kOne, 1}, .features = row};
+}
 
 /// Columns and the mechanism for them.
 struct MadeColumns {
-  std::shared_ptr<const ColumnsKind> kind;
+  std::shared_ptr<ColumnsKind> kind;
   std::shared_ptr<const Mechanism> mechanism;
 };
 
@@ -99,5 +125,9 @@ inline double confidence_of(const emscripten::val& options) {
 
 /// The kinds that only the whole package has; the module of counters refuses them.
 MadeColumns make_statistic(const std::string& kind, const emscripten::val& options);
+/// A learner.
+MadeColumns make_learner(const emscripten::val& options);
+/// The columns of the stream with this handle.
+ColumnsKind& kind_of_stream(double handle);
 
 }  // namespace dpftrl::wasm

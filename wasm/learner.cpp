@@ -1,43 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The private learner.
+/// The stream of a learner, its default settings, and second moments.
 
 #include <emscripten/val.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "columns.hpp"
 #include "convert.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/learn/examples.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "key.hpp"
 #include "learners.hpp"
 #include "rows.hpp"
-#include "totals.hpp"
 
 namespace dpftrl::wasm {
 namespace {
 
 using emscripten::val;
 
-val learner_create(const val& options) {
-  const PrefixSumOptions how = totals_options(options);
-  auto learner = std::make_unique<DpFtrl>(
-      with_rule(DpFtrlOptions{.mechanism = Mechanism::make(learner_mechanism(options)),
-                              .key = how.key,
-                              .grid = how.grid,
-                              .mode = how.mode,
-                              .lattice_noise = how.lattice_noise,
-                              .precision_bits = how.precision_bits},
-                options));
-  if (!options["state"].isUndefined()) learner->restore_without_ledger(bytes_of(options["state"]));
-  val object = val::object();
-  object.set("certificate", to_object(learner->mechanism().certificate(), learner->lattice()));
-  object.set("grid", learner->grid());
-  object.set("id", handles().add(std::move(learner)));
-  return object;
+using Row = std::span<const double>;
+
+/// Examples as the columns of a stream.
+class LearnerKind final : public ColumnsKind {
+ public:
+  explicit LearnerKind(Examples examples) : examples_(std::move(examples)) {}
+
+  Examples& examples() { return examples_; }
+  std::int64_t dimension() const override { return examples_.dimension(); }
+  std::int64_t record_size() const override { return examples_.record_size(); }
+  bool adds() const override { return Examples::adds(); }
+  void check(Row record) override { examples_.check(record); }
+  ProductRecord write(Row record, std::span<double> row) override {
+    return examples_.write(record, row);
+  }
+  void append_reading(const NoisySums& sums, std::vector<double>& numbers) const override {
+    const Vector weights = examples_.read(sums);
+    numbers.insert(numbers.end(), weights.begin(), weights.end());
+  }
+  PrefixSumOptions release_options(PrefixSumOptions options) const override {
+    return examples_.release_options(options);
+  }
+  std::size_t stddev_index() const override { return 0; }
+  bool reads_sums() const override { return true; }
+  bool follows() const override { return true; }
+  void begin(const PrefixSum& sums) override { examples_.begin(sums); }
+  void follow(Row noisy) override { examples_.follow(noisy); }
+  void require_going() const override { examples_.require_going(); }
+  void seek(std::int64_t step, const Released& released) override {
+    examples_.seek(step, released);
+  }
+  Row identity(Row record, const ProductRecord& row) override {
+    return examples_.identity(record, row);
+  }
+
+ private:
+  Examples examples_;
+};
+
+Examples& examples_of(double handle) {
+  return static_cast<LearnerKind&>(kind_of_stream(handle)).examples();
 }
 
 /// Returns the default settings of a learner; for "unclipped", only the clip norm.
@@ -108,37 +138,32 @@ void moments_restore(double handle, const val& weights) {
 }
 
 /// Overwrites `scores` with the predictions for all rows, without learning.
-val learner_predict(double handle, const val& features, const val& scores) {
-  std::vector<double> predicted = numbers_of(scores);
-  val reply = over_rows<DpFtrl>(
-      handle, features, [&](DpFtrl& learner, std::span<double> row, std::size_t i) {
-        const auto width = static_cast<std::size_t>(learner.num_scores());
-        learner.predict(row, std::span(predicted).subspan(i * width, width));
-      });
+void learner_scores(double handle, const val& features, const val& scores) {
+  const Examples& examples = examples_of(handle);
+  const std::vector<double> rows = numbers_of(features);
+  const auto width = static_cast<std::size_t>(examples.num_features());
+  const auto num_scores = static_cast<std::size_t>(examples.num_scores());
+  std::vector<double> predicted(rows.size() / width * num_scores);
+  for (std::size_t i = 0; (i + 1) * width <= rows.size(); ++i)
+    examples.predict(std::span(rows).subspan(i * width, width),
+                     std::span(predicted).subspan(i * num_scores, num_scores));
   write_to(scores, predicted);
-  return reply;
-}
-
-/// Learns from slopes given by the caller, one per row.
-val learner_learn_along(double handle, const val& features, const val& slopes) {
-  std::vector<double> given;
-  return over_rows<DpFtrl>(handle, features,
-                           [&](DpFtrl& learner, std::span<double> row, std::size_t i) {
-                             if (i == 0) given = numbers_of(slopes);
-                             learner.step_along(row, std::span(given).subspan(i, 1));
-                           });
 }
 
 /// Overwrites `last` and `average` with the weights.
 void learner_weights(double handle, const val& last, const val& average) {
-  const DpFtrl& learner = handles().get<DpFtrl>(handle);
-  write_to(last, learner.iterate());
-  write_to(average, learner.average());
+  const Examples& examples = examples_of(handle);
+  write_to(last, examples.iterate());
+  write_to(average, examples.average());
+}
+
+double learner_lambda(double handle) {
+  return examples_of(handle).lambda();
 }
 
 /// Overwrites `values`, one per label, with the losses of the scores.
 void learner_losses(double handle, const val& scores, const val& labels, const val& values) {
-  const VectorLoss& loss = handles().get<DpFtrl>(handle).loss();
+  const VectorLoss& loss = examples_of(handle).loss();
   const auto width = static_cast<std::size_t>(loss.num_scores());
   const std::vector<double> predicted = numbers_of(scores);
   std::vector<double> known = numbers_of(labels);
@@ -149,38 +174,25 @@ void learner_losses(double handle, const val& scores, const val& labels, const v
   write_to(values, known);
 }
 
-val learner_checkpoint(double handle) {
-  return owned_bytes(handles().get<DpFtrl>(handle).checkpoint());
-}
-
-/// Returns the numbers of steps done, of examples learned from and of examples in the open batch,
-/// and the lambda of the next iterate.
-val learner_state(double handle) {
-  const DpFtrl& learner = handles().get<DpFtrl>(handle);
-  val object = val::object();
-  object.set("step", static_cast<double>(learner.steps_done()));
-  object.set("numExamples", static_cast<double>(learner.num_examples()));
-  object.set("numWaiting", static_cast<double>(learner.num_waiting()));
-  object.set("lambda", learner.lambda());
-  return object;
-}
-
 }  // namespace
+
+MadeColumns make_learner(const val& options) {
+  ExampleOptions given;
+  given.has_slopes = text(options, "loss") == "function";
+  auto mechanism = Mechanism::make(learner_mechanism(options));
+  return {.kind = std::make_shared<LearnerKind>(Examples(with_rule(given, options))),
+          .mechanism = std::move(mechanism)};
+}
 
 EMSCRIPTEN_BINDINGS(dpftrl_learner) {
   bind<&moments_plan>("momentsPlan");
   bind<&moments_create>("momentsCreate");
   bind<&moments_restore>("momentsRestore");
   bind<&defaults_of>("learnerDefaults");
-  bind<&learner_create>("learnerCreate");
-  emscripten::function("learnerLearn", &learn<DpFtrl>);
-  emscripten::function("learnerPredict", &learner_predict);
-  emscripten::function("learnerLearnAlong", &learner_learn_along);
+  bind<&learner_scores>("learnerScores");
   bind<&learner_weights>("learnerWeights");
   bind<&learner_losses>("learnerLosses");
-  bind<&end_batch<DpFtrl>>("learnerEndBatch");
-  bind<&learner_state>("learnerState");
-  bind<&learner_checkpoint>("learnerCheckpoint");
+  bind<&learner_lambda>("learnerLambda");
 }
 
 }  // namespace dpftrl::wasm

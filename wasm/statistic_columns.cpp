@@ -68,12 +68,11 @@ class Statistic final : public ColumnsKind {
   std::int64_t dimension() const override { return columns_.dimension(); }
   std::int64_t record_size() const override { return size_of_record(columns_); }
   bool adds() const override { return columns_.adds(); }
-  void check(std::span<const double> record) const override {
+  void check(std::span<const double> record) override {
     columns_.check(record_of(columns_, record));
   }
-  std::span<const double> write(std::span<const double> record,
-                                std::span<double> row) const override {
-    return columns_.write(record_of(columns_, record), row);
+  ProductRecord write(std::span<const double> record, std::span<double> row) override {
+    return plain_row(columns_.write(record_of(columns_, record), row));
   }
   void append_reading(const NoisySums& sums, std::vector<double>& numbers) const override {
     append(numbers, columns_.read(sums));
@@ -130,10 +129,9 @@ class Sums final : public ColumnsKind {
   std::int64_t dimension() const override { return columns_.dimension(); }
   std::int64_t record_size() const override { return columns_.dimension(); }
   bool adds() const override { return true; }
-  void check(std::span<const double> record) const override { columns_.check(record); }
-  std::span<const double> write(std::span<const double> record,
-                                std::span<double> row) const override {
-    return columns_.write(record, row);
+  void check(std::span<const double> record) override { columns_.check(record); }
+  ProductRecord write(std::span<const double> record, std::span<double> row) override {
+    return plain_row(columns_.write(record, row));
   }
   void append_reading(const NoisySums& sums, std::vector<double>& numbers) const override {
     for (const Estimates& own : columns_.read(sums)) {
@@ -185,6 +183,7 @@ MadeColumns make_statistic(const std::string& kind, const val& options) {
   if (kind == "moments") return made(moments_of(options), options);
   if (kind == "histogram") return made(histogram_of(options), options);
   if (kind == "sums") return sums_of(options);
+  if (kind == "learner") return make_learner(options);
   fail_argument("stream", "kind", "one of the kinds of columns", kind);
 }
 

@@ -41,13 +41,13 @@ class Plain final : public ColumnsKind {
   std::int64_t dimension() const override { return columns_.dimension(); }
   std::int64_t record_size() const override { return columns_.dimension(); }
   bool adds() const override { return true; }
-  void check(Row record) const override {
+  void check(Row record) override {
     if constexpr (std::is_same_v<C, Number>)
       columns_.check(record[0]);
     else
       columns_.check(record);
   }
-  Row write(Row record, std::span<double>) const override { return record; }
+  ProductRecord write(Row record, std::span<double>) override { return plain_row(record); }
   void append_reading(const NoisySums& sums, std::vector<double>& numbers) const override {
     append(numbers, columns_.read(sums));
   }
@@ -117,13 +117,13 @@ class AnyStream {
   using Readings = std::vector<double>;
 
   virtual ~AnyStream() = default;
-  virtual const ColumnsKind& kind() const = 0;
+  virtual ColumnsKind& kind() const = 0;
   virtual const PrefixSum& sums() const = 0;
   virtual RecordCounts counts() const = 0;
   virtual void add(const Batch& batch) = 0;
-  /// Ends a step. Without a journal, appends its reading.
-  virtual void end(Readings& readings) = 0;
-  virtual void release(const Batch& batch, Readings& readings) = 0;
+  /// Ends a step. Without a journal, appends its reading, unless that is not wanted.
+  virtual void end(Readings* readings) = 0;
+  virtual void release(const Batch& batch, Readings* readings) = 0;
   /// Reading of no records.
   virtual Readings reading_of_nothing(std::int64_t step) const = 0;
 
@@ -150,7 +150,7 @@ class StreamOf : public AnyStream {
 
   explicit StreamOf(Own own) : own_(std::move(own)) {}
 
-  const ColumnsKind& kind() const final { return own_.columns().kind(); }
+  ColumnsKind& kind() const final { return own_.columns().kind(); }
   const PrefixSum& sums() const final { return own_.sums(); }
   RecordCounts counts() const final { return own_.counts(); }
   void add(const Batch& batch) final {
@@ -159,8 +159,8 @@ class StreamOf : public AnyStream {
     else
       own_.add_many(batch.records());
   }
-  void end(Readings& readings) final { take(own_.end(), readings); }
-  void release(const Batch& batch, Readings& readings) final {
+  void end(Readings* readings) final { take(own_.end(), readings); }
+  void release(const Batch& batch, Readings* readings) final {
     const auto use = [&](auto&& ended) { take(ended, readings); };
     if constexpr (Own::kPeople)
       own_.release_many(batch.people(), batch.records(), use);
@@ -178,10 +178,10 @@ class StreamOf : public AnyStream {
   Own own_;
 
  private:
-  static void take(const NumbersOfReading& reading, Readings& readings) {
-    reading.append_to(readings);
+  static void take(const NumbersOfReading& reading, Readings* readings) {
+    if (readings != nullptr) reading.append_to(*readings);
   }
-  static void take(std::int64_t, Readings&) {}
+  static void take(std::int64_t, Readings*) {}
 };
 
 template <class Who>
@@ -237,7 +237,9 @@ val stream_create(const val& options) {
   object.set("certificate", certificate_of(stream->sums()));
   object.set("grid", stream->sums().grid());
   object.set("recordSize", static_cast<double>(made.kind->record_size()));
-  object.set("readingSize", static_cast<double>(stream->reading_of_nothing(0).size()));
+  object.set("readingSize", made.kind->follows()
+                                ? static_cast<double>(made.kind->dimension())
+                                : static_cast<double>(stream->reading_of_nothing(0).size()));
   made.kind->describe(*made.mechanism, object);
   object.set("id", handles().add(std::move(stream)));
   return object;
@@ -261,7 +263,8 @@ val stream_place(double handle) {
 }
 
 /// Calls `make_steps(stream, readings)`, which makes steps and appends their readings, and writes
-/// these to `out`, a Float64Array that only the facade holds; undefined with a journal. A refusal
+/// these to `out`, a Float64Array that only the facade holds; undefined with a journal, and where
+/// they are not wanted, so that `readings` is null. A refusal
 /// has `released`, the number of steps that were made, whose readings are in `out`.
 template <typename MakeSteps>
 val with_readings(double handle, const val& out, MakeSteps&& make_steps) {
@@ -276,7 +279,7 @@ val with_readings(double handle, const val& out, MakeSteps&& make_steps) {
       if (!out.isUndefined()) write_to(out, readings);
     };
     try {
-      make_steps(stream, readings);
+      make_steps(stream, out.isUndefined() ? nullptr : &readings);
     } catch (...) {
       write_back();
       throw;
@@ -306,6 +309,10 @@ val with_batch(double handle, const val& people, const val& rows, Use&& use) {
   return reply;
 }
 
+val stream_check(double handle, const val& people, const val& rows) {
+  return with_batch(handle, people, rows, [](AnyStream&, const Batch&) { return val::null(); });
+}
+
 val stream_add(double handle, const val& people, const val& rows) {
   return with_batch(handle, people, rows, [](AnyStream& stream, const Batch& batch) {
     stream.add(batch);
@@ -314,13 +321,13 @@ val stream_add(double handle, const val& people, const val& rows) {
 }
 
 val stream_end(double handle, double steps, const val& out) {
-  return with_readings(handle, out, [&](AnyStream& stream, std::vector<double>& readings) {
+  return with_readings(handle, out, [&](AnyStream& stream, std::vector<double>* readings) {
     for (std::int64_t i = 0; i < count_of(steps); ++i) stream.end(readings);
   });
 }
 
 val stream_release(double handle, const val& people, const val& rows, const val& out) {
-  return with_readings(handle, out, [&](AnyStream& stream, std::vector<double>& readings) {
+  return with_readings(handle, out, [&](AnyStream& stream, std::vector<double>* readings) {
     stream.release(Batch(people, rows, stream.kind().record_size()), readings);
   });
 }
@@ -329,15 +336,16 @@ val stream_release_batch(double handle, const val& people, const val& rows, cons
   return with_batch(handle, people, rows, [&](AnyStream& stream, const Batch& batch) {
     std::vector<double> reading;
     stream.add(batch);
-    stream.end(reading);
+    stream.end(out.isUndefined() ? nullptr : &reading);
     if (!out.isUndefined()) write_to(out, reading);
     return val::null();
   });
 }
 
-/// Std of the first number of the reading of a step, made or to come.
+/// Std of the first number of the reading of a step, made or to come; of a learner, of its sums.
 double stream_stddev(double handle, double step) {
   const AnyStream& stream = stream_of(handle);
+  if (stream.kind().follows()) return stream.sums().release_stddev(count_of(step));
   return stream.reading_of_nothing(count_of(step)).at(stream.kind().stddev_index());
 }
 
@@ -411,9 +419,14 @@ void stream_acknowledge(double handle, double steps) {
 
 }  // namespace
 
+ColumnsKind& kind_of_stream(double handle) {
+  return stream_of(handle).kind();
+}
+
 EMSCRIPTEN_BINDINGS(dpftrl_streams) {
   bind<&stream_create>("streamCreate");
   bind<&stream_place>("streamPlace");
+  emscripten::function("streamCheck", &stream_check);
   emscripten::function("streamAdd", &stream_add);
   emscripten::function("streamEnd", &stream_end);
   emscripten::function("streamRelease", &stream_release);

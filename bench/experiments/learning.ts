@@ -37,7 +37,7 @@ interface Measured {
 }
 
 const lossOf = ({ numClasses }: Kind) =>
-  numClasses === 2 ? ({ loss: 'logistic' } as const) : ({ loss: 'softmax', numClasses } as const);
+  numClasses === 2 ? ({ loss: 'logistic' } as const) : { loss: { softmax: numClasses } };
 
 /** Returns the fraction of rows whose label has the largest score. */
 function accuracyOf(weights: readonly number[], { features, labels }: Examples): number {
@@ -69,11 +69,11 @@ function learnTried(
     const own = features.subarray(i * kind.numFeatures, (i + 1) * kind.numFeatures);
     rows.set(own, i * width);
   }
-  const facts = { setup: 'table', numRows: batchSize, dimension: width } as const;
-  const chosen = dp.learnerDefaults({ ...lossOf(kind), ...facts, epsilon, delta: DELTA });
+  const facts = { setup: 'table', rows: batchSize, dimension: width } as const;
+  const { options: chosen } = dp.learnPlan({ ...lossOf(kind), ...facts, epsilon, delta: DELTA });
   const learner = dp.learner({
     ...chosen,
-    clipNorm: clip * chosen.clipNorm!,
+    clip: clip * chosen.clip!,
     lambda: (clip / way) * chosen.lambda!,
     insecureSeed: seed,
   });

@@ -214,12 +214,10 @@ test('defaults: leaving options out gives the same as writing out their defaults
   const more = {
     prefixSum: { mode: 'grid', dimension: 1 },
     peopleSum: { mode: 'grid', dimension: 1 },
-    learner: { mode: 'grid', dimension: 1, batchSize: 1, loss: 'logistic', domain: 'ball' },
   };
   for (const name of Object.keys(more)) {
     of[name] = (options) => {
-      const required = name === 'learner' ? { loss: 'logistic' } : {};
-      const handle = dp[name]({ ...required, insecureSeed: 5, ...options });
+      const handle = dp[name]({ insecureSeed: 5, ...options });
       const { certificate, dimension, grid, batchSize } = handle;
       handle.dispose();
       return { ...certificate, dimension, grid, batchSize };
@@ -280,7 +278,6 @@ test('bad input: values out of range are RangeErrors that name parameter and val
 
 test('bad input: messages begin with the function called, and name the bad parameter', () => {
   const sums = { numSteps: 4, dimension: 1, mechanism: 'tree', ...target };
-  const learner = (options) => () => dp.learner({ ...sums, ...options });
   const error = (options) => () => dp.error({ mechanism: 'tree', numSteps: 4, ...options });
   const cases = [
     [error({ workload: { window: 0 } }), /^error: window must be between 1 and/],
@@ -309,8 +306,6 @@ test('bad input: messages begin with the function called, and name the bad param
       () => dp.prefixSum({ ...sums, mechanism: 'haar', mode: 'lattice' }),
       /^prefixSum: lattice: mechanism must be tree, honaker/,
     ],
-    [learner({ loss: 'quantile', quantile: 1 }), /^learner: quantile must be strictly between/],
-    [learner({ loss: 'huber', huberThreshold: 0 }), /^learner: huberThreshold must be positive/],
     [() => dp.queries.winner({ histogram: [1], epsilon: 0 }), /^winner: epsilon must be between/],
   ];
   for (const [call, message] of cases) assert.throws(call, { message });

@@ -44,18 +44,18 @@ const longest = Math.sqrt(3) * (1 + 2 ** -40);
 const { noiseMultiplier } = dp.calibrate(target);
 /** Rows per unit of noise, divided by the root of the number of weights. */
 const clearness = 400 / noiseMultiplier / Math.sqrt(3);
-const clipNorm = 0.03 * Math.sqrt(clearness / 12) * longest;
+const clip = 0.03 * Math.sqrt(clearness / 12) * longest;
 const rates = Array.from({ length: 120 }, (_, step) => 2 - (2 * step + 1) / 120);
 
 /** The learner of a whole table, configured through the library. */
 function ofTable(lambda) {
   return dp.learner({
     ...target,
-    mechanism: 'independent',
-    numSteps: 120,
+    strategy: 'independent',
+    steps: 120,
     participation: { epochs: 120 },
     batchSize: 400,
-    clipNorm,
+    clip,
     domain: 'whole-space',
     descent: { momentum: 0.8, rates },
     lambda,
@@ -69,7 +69,7 @@ test('learn defaults: a table is read in 120 steps of all rows, the latest weigh
   const model = JSON.parse(stdout);
   // Clip norm * steps * sqrt(weights) / (8 rows / noise multiplier), times five for the momentum.
   const way = (8 * 400) / noiseMultiplier;
-  const learner = ofTable((clipNorm * 120 * Math.sqrt(3)) / way / (1 - 0.8));
+  const learner = ofTable((clip * 120 * Math.sqrt(3)) / way / (1 - 0.8));
   const tail = [0, 0, 0];
   for (let step = 1; step <= 120; ++step) {
     learner.learn(features, labels);
@@ -103,17 +103,17 @@ test('learn defaults: a table is read in 120 steps of all rows, the latest weigh
 test('learn defaults: the noise suffices for a row that takes part in every step', async () => {
   const { certificate } = await modelOf([...plain, path]);
   const { sensitivity, noiseStddev } = certificate;
-  close(certificate.clipNorm, clipNorm, 1e-12);
+  close(certificate.clipNorm, clip, 1e-12);
   assert.deepEqual([certificate.maxParticipations, certificate.separation], [120, 1]);
   assert.equal(certificate.sensitivityExactness, 'exact');
   // A row changes each of 120 sums by at most the clip norm, which is sqrt(120) as one long vector.
   const moved = Math.hypot(...Array.from({ length: 120 }, () => 1));
   close(sensitivity, moved, 1e-12);
-  const least = noiseMultiplier * moved * clipNorm;
+  const least = noiseMultiplier * moved * clip;
   assert.ok(certificate.noiseMultiplier >= noiseMultiplier && noiseStddev >= least * (1 - 1e-12));
   assert.ok(noiseStddev < 1.001 * least);
   const { certificate: twoRows } = await modelOf([...plain, '--neighbours', 'replace-one', path]);
-  close(twoRows.noiseStddev / twoRows.clipNorm / (noiseStddev / clipNorm), 2, 1e-6);
+  close(twoRows.noiseStddev / twoRows.clipNorm / (noiseStddev / clip), 2, 1e-6);
 });
 
 test('learn defaults: a budget pays for all steps at once', async () => {
@@ -149,8 +149,8 @@ test('learn defaults: rows that come once give the same weights in one run and i
   const way = Math.min(320, (3 * 400) / (noiseMultiplier * (1 + Math.log(400) / Math.PI)));
   const learner = dp.learner({
     ...target,
-    numSteps: 400,
-    clipNorm: 0.1 * longest,
+    steps: 400,
+    clip: 0.1 * longest,
     domain: 'whole-space',
     lambda: (0.1 * longest * 400 * Math.sqrt(3)) / way,
     dimension: 3,

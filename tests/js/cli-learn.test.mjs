@@ -32,8 +32,8 @@ const csv = `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`;
 const ranges = ['--range', 'b=0:100', '--range', 'a=0:1'];
 /** The learner that the command makes from `learn`, `ranges` and `--seed 7`. */
 const sameLearner = {
-  mechanism: 'honaker',
-  numSteps: 400,
+  strategy: 'honaker',
+  steps: 400,
   epsilon: 8,
   delta: 1e-6,
   dimension: 3,
@@ -72,14 +72,13 @@ test('learn: mode lattice gives the model of the library in that mode, and state
     const run = await dpFtrl([...seeded, '--lattice-noise', noise], { input: csv });
     const learned = JSON.parse(run.stdout);
     const learner = dp.learner({
-      mechanism: 'honaker',
-      numSteps: 400,
+      strategy: 'honaker',
+      steps: 400,
       epsilon: 8,
       delta: 1e-6,
       dimension: 2,
       insecureSeed: 7,
-      mode: 'lattice',
-      latticeNoise: noise,
+      lattice: noise,
     });
     const labels = rows.map(([, , y]) => y);
     learner.learn(
@@ -150,7 +149,11 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
   const predictions = new Float64Array(400);
   const labels = rows.map(([, , y]) => y);
   const features = rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]);
-  learner.learn(features, labels, predictions);
+  labels.forEach((label, i) => {
+    const example = features.slice(3 * i, 3 * i + 3);
+    predictions.set(learner.scores(example), i);
+    learner.release(example, label);
+  });
   learner.dispose();
   const losses = labels.map((y, i) => Math.log1p(Math.exp((y > 0 ? -1 : 1) * predictions[i])));
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -161,7 +164,7 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
     mean(labels.map((y, i) => Number(predictions[i] >= 0 === y > 0))),
     1e-12,
   );
-  const twin = dp.study.twin({ numSteps: 400, dimension: 3 });
+  const twin = dp.study.twin({ steps: 400, dimension: 3 });
   twin.learn(features, labels, predictions);
   twin.dispose();
   const exact = mean(labels.map((y, i) => Math.log1p(Math.exp((y > 0 ? -1 : 1) * predictions[i]))));
@@ -239,13 +242,12 @@ test('learn: losses, domains and batches are those of the library', async () => 
   const { stdout } = await dpFtrl([...learn, ...ranges, ...options, ...more], { input: csv });
   const model = JSON.parse(stdout);
   const learner = dp.learner({
-    mechanism: 'honaker',
-    numSteps: 14, // for 400 rows, with a short last batch
+    strategy: 'honaker',
+    steps: 14, // for 400 rows, with a short last batch
     epsilon: 8,
     delta: 1e-6,
     dimension: 3,
-    loss: 'quantile',
-    quantile: 0.8,
+    loss: { quantile: 0.8 },
     domain: 'box',
     radius: 2,
     batchSize: 30,
@@ -257,7 +259,7 @@ test('learn: losses, domains and batches are those of the library', async () => 
     rows.flatMap(([a, b]) => [2 * a - 1, (b / 100) * 2 - 1, 1]),
     rows.map(([, , y]) => y),
   );
-  learner.endBatch();
+  learner.end();
   const expected = learner.model();
   learner.dispose();
   assert.deepEqual(model.lastWeights, expected.lastWeights);
@@ -269,8 +271,8 @@ test('learn: the noise and the certificate are for the neighbours that are asked
   const input = 'a,y\n0.5,1\n-0.5,0\n1,1\n';
   const model = JSON.parse((await dpFtrl(args, { input })).stdout);
   const learner = dp.learner({
-    mechanism: 'honaker',
-    numSteps: 3,
+    strategy: 'honaker',
+    steps: 3,
     epsilon: 8,
     delta: 1e-6,
     dimension: 2,
@@ -425,8 +427,8 @@ test('learn: softmax, descent and the loss on a test file agree with the library
   const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1', '--label', 'y'];
   const descent = await dpFtrl(['learn', ...privacy, ...sgd, ...show], { input: csv });
   const learner = dp.learner({
-    mechanism: 'independent',
-    numSteps: 400,
+    strategy: 'independent',
+    steps: 400,
     epsilon: 8,
     delta: 1e-6,
     dimension: 3,
@@ -473,8 +475,8 @@ test('learn: several passes are one stream in which every row comes again', asyn
     input: csv,
   });
   const learner = dp.learner({
-    mechanism: 'honaker',
-    numSteps: 42,
+    strategy: 'honaker',
+    steps: 42,
     participation: { epochs: 3 },
     epsilon: 8,
     delta: 1e-6,
@@ -488,7 +490,7 @@ test('learn: several passes are one stream in which every row comes again', asyn
       features,
       rows.map(([, , y]) => y),
     );
-    learner.endBatch();
+    learner.end();
   }
   assert.deepEqual(JSON.parse(piped.stdout).lastWeights, learner.model().lastWeights);
   learner.dispose();

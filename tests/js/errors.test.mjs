@@ -82,6 +82,7 @@ function namesIn(value) {
 }
 
 const numSteps = 8;
+const example = { steps: 8, ...target, dimension: 1 };
 const REFUSED = [
   ['calibrate', { epsilon: -1, delta: 0.1 }],
   ['calibrate', { mu: 0, delta: 0.1 }],
@@ -133,15 +134,15 @@ const REFUSED = [
   ['prefixSum', { numSteps, ...target, workload: { decay: 0 } }],
   ['prefixSum', { numSteps, ...target, workload: { window: 0 } }],
   ['peopleSum', { numSteps, ...target, participation: { epochs: 2 } }],
-  ['learner', { numSteps, ...target, loss: 'huber', huberThreshold: 0 }],
-  ['learner', { numSteps, ...target, loss: 'quantile', quantile: 1 }],
-  ['learner', { numSteps, ...target, loss: 'cube' }],
-  ['learner', { numSteps, ...target, loss: 'squared', radius: 0 }],
-  ['learner', { numSteps, ...target, loss: 'squared', lambda: -1 }],
-  ['learner', { numSteps, ...target, loss: 'squared', batchSize: 0 }],
-  ['learner', { numSteps, ...target, loss: 'squared', descent: { momentum: 1 } }],
-  ['learner', { numSteps, ...target, loss: 'squared', descent: {}, doubling: true }],
-  ['learner', { numSteps, ...target, loss: 'softmax', numClasses: 1 }],
+  ['learner', { ...example, loss: { huber: 0 } }],
+  ['learner', { ...example, loss: { quantile: 1 } }],
+  ['learner', { ...example, loss: 'cube' }],
+  ['learner', { ...example, loss: 'squared', radius: 0 }],
+  ['learner', { ...example, loss: 'squared', lambda: -1 }],
+  ['learner', { ...example, loss: 'squared', batchSize: 0 }],
+  ['learner', { ...example, loss: 'squared', descent: { momentum: 1 } }],
+  ['learner', { ...example, loss: 'squared', descent: {}, doubling: true }],
+  ['learner', { ...example, loss: { softmax: 1 } }],
   ['noise', { mechanism: 'tree', numSteps, dimension: 0 }],
   ['noise', { mechanism: 'tree', numSteps, workload: { momentum: 0.9 }, increments: true }],
   ['noise', { mechanism: 'tree', numSteps, ...target, grid: 3, increments: true }],
@@ -184,12 +185,12 @@ test('errors: they come out of a worker with their fields', async () => {
     assert.ok(there instanceof RangeError);
     assert.deepEqual({ ...there }, { ...here });
     assert.equal(there.message, here.message);
-    const learner = await client.learner({ numSteps: 4000, ...target, insecureSeed: 1n });
+    const learner = await client.learner({ ...example, steps: 4000, insecureSeed: 1n });
     const labels = new Float64Array(3000).fill(1);
     labels[2500] = 7;
     const refused = await learner.learn(new Float64Array(3000), labels).catch((error) => error);
-    assert.deepEqual(refused.row, { kind: 'example', index: 2500 });
-    assert.equal(refused.learned, 2500);
+    assert.deepEqual(refused.row, { kind: 'record', index: 2500 });
+    assert.equal(learner.records, 0);
     wellTold(refused);
   } finally {
     client.terminate();

@@ -12,6 +12,7 @@ import { generator } from './support/sources.mjs';
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
 const target = { mechanism: 'honaker', numSteps: 60, epsilon: 2, delta: 1e-6, clipNorm: 1.5 };
+const streamed = { strategy: 'honaker', steps: 60, epsilon: 2, delta: 1e-6, clip: 1.5 };
 const random = generator(4);
 const features = Float64Array.from({ length: 120 }, () => 2 * random() - 1);
 const labels = Float64Array.from({ length: 60 }, (_, i) => Number(features[2 * i] > 0.1));
@@ -35,7 +36,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
     const { domain, radius } = fixed;
     using(dp.study.simulation({ ...target, ...rule, table, noiseSeed: 3 }), (play) => {
       const { twinLoss, privateLoss, regret } = play.advance(100);
-      const options = { ...rule, numSteps: 60, clipNorm: 1.5, dimension: 2 };
+      const options = { ...rule, steps: 60, clip: 1.5, dimension: 2 };
       const predictions = new Float64Array(60);
       using(dp.study.twin(options), (twin) => {
         twin.learn(features.subarray(0, 40), labels.subarray(0, 20));
@@ -43,7 +44,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
         twin.learn(features.subarray(40), labels.subarray(20), rest);
         predictions.set(rest, 20);
       });
-      const learner = dp.learner({ ...target, ...fixed, dimension: 2, insecureSeed: 3 });
+      const learner = dp.learner({ ...streamed, ...fixed, dimension: 2, insecureSeed: 3 });
       const losses = using(learner, (it) => it.losses(predictions, labels));
       for (let i = 20; i < 60; ++i) close(losses[i], twinLoss[i], 1e-12);
       using(dp.study.comparator({ ...fixed, dimension: 2, gap: 1e-7 }), (comparator) => {
@@ -64,7 +65,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
 });
 
 test('twin: its weights are those used for the next batch', () => {
-  const options = { loss: 'softmax', numClasses: 3, batchSize: 4, numSteps: 15, dimension: 2 };
+  const options = { loss: { softmax: 3 }, batchSize: 4, steps: 15, dimension: 2 };
   using(dp.study.twin(options), (twin) => {
     assert.deepEqual([...twin.weights()], [0, 0, 0, 0, 0, 0], 'nothing is learned yet');
     const classes = labels.map((label, i) => (i % 2 === 0 ? 2 : label));
@@ -86,23 +87,23 @@ test('twin: its weights are those used for the next batch', () => {
 
 test('regretBounds: truncation takes at most batchSize / 8 of the noise at the default grid', () => {
   const largest = [];
-  for (const mechanism of ['tree', 'independent', 'square-root', 'output']) {
-    for (const numSteps of [1, 100, 2 ** 12, 2 ** 18]) {
-      if (mechanism === 'square-root' && numSteps > 2 ** 12) continue; // all of its noise is stored
+  for (const strategy of ['tree', 'independent', 'square-root', 'output']) {
+    for (const steps of [1, 100, 2 ** 12, 2 ** 18]) {
+      if (strategy === 'square-root' && steps > 2 ** 12) continue; // all of its noise is stored
       for (const epsilon of [0.01, 1, 100]) {
-        for (const [dimension, batchSize, clipNorm] of [
+        for (const [dimension, batchSize, clip] of [
           [1, 1, 1],
           [300, 7, 0.2],
           [3, 1, 50],
         ]) {
-          const privacy = { epsilon, delta: 1e-6, clipNorm };
-          const how = { mechanism, numSteps, dimension, batchSize, ...privacy, insecureSeed: 1 };
+          const privacy = { epsilon, delta: 1e-6, clip };
+          const how = { strategy, steps, dimension, batchSize, ...privacy, insecureSeed: 1 };
           const learner = dp.learner(how);
           const { grid, certificate } = learner;
           learner.dispose();
           const { lambda, expected } = dp.study.regretBounds(certificate, { dimension, batchSize });
           // Sums up to step t are too small by at most t batches of grids per coordinate.
-          const taken = (clipNorm * grid * Math.sqrt(dimension) * numSteps) / (2 * lambda);
+          const taken = (clip * grid * Math.sqrt(dimension) * steps) / (2 * lambda);
           assert.ok(taken <= (batchSize / 8) * expected.noise, JSON.stringify({ ...how, grid }));
           largest.push(taken / (batchSize * expected.noise));
         }
@@ -122,10 +123,10 @@ test('hindsight: each term of a bound equals its formula, and bounds are null wh
   const [n, L, D] = [60, 1.5, 2];
   const noise = (certificate.noiseMultiplier * certificate.meanError) / 4;
   close(lambda, (L / D) * Math.sqrt(n * (1 + 2 * Math.sqrt(3) * noise)), 1e-12);
-  const learner = dp.learner({ ...target, ...rule });
+  const learner = dp.learner({ ...streamed, ...rule });
   close(
     lambda,
-    using(learner, (it) => it.lambda),
+    using(learner, (it) => it.lambda()),
     1e-12,
   );
   close(expected.regularisation, (lambda * D * D) / (2 * n), 1e-12);
@@ -149,16 +150,16 @@ test('hindsight: each term of a bound equals its formula, and bounds are null wh
 test('hindsight: misuse is refused by name', () => {
   const kinds = { wrong_type: TypeError, wrong_length: TypeError, unsupported: DpError };
   const refuse = (call, code, message) => rejects(call, kinds[code] ?? RangeError, code, message);
-  refuse(() => dp.study.twin({}), 'wrong_type', /twin: numSteps must be a number/);
-  refuse(() => dp.study.twin({ numSteps: 0 }), 'invalid_argument', /numSteps must be/);
+  refuse(() => dp.study.twin({}), 'wrong_type', /twin: steps must be a number/);
+  refuse(() => dp.study.twin({ steps: 0 }), 'invalid_argument', /steps must be/);
   refuse(
-    () => dp.study.twin({ numSteps: 5, epsilon: 1 }),
+    () => dp.study.twin({ steps: 5, epsilon: 1 }),
     'wrong_type',
     /epsilon is an unknown option/,
   );
   const own = () => ({ slopes: [] });
   refuse(
-    () => dp.study.twin({ numSteps: 5, loss: own }),
+    () => dp.study.twin({ steps: 5, loss: own }),
     'unsupported',
     /loss must be given by name here, got a function/,
   );
@@ -173,7 +174,7 @@ test('hindsight: misuse is refused by name', () => {
     refuse(() => comparator.append([1], [1]), 'wrong_length', /features must have 2 entries/);
     refuse(() => comparator.append([1, 2, 3, 4], [1, 7]), 'invalid_argument', /example 1: .*label/);
   });
-  using(dp.study.twin({ numSteps: 5 }), (twin) => {
+  using(dp.study.twin({ steps: 5 }), (twin) => {
     refuse(() => twin.learn([1, 2], [1, 7]), 'invalid_argument', /example 1: .*label/);
     const two = new Float64Array(2);
     refuse(() => twin.learn([1], [1], two), 'wrong_length', /predictions must have 1/);

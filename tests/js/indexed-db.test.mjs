@@ -244,7 +244,6 @@ const OVERLAPPING = `
       peopleLedger: [people, (it) => it.release(), (it) => it.step],
       statisticLedger: [moments, (it) => it.release([1]), (it) => it.step],
       peopleStatisticLedger: [{ ...moments, ...people }, (it, i) => it.contribute(String(i), [1]), (it) => it.numContributions],
-      learnerLedger: [{ dimension: 1, batchSize: 1 }, (it) => it.learn([1], [1]), (it) => it.numExamples],
     };
     const counts = {};
     for (const [kind, [options, call, read]] of Object.entries(kinds)) {
@@ -278,13 +277,7 @@ testIn(
       worker.terminate();
       return [await count('page ', numCalls), inWorker];
     }, NUM_CALLS);
-    const kinds = [
-      'ledger',
-      'peopleLedger',
-      'statisticLedger',
-      'peopleStatisticLedger',
-      'learnerLedger',
-    ];
+    const kinds = ['ledger', 'peopleLedger', 'statisticLedger', 'peopleStatisticLedger'];
     const wanted = Object.fromEntries(kinds.map((kind) => [kind, NUM_CALLS]));
     assert.deepEqual(all, [wanted, wanted]);
   },

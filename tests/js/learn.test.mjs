@@ -52,8 +52,8 @@ test('learn: linearly falling rates have the mean of constant ones and keep the 
   assert.deepEqual(model, JSON.parse(stdout));
   assert.deepEqual(model.weights, model.lastWeights);
   assert.ok(shareOf(model) > 0.9);
-  const facts = { setup: 'table', numRows: 300, dimension: 3, epsilon: 8, delta: 1e-6 };
-  const { descent, ...chosen } = dp.learnerDefaults(facts);
+  const facts = { setup: 'table', rows: 300, dimension: 3, epsilon: 8, delta: 1e-6 };
+  const { descent, ...chosen } = dp.learnPlan(facts).options;
   const rates = Array.from({ length: 120 }, (_, step) => (119.5 - step) / 60);
   close(
     rates.reduce((sum, rate) => sum + rate, 0),
@@ -66,7 +66,7 @@ test('learn: linearly falling rates have the mean of constant ones and keep the 
     (2 * (Math.min(high, Math.max(low, value)) - low)) / (high - low) - 1;
   const examples = rows.flatMap(([a, b]) => [clip(a, -1, 1), clip(b, 0, 10), 1]);
   for (let step = 0; step < 120; ++step) learner.learn(examples, labels);
-  model.weights.forEach((weight, i) => close(weight, learner.model().lastWeights[i], 1e-9));
+  model.weights.forEach((weight, i) => close(weight, learner.weights()[i], 1e-9));
   learner.dispose();
   const { stderr } = await dpFtrl(linear.filter((each) => !['--seed', '7'].includes(each)));
   assert.match(stderr, /with momentum and rates that fall linearly to 0; clipped to/);
@@ -84,8 +84,8 @@ test('learn: with constant rates, command and library give the mean of the later
     dp.learn({ ...target, ...table, rates: 'linear' }),
     dp.learn({ ...target, ...table }),
   );
-  const facts = { setup: 'table', numRows: 300, dimension: 3, epsilon: 8, delta: 1e-6 };
-  const { descent, ...chosen } = dp.learnerDefaults(facts);
+  const facts = { setup: 'table', rows: 300, dimension: 3, epsilon: 8, delta: 1e-6 };
+  const { descent, ...chosen } = dp.learnPlan(facts).options;
   const learner = dp.learner({
     ...chosen,
     descent: { momentum: descent.momentum },
@@ -99,7 +99,7 @@ test('learn: with constant rates, command and library give the mean of the later
   const tail = [0, 0, 0];
   for (let step = 1; step <= 120; ++step) {
     learner.learn(examples, labels);
-    if (step > 60) learner.model().lastWeights.forEach((weight, i) => (tail[i] += weight / 60));
+    if (step > 60) learner.weights().forEach((weight, i) => (tail[i] += weight / 60));
   }
   learner.dispose();
   model.weights.forEach((weight, i) => close(weight, tail[i], 1e-9));
@@ -114,7 +114,7 @@ test('learn: the labels are learned, with fresh noise, and softmax learns as wel
     assert.ok(shareOf(model) > 0.9, `${shareOf(model)}`);
   }
   const classes = rows.map(([, b]) => Math.min(2, Math.floor(b / 4)));
-  const softmax = { loss: 'softmax', numClasses: 3, labels: classes };
+  const softmax = { loss: { softmax: 3 }, labels: classes };
   const model = dp.learn({ ...target, ...table, ...softmax });
   assert.deepEqual([model.numClasses, model.weights.length], [3, 9]);
   const scores = dp.predict(model, features);
@@ -173,10 +173,10 @@ test('learn: bad input is refused, and the error names the parameter', () => {
   refused({ features: broken }, ...range, /^learn: features\[3\] must be finite, got NaN$/);
   const labelled = labels.slice();
   labelled[2] = 7;
-  refused({ labels: labelled }, ...range, /^learn: example 2: label must be .*got 7$/);
+  refused({ labels: labelled }, ...range, /^learn: record 2: label must be .*got 7$/);
   refused({ loss: 'squared' }, ...range, /^learn: loss must be one of logistic, hinge, softmax/);
   refused({ rates: 'cosine' }, ...range, /^learn: rates must be one of linear, constant/);
-  refused({ loss: 'softmax' }, ...type, /^learn: numClasses must be/);
+  refused({ loss: { softmax: 1 } }, ...range, /^learn: loss.softmax must be/);
   refused({ inputs: [{ low: 0, high: 1 }] }, ...type, /^learn: inputs\[0\]: name must be a string/);
   const empty = [{ name: 'a', low: 1, high: 1 }, inputs[1]];
   refused({ inputs: empty }, ...range, /^learn: inputs\[0\]: high must be finite and above low/);

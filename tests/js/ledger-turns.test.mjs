@@ -7,8 +7,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Worker } from 'node:worker_threads';
-import { importEntry, entryUrl } from './support/consumer.mjs';
+import { importEntry } from './support/consumer.mjs';
 import { hasPostgres, startPostgres } from './support/postgres.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 import { appendingStore, memoryStore } from './support/stores.mjs';
@@ -50,7 +49,6 @@ const STORES = {
 const plain = { open: (options) => dp.ledger({ ...target, ...options }) };
 const ofPeople = { open: (options) => dp.peopleLedger({ ...target, ...people, ...options }) };
 const statistic = { open: (options) => dp.statisticLedger({ ...target, ...moments, ...options }) };
-const learnerOptions = { ...target, dimension: 1, batchSize: 1 };
 
 /** Ways to count one record by a call without an index, and the number of records that count. */
 const HANDLES = {
@@ -107,16 +105,6 @@ const HANDLES = {
     call: (it) => it.release(),
     count: (it) => it.step,
   },
-  'learnerLedger.learn': {
-    open: (options) => dp.learnerLedger({ ...learnerOptions, ...options }),
-    call: (it) => it.learn([1], [1]),
-    count: (it) => it.numExamples,
-  },
-  'learnerLedger.endBatch': {
-    open: (options) => dp.learnerLedger({ ...learnerOptions, ...options }),
-    call: (it) => it.endBatch(),
-    count: (it) => it.step,
-  },
 };
 
 for (const [name, makeStore] of Object.entries(STORES)) {
@@ -132,25 +120,6 @@ for (const [name, makeStore] of Object.entries(STORES)) {
     assert.equal(dp.liveHandles, 0);
   });
 }
-
-test('turns: overlapping calls on objects in a worker count as often', async () => {
-  const url = new URL(entryUrl('dp-ftrl/worker'));
-  const worker = new Worker(url);
-  const client = connect({ worker });
-  const remotes = [
-    ['learner', { dimension: 1, batchSize: 1 }, (it) => it.learn([1], [1]), (it) => it.step()],
-  ];
-  try {
-    for (const [kind, options, call, count] of remotes) {
-      const remote = await client[kind]({ ...target, ...options });
-      await Promise.all(Array.from({ length: NUM_CALLS }, (_, i) => call(remote, i)));
-      assert.equal(await count(remote), NUM_CALLS, kind);
-      remote.dispose();
-    }
-  } finally {
-    client.terminate();
-  }
-});
 
 test('turns: a release says which step it is, with the deviation of that step', async () => {
   const sums = dp.prefixSum(target);

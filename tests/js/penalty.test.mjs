@@ -17,27 +17,27 @@ const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
 const folder = scratchFolder('penalty');
 
-const numSteps = 60;
+const steps = 60;
 const totals = {
-  mechanism: 'honaker',
+  strategy: 'honaker',
   epsilon: 8,
   delta: 1e-6,
   insecureSeed: 5,
-  numSteps,
+  steps,
   dimension: 4,
-  clipNorm: 0.5,
+  clip: 0.5,
 };
 const target = { ...totals, radius: 2, lambda: 6 };
 const random = generator(9);
-const features = Float64Array.from({ length: 4 * numSteps }, () => 2 * random() - 1);
-const labels = Float64Array.from({ length: numSteps }, (_, i) => Number(features[4 * i] > 0));
+const features = Float64Array.from({ length: 4 * steps }, () => 2 * random() - 1);
+const labels = Float64Array.from({ length: steps }, (_, i) => Number(features[4 * i] > 0));
 
 function learned(options, library = dp) {
   const learner = library.learner({ ...target, ...options });
   try {
     learner.learn(features, labels);
     const { weights, lastWeights, certificate } = learner.model();
-    return { weights, lastWeights, certificate, lambda: learner.lambda };
+    return { weights, lastWeights, certificate, lambda: learner.lambda() };
   } finally {
     learner.dispose();
   }
@@ -66,19 +66,19 @@ test('penalty: weights are the shrunk and projected sums, for any batch size', (
     { strength: 0.06, groups: new Float64Array([3, 1]) },
   ]) {
     for (const batchSize of [1, 3]) {
-      const sums = dp.prefixSum(totals);
+      const sums = dp.totals(totals);
       const learner = dp.learner({ ...target, penalty, batchSize });
       let weights = [0, 0, 0, 0];
       let numZeros = 0;
-      for (let t = 1; t <= numSteps / batchSize; ++t) {
+      for (let t = 1; t <= steps / batchSize; ++t) {
         let totals;
         for (let i = (t - 1) * batchSize; i < t * batchSize; ++i) {
           const x = [...features.subarray(4 * i, 4 * i + 4)];
           const y = labels[i] > 0 ? 1 : -1;
           const score = x.reduce((sum, value, j) => sum + value * weights[j], 0);
           const gradient = x.map((value) => (-y * value) / (1 + Math.exp(y * score)));
-          if (i + 1 < t * batchSize) sums.contribute(gradient);
-          else totals = [...sums.release(gradient)];
+          if (i + 1 < t * batchSize) sums.add(gradient);
+          else totals = [...sums.release(gradient).values];
         }
         learner.learn(
           features.subarray(4 * (t - 1) * batchSize, 4 * t * batchSize),
@@ -113,7 +113,7 @@ test('penalty: strength 0 has no effect, and no strength changes the certificate
 
 test('penalty: with softmax, a group contains the weights of a feature for all classes', () => {
   const penalty = { strength: 0.12, groups: [1, 1, 1, 1] };
-  const { lastWeights } = learned({ penalty, loss: 'softmax', numClasses: 3 });
+  const { lastWeights } = learned({ penalty, loss: { softmax: 3 } });
   assert.equal(lastWeights.length, 12);
   const zeros = [0, 1, 2, 3].map((j) => [0, 1, 2].map((k) => lastWeights[4 * k + j] === 0));
   assert.ok(
@@ -187,12 +187,12 @@ test('penalty: bad ones are refused by name', () => {
   assert.throws(() => dp.study.simulation(simulated), /penalty/);
 });
 
-test('penalty: a ledger goes on with the same weights, and with no other penalty', async () => {
+test('penalty: a stored learner goes on with the same weights, and with no other penalty', async () => {
   const penalty = { strength: 0.05, groups: [2, 1], numUnpenalised: 1 };
   const store = memoryStore();
   const options = { ...target, penalty, store };
-  for (let first = 0; first < numSteps; first += 20) {
-    const ledger = await dp.learnerLedger(options);
+  for (let first = 0; first < steps; first += 20) {
+    const ledger = await dp.learner(options);
     await ledger.learn(
       features.subarray(4 * first, 4 * first + 80),
       labels.subarray(first, first + 20),
@@ -205,15 +205,15 @@ test('penalty: a ledger goes on with the same weights, and with no other penalty
         { weights: whole.weights, lastWeights: whole.lastWeights },
       );
     }
-    ledger.dispose();
+    await ledger.dispose();
   }
   for (const other of [undefined, { ...penalty, strength: 0.06 }, { ...penalty, groups: [1, 2] }]) {
-    await assert.rejects(dp.learnerLedger({ ...options, penalty: other }), { code: 'bad_state' });
+    await assert.rejects(dp.learner({ ...options, penalty: other }), { code: 'other_options' });
   }
 });
 
 test('penalty: the twin applies it, and the regret bounds include its slope', () => {
-  const given = { numSteps, dimension: 4, clipNorm: 0.5, lambda: 6 };
+  const given = { steps, dimension: 4, clip: 0.5, lambda: 6 };
   const run = (penalty) => {
     const twin = dp.study.twin({ ...given, penalty });
     twin.learn(features, labels);
@@ -241,14 +241,13 @@ test('penalty: the twin applies it, and the regret bounds include its slope', ()
     const learner = dp.learner({
       ...target,
       dimension: 4,
-      loss: 'softmax',
-      numClasses: 3,
+      loss: { softmax: 3 },
       lambda: undefined,
       penalty,
     });
     close(
       bounds({ penalty, numClasses: 3, radius: 2, lambda: undefined }).lambda,
-      learner.lambda,
+      learner.lambda(),
       1e-12,
     );
     learner.dispose();
@@ -267,7 +266,7 @@ test('penalty: the twin applies it, and the regret bounds include its slope', ()
 
 // ---- The command ----------------------------------------------------------------------------------
 
-const rows = Array.from({ length: numSteps }, (_, i) => [
+const rows = Array.from({ length: steps }, (_, i) => [
   ...features.subarray(4 * i, 4 * i + 3),
   labels[i],
 ]);
@@ -285,7 +284,7 @@ async function printed(args, options) {
 const json = async (args, input) => JSON.parse(await printed(args, { input }));
 
 test('learn: --l1 and --group-norm are the penalties of the library, without the intercept', async () => {
-  const withIntercept = Float64Array.from({ length: 4 * numSteps }, (_, i) =>
+  const withIntercept = Float64Array.from({ length: 4 * steps }, (_, i) =>
     i % 4 === 3 ? 1 : features[i],
   );
   for (const [args, penalty] of [
@@ -334,25 +333,22 @@ test('learn --state: goes on with the same penalty, and with no other', async ()
   const state = join(folder, 'state');
   const half = csv.split('\n').slice(0, 31).join('\n');
   const rest = [csv.split('\n')[0], ...csv.split('\n').slice(31)].join('\n');
-  const steps = ['--steps', String(numSteps)];
+  const horizon = ['--steps', String(steps)];
   const penalty = ['--group-norm', '0.06', '--group', 'hue_*'];
-  const whole = await json([...seeded, ...steps, ...penalty], csv);
-  await json([...seeded, ...steps, ...penalty, '--state', state], half);
+  const whole = await json([...seeded, ...horizon, ...penalty], csv);
+  await json([...seeded, ...horizon, ...penalty, '--state', state], half);
   for (const [other, message] of [
     [
       ['--group-norm', '0.07', '--group', 'hue_*'],
       /begun with --group-norm 0.06, this run has --group-norm 0.07/,
     ],
-    [
-      ['--group-norm', '0.06', '--group', 'red'],
-      /begun with --group hue_\*, this run has --group red/,
-    ],
-    [['--l1', '0.06'], /begun with --l1 0, this run has --l1 0.06/],
-    [[], /begun with --group-norm 0.06, this run has --group-norm 0/],
+    [['--group-norm', '0.06', '--group', 'red'], /begun with another --group-norm/],
+    [['--l1', '0.06'], /begun with --group-norm 0.06, this run has --l1 0.06/],
+    [[], /begun with --group-norm 0.06, this run has none/],
   ]) {
-    await fails([...seeded, ...steps, ...other, '--state', state], 2, message, { input: rest });
+    await fails([...seeded, ...horizon, ...other, '--state', state], 2, message, { input: rest });
   }
-  const model = await json([...seeded, ...steps, ...penalty, '--state', state], rest);
+  const model = await json([...seeded, ...horizon, ...penalty, '--state', state], rest);
   assert.deepEqual(model.weights, whole.weights);
 });
 

@@ -110,11 +110,11 @@ function byParts(neighbours) {
     [l21, l22, 0],
     [l31, l32, Math.sqrt(M[2][2] - l31 ** 2 - l32 ** 2)],
   ];
-  const facts = { setup: 'table', numRows: 600, dimension: 3, ...common, epsilon: learnerEpsilon };
-  const how = dp.learnerDefaults(facts);
+  const facts = { setup: 'table', rows: 600, dimension: 3, ...common, epsilon: learnerEpsilon };
+  const how = dp.learnPlan(facts).options;
   const learner = dp.learner({
     ...how,
-    clipNorm: (10 / 3) * how.clipNorm,
+    clip: (10 / 3) * how.clip,
     lambda: (10 / 3) * how.lambda,
     insecureSeed: 7,
   });
@@ -150,7 +150,7 @@ test('precondition: correlated features are learned better than without precondi
   const linear = dp.learn({ ...target, ...table, rates: 'linear' });
   assert.deepEqual(linear.weights, linear.lastWeights);
   const classes = labels.map((label) => 2 * label);
-  const softmax = { loss: 'softmax', numClasses: 3, labels: classes };
+  const softmax = { loss: { softmax: 3 }, labels: classes };
   const model = dp.learn({ ...target, ...table, ...softmax });
   const scores = dp.predict(model, features);
   const best = classes.map((_, i) => {
@@ -160,41 +160,24 @@ test('precondition: correlated features are learned better than without precondi
   assert.ok(best.filter((each, i) => each === classes[i]).length > 0.85 * 600);
 });
 
-test('precondition: preconditioningCost gives the cost of both parts from public numbers', () => {
+test('precondition: learnPlan gives both parts from public numbers', () => {
   const { preconditioning, certificate } = dp.learn({ ...target, ...table });
-  const given = { epsilon: 4, delta: 1e-6, dimension: 3, numRows: 600 };
-  const { isDefault, mu, rho, ...parts } = dp.preconditioningCost(given);
+  const given = { epsilon: 4, delta: 1e-6, dimension: 3, rows: 600 };
+  const { options, precondition, ...parts } = dp.learnPlan(given);
   assert.deepEqual(parts, preconditioning);
-  assert.deepEqual([isDefault, mu, rho], [true, certificate.mu, certificate.rho]);
-  const few = dp.preconditioningCost({ ...given, numRows: 20, neighbours: 'replace-one' });
-  assert.equal(few.isDefault, false);
+  assert.equal(precondition, true);
+  const { mu, rho } = dp.calibrate({ epsilon: 4, delta: 1e-6 });
+  close(certificate.mu / mu, 1, 1e-8);
+  close(certificate.rho / rho, 1, 1e-8);
+  const few = dp.learnPlan({ ...given, rows: 20, neighbours: 'replace-one' });
+  assert.equal(few.precondition, false);
   const refused = (more, ...expected) =>
-    rejects(() => dp.preconditioningCost({ ...given, ...more }), ...expected);
-  refused(
-    { epsilon: 0 },
-    RangeError,
-    'invalid_argument',
-    /^preconditioningCost: epsilon must be positive/,
-  );
-  refused(
-    { dimension: 0 },
-    RangeError,
-    'invalid_argument',
-    /^preconditioningCost: dimension must be/,
-  );
-  refused(
-    { numRows: NaN },
-    RangeError,
-    'invalid_argument',
-    /^preconditioningCost: numRows must be/,
-  );
-  refused(
-    { neighbours: 'none' },
-    RangeError,
-    'invalid_argument',
-    /^preconditioningCost: neighbours must be/,
-  );
-  refused({ rows: 1 }, TypeError, 'wrong_type', /rows/);
+    rejects(() => dp.learnPlan({ ...given, ...more }), ...expected);
+  refused({ epsilon: 0 }, RangeError, 'invalid_argument', /^learnPlan: epsilon must be positive/);
+  refused({ dimension: 0 }, RangeError, 'invalid_argument', /^learnPlan: dimension must be/);
+  refused({ rows: NaN }, RangeError, 'invalid_argument', /^learnPlan: rows must be/);
+  refused({ neighbours: 'none' }, RangeError, 'invalid_argument', /^learnPlan: neighbours must be/);
+  refused({ numRows: 1 }, TypeError, 'wrong_type', /numRows/);
 });
 
 test('precondition: noise is fresh in every run, and one row or features of 0 give finite weights', () => {
@@ -385,13 +368,13 @@ test('learn: a table too large to keep has second moments first only on request'
     whole: { precondition: undefined, without: undefined, ...whole },
   });
   const [small, large] = [problem(2 ** 23), problem(2 ** 23 + 1)];
-  assert.ok(momentsFirst(dp, settings({}), small).isDefault);
+  assert.ok(momentsFirst(dp, settings({}), small).precondition);
   assert.equal(momentsFirst(dp, settings({}), large), undefined);
   assert.match(
     withoutText(dp, settings({}), large),
     /^without second moments first, as the table has more than 16,777,216 cells/,
   );
-  assert.ok(momentsFirst(dp, settings({ precondition: true }), large).isDefault);
+  assert.ok(momentsFirst(dp, settings({ precondition: true }), large).precondition);
   assert.equal(withoutText(dp, settings({ precondition: false }), large), '');
 });
 

@@ -517,7 +517,7 @@ test('leaks: 10,000 handles come and go on a heap that does not grow', onlyInAll
       people.contribute(['a', 'b'], [1, 1]);
       people.endSteps(4);
       people.dispose();
-      const learner = own.learner({ mechanism: 'tree', numSteps: 4, ...target });
+      const learner = own.learner({ strategy: 'tree', steps: 4, dimension: 1, ...target });
       learner.learn([1, 2], [1, 0]);
       learner.dispose();
       const simulation = own.study.simulation({ mechanism, numSteps: 8, ...target });
@@ -541,14 +541,11 @@ test('steady state: batches into arrays of the caller allocate no arrays', async
     const target = { mechanism: 'tree', numSteps: 1 << 20, epsilon: 1, delta: 1e-6 };
     const sums = dp.prefixSum({ ...target, dimension: 8 });
     const people = dp.peopleSum({ ...target, dimension: 8 });
-    const learner = dp.learner({ ...target, dimension: 8 });
     const [records, out] = [new Float64Array(1024), new Float64Array(1024)];
-    const labels = new Float64Array(128);
     const loops = {
       releaseMany: () => sums.releaseMany(records, out),
       endSteps: () => sums.endSteps(128, out),
       people: () => people.endSteps(128, out),
-      learn: () => learner.learn(records, labels),
       fresh: () => sums.releaseMany(records),
     };
     const grown = {};

@@ -258,8 +258,6 @@ test('pure: what has no meaning without a delta is refused by name', async () =>
   refused({ grid: 0.3 }, 'grid', /power of two/);
   // Without `pure`, a delta of 0 is still refused.
   refused({ pure: false, delta: 0 }, 'delta', /between 0 and 1|above 0|inside|0/);
-  const learner = { loss: 'logistic', dimension: 1, domain: 'ball', radius: 1 };
-  assert.throws(() => dp.learner({ ...target, ...learner }), /pure/);
   const { load: loadCounter } = await importEntry('dp-ftrl/counter');
   const counter = await loadCounter();
   assert.throws(() => counter.prefixSum(target), { code: 'unsupported', parameter: 'pure' });

@@ -237,7 +237,7 @@ test('study.noise: what belongs to a release is refused, and so are bad options'
 test('study.noise: releases, ledgers, budgets and optimisers take none of it', async () => {
   const noise = dp.study.noise(options);
   const target = { numSteps: 4, epsilon: 1, delta: 1e-6, noise };
-  for (const name of ['prefixSum', 'peopleSum', 'learner', 'noise']) {
+  for (const name of ['prefixSum', 'peopleSum', 'noise']) {
     rejects(() => dp[name](target), TypeError, 'wrong_type', /noise is an unknown option/);
   }
   const search = { mechanism: 'blt', numSteps: 4, noise };
@@ -248,7 +248,7 @@ test('study.noise: releases, ledgers, budgets and optimisers take none of it', a
     /noise is an unknown option/,
   );
   const store = { read: async () => undefined, write: async () => {} };
-  for (const name of ['ledger', 'learnerLedger']) {
+  for (const name of ['ledger', 'peopleLedger']) {
     await assert.rejects(dp[name]({ ...target, store }), {
       code: 'wrong_type',
       parameter: 'noise',

@@ -9,12 +9,12 @@ import { compile } from './support/types.mjs';
 
 const source = `
 import { createInstance, DpError, load } from 'dp-ftrl';
-import type { Certificate, DpFtrl, ErrorCode, LearnedModel, Learner, PeopleSum } from 'dp-ftrl';
+import type { Certificate, DpFtrl, ErrorCode, LearnedModel, PeopleSum } from 'dp-ftrl';
 import type { ComparedMechanism, Comparison, ErrorOptions, Matrices } from 'dp-ftrl';
 import type { Estimate, SavedStrategy } from 'dp-ftrl';
 import { load as loadExternal } from 'dp-ftrl/external';
 import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
-import type { BatchProgress, RemoteLearner } from 'dp-ftrl/worker-client';
+import type { BatchProgress, RemoteTwin } from 'dp-ftrl/worker-client';
 import { serve } from 'dp-ftrl/worker';
 
 const multiplierOf = (dp: DpFtrl): number => dp.calibrate({ mu: 1, delta: 1e-6 }).noiseMultiplier;
@@ -45,17 +45,17 @@ export async function use(): Promise<Certificate> {
   people.contribute(['ann', 'bob'], totals.subarray(0, 2));
   sums.contribute([1, 2]);
   const day: Float64Array = people.endSteps(1, new Float64Array(1));
-  const learner: Learner = dp.learner({ numSteps: 8, loss: 'squared', radius: 2, ...target });
-  learner.learn(day, [1], new Float64Array(1));
+  const learner = dp.learner({ steps: 8, loss: 'squared', radius: 2, dimension: 1, ...target });
+  learner.learn(day, [1]);
   const model: LearnedModel = learner.model();
   dp.predict(model, [1, 2]).fill(multiplierOf(await createInstance()));
   const onRows = ({ done, total }: BatchProgress) => done / total;
-  const remoteLearner: RemoteLearner = await client.learner({ numSteps: 8, ...target });
-  await remoteLearner.learn([1], [1], { onProgress: onRows });
+  const remoteTwin: RemoteTwin = await client.study.twin({ steps: 8, loss: { huber: 1 } });
+  await remoteTwin.learn([1], [1], { onProgress: onRows });
   // @ts-expect-error not a name
   people.contribute(7, [1]);
   // @ts-expect-error no such loss
-  dp.learner({ numSteps: 8, loss: '0-1', ...target });
+  dp.learner({ steps: 8, loss: '0-1', dimension: 1, ...target });
   const banded: ErrorOptions = {
     mechanism: 'banded-square-root',
     bands: 4,

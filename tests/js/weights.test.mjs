@@ -183,8 +183,6 @@ test('weights: workloads that cannot be released are refused by name', async () 
   refused({ workload: { decay: 0.9 }, dimension: 2 ** 26 }, 'dimension', 'resource_exhausted');
   const pure = { numSteps, epsilon: 1, pure: true, workload: { decay: 0.9 } };
   assert.throws(() => dp.prefixSum(pure), { parameter: 'workload' });
-  const learner = { ...fading, loss: 'logistic', dimension: 2 };
-  assert.throws(() => dp.learner(learner), { parameter: 'workload' });
   const counter = await (await importEntry('dp-ftrl/counter')).load();
   assert.throws(() => counter.prefixSum(fading), /workload must be left out/);
 });

@@ -201,7 +201,6 @@ test('windows: unsupported calls, bad widths and bad records are refused, and er
   refused(() => dp.prefixSum(pure), 'workload');
   const { insecureSeed, ...unseeded } = weekly;
   refused(() => dp.study.simulation(unseeded), 'workload');
-  refused(() => dp.learner({ ...weekly, loss: 'logistic', dimension: 2 }), 'workload');
   const huge = { ...weekly, numSteps: 2 ** 24, mechanism: 'output', dimension: 16 };
   const wide = { ...huge, workload: { window: 2 ** 23 + 1 } };
   refused(() => dp.prefixSum(wide), 'workload', 'resource_exhausted');

@@ -16,7 +16,7 @@ import type { MessageTarget, Port } from './worker/protocol.js';
 import { streamsOf } from './worker/streams.js';
 import type { Streams } from './types/streams/stream.js';
 import { make } from './worker/remotes.js';
-import type { RemoteComparator, RemoteLearner, RemoteNoise } from './worker/remotes.js';
+import type { RemoteComparator, RemoteNoise } from './worker/remotes.js';
 import type { RemoteQueries, RemoteSimulation, RemoteTwin } from './worker/remotes.js';
 
 /** The worker to connect to, and the bytes it loads. */
@@ -106,8 +106,6 @@ export interface Client
   optimize(options: api.OptimizeOptions, call?: OptimizeCallOptions): Promise<api.SavedStrategy>;
   /** As in the library: {@link api.DpFtrl.compare}. */
   compare(options: api.CompareOptions, call?: OptimizeCallOptions): Promise<api.Comparison>;
-  /** As in the library, but the loss is given by name: functions cannot be sent to a worker. */
-  learner(options: api.LearnerOptions, call?: OptimizeCallOptions): Promise<RemoteLearner>;
   readonly queries: RemoteQueryFunctions;
   readonly study: RemoteStudy;
   /** As in the library, but the worker draws the key. */
@@ -198,10 +196,7 @@ function makersOf(connection: Connection): Functions {
 
 /** Refuses options that have no meaning in a worker. */
 function requireHere(kind: Kind, options: object | undefined): void {
-  const { loss, epsilon } = (options ?? {}) as { loss?: unknown; epsilon?: unknown };
-  if (kind === 'learner' && typeof loss === 'function') {
-    throw wrongType('learner', 'loss', 'a name for a worker', loss);
-  }
+  const { epsilon } = (options ?? {}) as { epsilon?: unknown };
   if (kind === 'noise' && epsilon !== undefined) {
     const constraint = 'must be left out in a worker, whose noise has no addNoiseTo';
     throw makeError('unsupported', 'noise', { parameter: 'epsilon', constraint });
@@ -245,11 +240,10 @@ export type { BatchProgress } from './worker/batches.js';
 export type { AdvanceOptions, BatchCallOptions, CallOptions } from './worker/connection.js';
 export type { OptimizeCallOptions } from './worker/connection.js';
 export type { HindsightInfo, MessageTarget, NoiseInfo, QueriesInfo } from './worker/protocol.js';
-export type { SimulationInfo, StreamInfo } from './worker/protocol.js';
+export type { SimulationInfo } from './worker/protocol.js';
 export type {
   RemoteComparator,
   RemoteHandle,
-  RemoteLearner,
   RemoteNoise,
 } from './worker/remotes.js';
 export type { RemoteQueries, RemoteSimulation, RemoteTwin } from './worker/remotes.js';

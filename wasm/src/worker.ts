@@ -56,7 +56,6 @@ const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   compare: (api, options) => inPieces(api.compare(options)),
   optimize: (api, options) => inPieces(api.optimize(options)),
   certificate: certificateInPieces,
-  learner: afterSearch('learner'),
   'queries.linear': (api, options) => inPieces(api.queries.linear(options)),
   noise: afterSearch('noise'),
   'study.simulation': afterSearch('study.simulation'),

@@ -19,10 +19,7 @@ namespace {
 const DpFtrlOptions& require_parts(const DpFtrlOptions& options) {
   if (!options.mechanism)
     fail(ErrorCode::invalid_argument, "dp_ftrl", "mechanism", "must be given");
-  // A pure mechanism clips records in the l1-norm, and regret bounds are for l2-norms.
-  if (options.mechanism->is_pure())
-    fail(ErrorCode::unsupported, "dp_ftrl", "mechanism", "must be one with a delta");
-  detail::require_prefix("dp_ftrl", *options.mechanism);
+  detail::require_learnable("dp_ftrl", *options.mechanism);
   detail::require_learner("dp_ftrl", options);
   return options;
 }
@@ -37,22 +34,6 @@ class RuleSink final : public ReleaseSink {
  private:
   UpdateRule& rule_;
 };
-
-double lambda_of(const DpFtrlOptions& options, const PrefixSum& sums) {
-  if (options.lambda) return *options.lambda;
-  RegretSetting setting =
-      regret_setting(options.mechanism->certificate(), detail::model_size_of(options),
-                     *options.domain, options.radius);
-  setting.release_noise /= static_cast<double>(options.batch_size);
-  setting = with_penalty(setting, options.penalty, detail::shape_of(options), *options.domain);
-  // In mode lattice every step is noisier by the same factor. The rounding of noise to integers is
-  // left out, so that the rate of a learner does not depend on its grid.
-  if (const LatticeMechanism* lattice = sums.lattice())
-    setting.release_noise *= lattice->ideal_stddev(0) / options.mechanism->release_stddev(0);
-  if (options.descent) return descent_lambda(setting, options.mechanism->strategy());
-  const double last = theorem_lambda(setting);
-  return options.doubling ? first_lambda(last, setting.steps) : last;
-}
 
 void append_text(detail::Sha256& hash, std::string_view text) {
   hash.append(std::int64_t{std::ssize(text)});
@@ -119,7 +100,7 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
                                 .grid = options.grid,
                                 .lattice_noise = options.lattice_noise,
                                 .precision_bits = options.precision_bits}),
-      lambda_(lambda_of(options, sums_)),
+      lambda_(detail::lambda_of(options, sums_)),
       rule_(detail::rule_of(options, lambda_)),
       follows_at_once_(options.mode == ReleaseMode::grid &&
                        rule_->is_finite_for(0x1p63 * sums_.grid())),
@@ -127,9 +108,7 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
       commitment_(detail::key_commitment(options.key)),
       scales_(static_cast<std::size_t>(options.loss->num_scores())),
       release_(static_cast<std::size_t>(detail::model_size_of(options))) {
-  // No release exceeds 2^63 grids, and 2^40 iterates are summed for the average.
-  if (!std::isfinite(0x1p103 * sums_.grid() / rule_->lambda()))
-    fail_argument("dp_ftrl", "lambda", "large enough for finite iterates", to_text(lambda_));
+  detail::require_finite_iterates("dp_ftrl", sums_, rule_->lambda());
   if (follows_at_once_) rule_->follow(release_);
 }
 

@@ -4,6 +4,7 @@
 /// Options that learners with and without noise share (internal header).
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -12,6 +13,8 @@
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/error.hpp"
+#include "dpftrl/learn/regret.hpp"
+#include "dpftrl/release/prefix_sum.hpp"
 #include "learn/rules/penalty.hpp"
 #include "learn/rules/rules.hpp"
 
@@ -50,10 +53,45 @@ inline void require_prefix(std::string_view where, const Mechanism& mechanism) {
     fail_argument(where, "workload", "prefix", "\"" + workload.name() + "\"");
 }
 
+/// Checks that a learner can follow the sums of a mechanism.
+/// @throws Error{unsupported} a pure mechanism; Error{invalid_argument} another workload.
+inline void require_learnable(std::string_view where, const Mechanism& mechanism) {
+  // A pure mechanism clips records in the l1-norm, and regret bounds are for l2-norms.
+  if (mechanism.is_pure())
+    fail(ErrorCode::unsupported, where, "mechanism", "must be one with a delta");
+  require_prefix(where, mechanism);
+}
+
 /// Number of weights of the model.
 template <class Options>
 std::int64_t model_size_of(const Options& options) {
   return options.dimension * options.loss->num_scores();
+}
+
+/// The lambda for averages that the options give, or that of the theorem.
+template <class Options>
+double lambda_of(const Options& options, const PrefixSum& sums) {
+  if (options.lambda) return *options.lambda;
+  const Mechanism& mechanism = sums.mechanism();
+  RegretSetting setting = regret_setting(mechanism.certificate(), model_size_of(options),
+                                         *options.domain, options.radius);
+  setting.release_noise /= static_cast<double>(options.batch_size);
+  setting = with_penalty(setting, options.penalty, shape_of(options), *options.domain);
+  // In mode lattice every step is noisier by the same factor. The rounding of noise to integers is
+  // left out, so that the rate of a learner does not depend on its grid.
+  if (const LatticeMechanism* lattice = sums.lattice())
+    setting.release_noise *= lattice->ideal_stddev(0) / mechanism.release_stddev(0);
+  if (options.descent) return descent_lambda(setting, mechanism.strategy());
+  const double last = theorem_lambda(setting);
+  return options.doubling ? first_lambda(last, setting.steps) : last;
+}
+
+/// @param lambda  that of a rule.
+/// @throws Error{invalid_argument} iterates may leave the doubles.
+inline void require_finite_iterates(std::string_view where, const PrefixSum& sums, double lambda) {
+  // No release exceeds 2^63 grids, and 2^40 iterates are summed for the average.
+  if (!std::isfinite(0x1p103 * sums.grid() / lambda))
+    fail_argument(where, "lambda", "large enough for finite iterates", to_text(lambda));
 }
 
 /// Makes the rule for sums from a lambda for averages.

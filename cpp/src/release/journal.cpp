@@ -2,6 +2,7 @@
 #include "dpftrl/release/journal.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/sha256.hpp"
@@ -31,6 +32,11 @@ void detail::OpenSums::require_open(std::int64_t num_contributions) const {
 }
 
 void detail::OpenSums::add_to(Contributions& step, std::span<const double> row) const {
+  static constexpr std::array<double, 1> kOne = {1};
+  add_to(step, ProductRecord{.scales = kOne, .features = row});
+}
+
+void detail::OpenSums::add_to(Contributions& step, const ProductRecord& row) const {
   if (step.integers.empty()) step.integers.resize(static_cast<std::size_t>(sums_.record_size()));
   sums_.add_integers_of(row, step.integers);
   ++step.count;
@@ -53,6 +59,10 @@ LogTag Journal::log_tag(std::span<const std::byte> base) const {
 
 std::span<const double> Journal::released(std::int64_t step) const {
   require_between(kJournal, "step", step, 0, num_acknowledged_ - 1);
+  return decided(step);
+}
+
+std::span<const double> Journal::decided(std::int64_t step) const {
   const auto width = static_cast<std::size_t>(sums_.dimension());
   return std::span(releases_).subspan(static_cast<std::size_t>(step) * width, width);
 }

@@ -77,7 +77,7 @@ void PrefixSum::release(std::span<const double> record, std::span<double> noisy,
 }
 
 void PrefixSum::release(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink) {
-  require_length("prefix_sum", "record", record.size(), dimension());
+  require_record("record", record.size());
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   if (overlap(record.features, noisy) || overlap(record.scales, noisy))
     fail_argument("prefix_sum", "noisy", "apart from the record", "a part of it");
@@ -105,7 +105,7 @@ void PrefixSum::contribute(std::span<const double> contribution) {
 }
 
 void PrefixSum::contribute(const ProductRecord& contribution) {
-  require_length("prefix_sum", "contribution", contribution.size(), dimension());
+  require_record("contribution", contribution.size());
   add(contribution);
 }
 
@@ -123,8 +123,8 @@ void PrefixSum::release(std::span<double> noisy, ReleaseSink* sink) {
   end_step();
 }
 
-void PrefixSum::add_integers_of(std::span<const double> record, std::span<std::int64_t> sum) const {
-  engine_->quantised({kOne, record}).add_to(sum);
+void PrefixSum::add_integers_of(const ProductRecord& record, std::span<std::int64_t> sum) const {
+  engine_->quantised(record).add_to(sum);
 }
 
 std::vector<std::int64_t> PrefixSum::integers_of(std::span<const double> contributions) const {

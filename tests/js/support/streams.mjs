@@ -12,6 +12,21 @@ const GRADIENTS = [
   [0, 1],
   [2, 2],
 ];
+/** Features and labels of examples. */
+const EXAMPLES = GRADIENTS.map((features, i) => [features, i % 3 === 0 ? 1 : 0]);
+const BAD_EXAMPLES = [
+  [[[1, Number.NaN], 1], 'features[1]'],
+  [[[1], 1], 'features'],
+  [[7, 1], 'features'],
+  [[[1, 2], 0.5], 'label'],
+  [[[1, 2], '1'], 'label'],
+  [[[1, 2]], 'label'],
+];
+/** The slopes and losses of half a squared error. */
+const squares = (scores, labels) => {
+  const slopes = scores.map((score, i) => score - labels[i]);
+  return { slopes, values: slopes.map((slope) => slope ** 2 / 2) };
+};
 const BAD_GRADIENTS = [
   [[1, Number.NaN], 'gradient[1]'],
   [[1], 'gradient'],
@@ -130,6 +145,35 @@ export const KINDS = {
     bad: BAD_GRADIENTS,
     learns: true,
   },
+  learner: {
+    kind: 'learner',
+    options: { dimension: 2, clip: 0.5, radius: 2, doubling: true },
+    records: EXAMPLES,
+    parts: true,
+    bad: BAD_EXAMPLES,
+    learns: true,
+  },
+  'learner of classes by descent': {
+    kind: 'learner',
+    options: {
+      dimension: 2,
+      domain: 'whole-space',
+      loss: { softmax: 2 },
+      descent: { momentum: 0.5, rates: [1, 0.5, 0.25] },
+    },
+    records: EXAMPLES,
+    parts: true,
+    bad: BAD_EXAMPLES.slice(0, 3),
+    learns: true,
+  },
+  "learner by the caller's loss": {
+    kind: 'learner',
+    options: { dimension: 2, loss: squares, lattice: 'rounded-gaussian', strategy: 'honaker' },
+    records: EXAMPLES,
+    parts: true,
+    bad: BAD_EXAMPLES.slice(1, 3),
+    learns: true,
+  },
   'gradientLearner by Adam': {
     kind: 'gradientLearner',
     options: { dimension: 2, rate: 0.1, rule: { adam: { beta1: 0.8 } } },
@@ -155,25 +199,33 @@ export const TARGET = {
 /** All kinds, of records and of people, with the arguments of their verbs. */
 export const CASES = Object.entries(KINDS).flatMap(([name, row]) =>
   [false, true].map((isOfPeople) => {
-    const { kind, options, records, flat = false, bad, learns = false } = row;
+    const { kind, options, records, flat = false, parts = false, bad, learns = false } = row;
     const listed = (from, to) => {
       const part = records.slice(from, to);
-      const list = flat ? part.flat() : part;
-      return isOfPeople ? [NAMES.slice(from, to), list] : [list];
+      const lists = parts
+        ? [part.flatMap(([features]) => features), part.map(([, label]) => label)]
+        : [flat ? part.flat() : part];
+      return isOfPeople ? [NAMES.slice(from, to), ...lists] : lists;
     };
+    const argsOf = (person, record) => [
+      ...(isOfPeople ? [person] : []),
+      ...(parts ? record : [record]),
+    ];
     return {
       name: isOfPeople ? `${name} of people` : name,
       kind,
       options: { ...TARGET, ...options, ...(isOfPeople && PEOPLE) },
       numRecords: records.length,
-      one: (i) => (isOfPeople ? [NAMES[i], records[i]] : [records[i]]),
+      one: (i) => argsOf(NAMES[i], records[i]),
       many: listed,
       bad: bad.map(([record, parameter]) => ({
-        args: isOfPeople ? ['ann', record] : [record],
+        args: argsOf('ann', record),
         parameter,
       })),
       isOfPeople,
       learns,
+      /** No records. */
+      nothing: listed(0, 0),
     };
   }),
 );

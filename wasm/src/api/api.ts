@@ -11,7 +11,7 @@ import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.j
 import { defaultOf, readMechanism, readOptions } from './options.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { GRADIENT_LEARNER } from './learning/gradient-learner.js';
-import { makeLearner, makeLearnerLedger } from './learning/learner.js';
+import { LEARNER } from './learning/learner.js';
 import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
 import { makeNoise } from './noise.js';
@@ -20,8 +20,8 @@ import { makePeopleLedger } from './sums/people-ledger.js';
 import { makePeopleSum } from './sums/people-sum.js';
 import { makePrefixSum } from './sums/prefix-sum.js';
 import { queriesOf } from './queries.js';
-import { learnerDefaults } from './learning/setup.js';
-import { learn, preconditioningCost } from './learning/precondition.js';
+import { learnPlan } from './learning/setup.js';
+import { learn } from './learning/precondition.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import { makeSimulationNoise } from './simulation-noise.js';
@@ -131,15 +131,12 @@ function readBounds(core: Core, reader: Reader): ErrorBounds {
   };
 }
 
-type TableFunction = 'learn' | 'preconditioningCost' | 'learnerDefaults';
-
 /** The functions that learn from tables. */
-function ofTables(instance: Instance): Pick<DpFtrl, TableFunction> {
+function ofTables(instance: Instance): Pick<DpFtrl, 'learn' | 'learnPlan'> {
   const { core } = instance;
   return {
     learn: (options) => learn(instance, options),
-    preconditioningCost: (options) => preconditioningCost(core, options),
-    learnerDefaults: (options) => learnerDefaults(core, options),
+    learnPlan: (options) => learnPlan(core, options),
   };
 }
 
@@ -164,6 +161,7 @@ function streamsOf(instance: Instance): Streams {
     sums: SUMS,
     moments: MOMENTS,
     histogram: HISTOGRAM,
+    learner: LEARNER,
     gradientLearner: GRADIENT_LEARNER,
   };
   const all = Object.entries(kinds).map(([name, kind]) => [
@@ -220,12 +218,10 @@ export function makeApi(core: Core): DpFtrl {
     consistent: (readings, how) => consistent(core, readings, how),
     ...ofStatistics(instance),
     ...ofTables(instance),
-    learner: (options) => makeLearner(instance, options),
     predict: (model, features, out) => predict(model, features, out),
     noise: ((options: unknown) => makeNoise(instance, options)) as DpFtrl['noise'],
     ledger: (options) => makeLedger(instance, options),
     peopleLedger: (options) => makePeopleLedger(instance, options),
-    learnerLedger: (options) => makeLearnerLedger(instance, options),
     queries: queriesOf(instance),
     study: studyOf(instance),
     get liveHandles() {

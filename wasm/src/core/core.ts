@@ -12,7 +12,7 @@ import type { MechanismName, MechanismParameters, Progress } from '../types/all.
 import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from '../types/all.js';
 import type { BestFixed, Handle, HeldOutRisk, LinearQueries, RegretBounds } from '../types/all.js';
 import type { EpochsBounds, Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
-import type { PreconditioningCost, PreconditioningCostOptions } from '../types/all.js';
+import type { DomainName, LearnedModel, Neighbours } from '../types/all.js';
 import type { LatticeNoise, StackError, WorkloadError } from '../types/all.js';
 
 // Every object passed to the core has all its fields, even if undefined: a missing one would be
@@ -108,13 +108,6 @@ export type CoreStackErrors = Omit<
   'mechanism' | 'numSteps' | 'neighbours' | 'ratio' | 'gap'
 >;
 
-export interface CoreLearnerState {
-  step: number;
-  numExamples: number;
-  numWaiting: number;
-  lambda: number;
-}
-
 /** The facts of an object that do not change, and the id of its handle. */
 type Made<Type, Others extends keyof Type> = { id: number } & Omit<Type, Others | keyof Handle>;
 
@@ -201,9 +194,57 @@ interface CoreChoice extends CoreDraw {
   maxContributions: number;
 }
 
+/** Options of a learner beside those of its stream. */
+export interface CoreLearner {
+  loss: LearnedModel['loss'];
+  quantile: number;
+  huberThreshold: number;
+  numClasses: number;
+  domain: DomainName;
+  radius: number;
+  lambda: number | undefined;
+  descent:
+    | { rates: Float64Array | undefined; momentum: number; throughWorkload: boolean }
+    | undefined;
+  doubling: boolean;
+  batchSize: number;
+  penalty:
+    | { strength: number; groups: Float64Array | undefined; numUnpenalised: number }
+    | undefined;
+}
+
+/** A table whose second moments may be released, as far as it is public. */
+export interface CoreMomentsOptions {
+  epsilon: number;
+  delta: number;
+  neighbours: Neighbours;
+  dimension: number;
+  numRows: number;
+}
+
+/** Budgets of second moments and of a learner after them. */
+export interface CoreMoments {
+  momentsEpsilon: number;
+  learnerEpsilon: number;
+  mu: number;
+  rho: number;
+  isDefault: boolean;
+}
+
+/** Settings of a learner that follow from public numbers. */
+export interface CoreDefaults {
+  clipNorm: number;
+  lambda: number;
+  numSteps: number;
+  batchSize: number;
+  /** Given for a table. */
+  momentum: number | undefined;
+  rates: Float64Array | undefined;
+}
+
 /** Options of a stream, completed with defaults and of the right types. */
-export interface CoreStreamOptions extends CoreMechanism, CoreDraw {
-  kind: 'counter' | 'totals' | 'sums' | 'moments' | 'histogram';
+export interface CoreStreamOptions extends CoreMechanism, CoreDraw, Partial<CoreLearner> {
+  kind: 'counter' | 'totals' | 'sums' | 'moments' | 'histogram' | 'learner';
   pure: boolean;
   mode: 'grid' | 'lattice';
   latticeNoise: LatticeNoise;
@@ -253,6 +294,8 @@ export interface StreamFunctions {
     [id: number],
     { step: number; records: number; waiting: number; dropped: number; acknowledged: number },
   ];
+  /** Refuses a record that could not be added. */
+  streamCheck: [[id: number, people: People, rows: Float64Array], null];
   streamAdd: [[id: number, people: People, rows: Float64Array], null];
   streamEnd: [[id: number, steps: number, out: Float64Array | undefined], null];
   /** Ends a step for each row. */
@@ -373,47 +416,25 @@ interface CoreFunctions extends StreamFunctions {
   peopleSumHalfWidth: [[id: number, step: number | undefined, probability: number], number];
   peopleSumNumDropped: [[id: number], number];
   /** Settings that follow from public numbers; for the setup 'unclipped', only `clipNorm`. */
-  learnerDefaults: [
-    [options: object],
-    {
-      clipNorm: number;
-      lambda: number;
-      numSteps: number;
-      batchSize: number;
-      /** Given for a table. */
-      momentum: number | undefined;
-      rates: Float64Array | undefined;
-    },
-  ];
+  learnerDefaults: [[options: object], CoreDefaults];
   /** `clip` is the factor on the clip norm of the learner that follows the moments. */
-  momentsPlan: [
-    [options: Required<PreconditioningCostOptions>],
-    PreconditioningCost & { clip: number },
-  ];
+  momentsPlan: [[options: CoreMomentsOptions], CoreMoments & { clip: number }];
   /** Releases second moments of rows, and overwrites the rows with their new coordinates. */
   momentsCreate: [
-    [options: CoreDraw & Omit<Required<PreconditioningCostOptions>, 'numRows'>, rows: Float64Array],
+    [options: CoreDraw & Omit<CoreMomentsOptions, 'numRows'>, rows: Float64Array],
     number,
   ];
   /** Overwrites weights of coordinates with those of the features. */
   momentsRestore: [[id: number, weights: Float64Array], null];
-  learnerCreate: [[options: CoreMechanism & object], CorePrefixSum];
   /** Overwrites the scores with the predictions. */
-  learnerLearn: [
-    [id: number, features: Float64Array, labels: Float64Array, scores: Float64Array],
-    null,
-  ];
-  learnerPredict: [[id: number, features: Float64Array, scores: Float64Array], null];
-  learnerLearnAlong: [[id: number, features: Float64Array, slopes: Float64Array], null];
+  learnerScores: [[id: number, features: Float64Array, scores: Float64Array], null];
+  learnerLambda: [[id: number], number];
   learnerWeights: [[id: number, last: Float64Array, average: Float64Array], null];
   /** Overwrites the values, one for each label. */
   learnerLosses: [
     [id: number, scores: Float64Array, labels: Float64Array, values: Float64Array],
     null,
   ];
-  learnerEndBatch: [[id: number], null];
-  learnerState: [[id: number], CoreLearnerState];
-  learnerCheckpoint: [[id: number], Uint8Array];
   twinCreate: [[options: object], number];
   /** As `learnerLearn`. */
   twinLearn: [
@@ -608,7 +629,6 @@ const CALLERS: readonly Caller[] = [
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
   { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
   { start: 'peopleLedger', call: 'peopleLedger', names: { checkpoint: 'store' } },
-  { start: 'learnerCreate', call: 'learner', names: { checkpoint: 'store', state: 'store' } },
   {
     start: 'queries',
     call: 'linear',
@@ -639,6 +659,8 @@ interface CoreRefusal {
   value: string;
   /** Number of entries released before the refused record. */
   released?: number;
+  /** Index of the refused record of a stream. */
+  record?: number;
 }
 
 type Reply = { value: unknown; code?: undefined } | CoreRefusal;
@@ -654,11 +676,13 @@ function errorOf(name: string, refused: CoreRefusal, mechanisms: readonly string
   const { code, parameter, constraint, value } = refused;
   const part = mechanisms.includes(refused.function) ? refused.function : PARTS[refused.function];
   const where = { call: caller?.call ?? name, ...(part !== undefined && { part }) };
-  return makeError(code, where, {
+  const error = makeError(code, where, {
     ...(parameter !== '' && { parameter: nameOf(parameter) }),
     constraint: withNames(constraint, (path) => `{${nameOf(path)}}`),
     ...(value !== '' && { value }),
   });
+  const { record } = refused;
+  return record === undefined ? error : Object.assign(error, { record });
 }
 
 /** Reaction to an instance that becomes unusable. */

@@ -6,19 +6,9 @@ import type { CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison } from './comparison.js';
 import type { ConsistentCounts, Histogram } from './streams/readings.js';
 import type { Budgets, Streams } from './streams/stream.js';
-import type { LearnerDefaultsOptions } from './learning/defaults.js';
-import type {
-  LearnOptions,
-  PreconditioningCost,
-  PreconditioningCostOptions,
-} from './learning/learn.js';
-import type {
-  Learner,
-  LearnerLedger,
-  LearnerLedgerOptions,
-  LearnerOptions,
-} from './learning/linear-learner.js';
-import type { LearnedModel } from './learning/model.js';
+import type { LearnPlan, LearnPlanOptions } from './learning/defaults.js';
+import type { LearnOptions } from './learning/learn.js';
+import type { LearnedModel } from './streams/model.js';
 import type {
   LedgerOptions,
   PeopleLedger,
@@ -301,54 +291,25 @@ export interface DpFtrl extends Streams, Budgets {
    */
   learn(options: LearnOptions): LearnedModel;
   /**
-   * Returns the budgets of `learn` for second moments and for the learner after them, and whether
-   * second moments are released by default. Depends on public numbers only.
+   * Returns what learns well, from public numbers alone: options for `learner` (clip norm, domain,
+   * lambda and, for a table, strategy and descent), and whether `learn` releases second moments of a
+   * table first. Put your own options after them: `{ ...plan.options, strategy: 'blt' }`.
+   *
+   * No theorem bounds the quality of these settings: see docs/math/learning.md, section 10.
+   *
+   * @throws if a loss has unbounded slopes.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const target = { epsilon: 1, delta: 1e-6 };
-   * const { isDefault } = dp.preconditioningCost({ ...target, dimension: 5, numRows: 1000 });
-   * console.log(isDefault); // true: there are enough rows for five features
-   * ```
-   */
-  preconditioningCost(options: PreconditioningCostOptions): PreconditioningCost;
-  /**
-   * Returns options for `learner` and `learnerLedger` that learn well: clip norm, domain, lambda
-   * and the rest are computed from loss, rows, dimension, epsilon and delta, without looking at any
-   * row. Put your own options after them: `{ ...dp.learnerDefaults(...), mechanism: 'blt' }`.
-   * @throws if the slopes of the loss are unbounded ('squared', and functions), or numbers are out
-   * of range.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const target = { epsilon: 4, delta: 1e-6 };
-   * const options = dp.learnerDefaults({ numRows: 1000, dimension: 2, ...target });
+   * const { options, precondition } = dp.learnPlan({ rows: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
    * const learner = dp.learner(options);
    * learner.learn([0.6, -0.2, -0.5, 0.1], [1, 0]); // two of the thousand
-   * console.log(options.clipNorm, learner.model().weights);
-   * learner.dispose();
+   * console.log(options.clip, precondition, learner.weights());
    * ```
    */
-  learnerDefaults(options: LearnerDefaultsOptions): LearnerOptions;
-  /**
-   * Creates a private online learner of a linear model.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const learner = dp.learner({ numSteps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
-   * learner.learn([0.6, -0.2, -0.5, 0.1], [1, 0]); // two examples
-   * const model = learner.model();
-   * learner.dispose();
-   * console.log(model.weights, dp.predict(model, [0.3, 0.3]));
-   * ```
-   */
-  learner(options: LearnerOptions): Learner;
+  learnPlan(options: LearnPlanOptions): LearnPlan;
   /**
    * Returns predictions of a model for examples, row after row, whose features are the `inputs` of
    * the model. A prediction is a score, whose sign is the class and for which 1 / (1 + e^-score) is
@@ -358,7 +319,7 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const learner = dp.learner({ numSteps: 4, epsilon: 1, delta: 1e-6, loss: 'squared' });
+   * const learner = dp.learner({ steps: 4, epsilon: 1, delta: 1e-6, loss: 'squared', dimension: 1 });
    * const model = JSON.parse(JSON.stringify(learner.model()));
    * console.log(dp.predict(model, [0.5, 1])); // two examples of one input
    * ```
@@ -560,27 +521,6 @@ export interface DpFtrl extends Streams, Budgets {
   peopleStatisticLedger(options: PeopleStatisticLedgerOptions): Promise<PeopleStatisticLedger>;
   peopleStatisticLedger(options: PeopleHistogramLedgerOptions): Promise<PeopleHistogramLedger>;
   peopleStatisticLedger(options: PeopleSumsLedgerOptions): Promise<PeopleSumsLedger>;
-  /**
-   * Opens a learner whose state is stored before any result is returned; it continues from the
-   * state in the store, if there is one. The bytes contain the key and the true sums of gradients,
-   * so they are as secret as the examples.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   * import { FileStore } from 'dp-ftrl/file-store';
-   *
-   * const dp = await load();
-   * const store = await FileStore.open('learner.state');
-   * const options = { mechanism: 'tree', numSteps: 1000, epsilon: 1, delta: 1e-6, dimension: 2, store };
-   * const ledger = await dp.learnerLedger(options);
-   * const examples = [[0.5, 1], [0.25, -1]];
-   * for (const features of examples.slice(ledger.numExamples)) await ledger.learn(features, [1]);
-   * console.log((await ledger.model()).weights);
-   * ledger.dispose();
-   * await store.close();
-   * ```
-   */
-  learnerLedger(options: LearnerLedgerOptions): Promise<LearnerLedger>;
   /** Number of handles that are not disposed of yet, for leak tests. */
   readonly liveHandles: number;
 }

@@ -58,7 +58,7 @@ export interface Study {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const twin = dp.study.twin({ numSteps: 1000, dimension: 2 });
+   * const twin = dp.study.twin({ steps: 1000, dimension: 2 });
    * const predictions = new Float64Array(2);
    * twin.learn([0.6, -0.2, -0.5, 0.1], [1, 0], predictions);
    * console.log(predictions); // what it would have said before each label was known
@@ -91,7 +91,7 @@ export interface Study {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const learner = dp.learner({ numSteps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
+   * const learner = dp.learner({ steps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
    * const { expected, highProbability } = dp.study.regretBounds(learner.certificate, { dimension: 2 });
    * learner.dispose();
    * console.log(expected.regularisation, expected.stability, expected.noise);

@@ -12,8 +12,7 @@ import type * as api from '../types/all.js';
 export const FUNCTIONS = {
   plain: {
     ...{ strategies: 0, liveHandles: 0, calibrate: 1 },
-    ...{ 'queries.randomizedResponse': 1, 'queries.estimateCount': 1, learnerDefaults: 1 },
-    preconditioningCost: 1,
+    ...{ 'queries.randomizedResponse': 1, 'queries.estimateCount': 1, learnPlan: 1 },
   },
   abortable: {
     ...{ bounds: 1, learn: 1, 'study.regretBounds': 2, predict: 2 },
@@ -44,6 +43,7 @@ export const STREAMS = [
   'sums',
   'moments',
   'histogram',
+  'learner',
   'gradientLearner',
 ] as const;
 export type StreamName = (typeof STREAMS)[number];
@@ -64,7 +64,6 @@ export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[T
 
 /** Objects that can live in a worker, by the path of the function that makes them. */
 export interface Objects {
-  learner: api.Learner;
   'study.twin': api.Twin;
   'study.comparator': api.Comparator;
   'queries.linear': api.LinearQueries;
@@ -77,7 +76,7 @@ export type Kind = keyof Objects;
 type Column = 'record' | 'entry';
 
 interface Members<T> {
-  /** Properties that are sent with the object: they never change, but for a learner's `lambda`. */
+  /** Properties that are sent with the object, and never change. */
   facts: readonly (keyof T)[];
   /** Other properties and short methods, with the number of arguments. */
   asks: { [Name in keyof T]?: number };
@@ -87,15 +86,9 @@ interface Members<T> {
   batches?: { [Name in keyof T]?: readonly Column[] };
 }
 
-const ofTotals = ['certificate', 'dimension', 'numSteps', 'grid', 'insecure'] as const;
 const ofHindsight = ['dimension', 'numScores'] as const;
 
 export const OBJECTS = {
-  learner: {
-    facts: [...ofTotals, 'lambda'],
-    asks: { step: 0, numWaiting: 0, endBatch: 0, losses: 2, model: 0 },
-    batches: { learn: ['record', 'entry'] },
-  },
   'study.twin': {
     facts: ofHindsight,
     asks: { endBatch: 0, weights: 0 },

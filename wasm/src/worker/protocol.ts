@@ -9,8 +9,6 @@ import type { BatchProgress, RowsBefore } from './batches.js';
 import type { BatchMethod, FunctionName, Info, Kind, StreamName } from './methods.js';
 
 export type SimulationInfo = Info<'study.simulation'>;
-/** Facts of a learner; only `lambda` changes. */
-export type StreamInfo = Info<'learner'>;
 /** Facts of a twin or comparator that do not change. */
 export type HindsightInfo = Info<'study.twin'>;
 export type QueriesInfo = Info<'queries.linear'>;

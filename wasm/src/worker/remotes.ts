@@ -9,38 +9,12 @@ import { readCall, type AdvanceOptions, type BatchCallOptions } from './connecti
 import type { CallOptions, Connection } from './connection.js';
 import { nameOf, OBJECTS, type Asked, type Info, type Kind, type Takes } from './methods.js';
 import type { HindsightInfo, NoiseInfo, QueriesInfo, SimulationInfo } from './protocol.js';
-import type { StreamInfo } from './protocol.js';
 
 /**
  * An object that lives in the worker, where it counts as one handle. It is disposed of there when
  * it is garbage-collected here.
  */
 export type RemoteHandle = api.Handle;
-
-/**
- * A learner that lives in the worker. Batches run in pieces of about 8 ms, one batch after the
- * other. An aborted batch has been processed up to some row, as `step` shows.
- */
-export interface RemoteLearner extends StreamInfo, RemoteHandle {
-  /** As in the library, after the last `learn` or `endBatch`: {@link api.Learner.lambda}. */
-  readonly lambda: number;
-  /** As in the library: {@link api.Learner.step}. */
-  step(): Promise<number>;
-  /** As in the library: {@link api.Learner.numWaiting}. */
-  numWaiting(): Promise<number>;
-  /** As in the library: {@link api.Learner.endBatch}. */
-  endBatch(): Promise<void>;
-  /** As in the library: {@link api.Learner.losses}. */
-  losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Promise<Float64Array>;
-  /** As in the library: {@link api.Learner.learn}. */
-  learn(
-    features: ArrayLike<number>,
-    labels: ArrayLike<number>,
-    call?: BatchCallOptions,
-  ): Promise<void>;
-  /** As in the library: {@link api.Learner.model}. */
-  model(): Promise<api.LearnedModel>;
-}
 
 /** A twin that lives in the worker: NOT private, like everything it returns. */
 export interface RemoteTwin extends HindsightInfo, RemoteHandle {
@@ -113,7 +87,6 @@ export interface RemoteSimulation extends SimulationInfo, RemoteHandle {
 
 /** Objects in the worker, by the path of the function that makes them. */
 export interface Remotes {
-  learner: RemoteLearner;
   'study.twin': RemoteTwin;
   'study.comparator': RemoteComparator;
   'queries.linear': RemoteQueries;
@@ -187,33 +160,6 @@ class RemoteRun extends Remote {
   }
 }
 
-/** A learner that tracks the `lambda` of its next step, which doubling and rates change. */
-class RemoteLearning extends Remote {
-  lambda = NaN;
-
-  override method(how: 'ask' | 'batch', takes: Takes, each: readonly [string, number]) {
-    const call = super.method(how, takes, each);
-    if (each[0] !== 'learn' && each[0] !== 'endBatch') return call;
-    return async (...given: unknown[]): Promise<unknown> => {
-      const result = await call(...given).catch((error) => {
-        // A batch that failed may have made steps; its error does not wait for their lambda.
-        void this.refresh();
-        throw error;
-      });
-      await this.refresh();
-      return result;
-    };
-  }
-
-  /** Asks for the lambda; keeps the old one if the learner or its worker is gone. */
-  private async refresh(): Promise<void> {
-    if (this.disposed) return;
-    const argument = { id: this.id, name: 'lambda', args: [] };
-    const asked = this.connection.call('ask', argument, { where: 'lambda' });
-    this.lambda = (await asked.catch(() => this.lambda)) as number;
-  }
-}
-
 /** Returns the members that the table lists for a kind of object. */
 function membersOf(remote: Remote, kind: Kind): Record<string, unknown> {
   const { asks, calls, batches } = OBJECTS[kind] as {
@@ -268,14 +214,10 @@ export async function make<K extends Declared[Kind]>(
 ): Promise<Remotes[K]> {
   const given = readCall(nameOf(kind), call, 'searching');
   const { id, info } = await connection.call('make', { kind, options }, given);
-  const Type = { 'study.simulation': RemoteRun, learner: RemoteLearning }[kind as string] ?? Remote;
+  const Type = kind === 'study.simulation' ? RemoteRun : Remote;
   const remote = new Type(connection, id, kind);
   const own =
     remote instanceof RemoteRun ? simulationOf(remote, info as Info<'study.simulation'>) : {};
   const members = Object.assign(own, info, membersOf(remote, kind));
-  if (remote instanceof RemoteLearning) {
-    remote.lambda = (info as Info<'learner'>).lambda;
-    Object.defineProperty(members, 'lambda', { get: () => remote.lambda, enumerable: true });
-  }
   return handle(remote, members) as Remotes[K];
 }

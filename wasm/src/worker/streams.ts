@@ -2,6 +2,7 @@
 
 // Streams that live in a worker, as its client sees them.
 
+import { wrongType } from '../core/check.js';
 import { DpError, makeError } from '../core/errors.js';
 import { abortedError } from '../api/streams/turns.js';
 import { counted } from '../shared/counted.js';
@@ -18,6 +19,7 @@ const NAMED: Readonly<Record<StreamName, Readonly<Record<string, number>>>> = {
   sums: { sums: 1 },
   moments: { mean: 1, variance: 1, standardDeviation: 1, covariance: 2 },
   histogram: { count: 1, share: 1 },
+  learner: {},
   gradientLearner: {},
 };
 
@@ -122,6 +124,10 @@ const NOT_HERE = {
 } as const;
 
 function requireHere(kind: StreamName, options: unknown): void {
+  const { loss } = (options ?? {}) as { loss?: unknown };
+  if (typeof loss === 'function') {
+    throw wrongType(kind, 'loss', 'a name or an object in a worker', loss);
+  }
   const given = (options ?? {}) as Partial<Record<keyof typeof NOT_HERE, unknown>>;
   const names = Object.keys(NOT_HERE) as (keyof typeof NOT_HERE)[];
   const parameter = names.find((name) => given[name] !== undefined);

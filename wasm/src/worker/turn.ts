@@ -10,11 +10,8 @@ import type { Place, StreamFacts } from './protocol.js';
 /** A stream, and the batches in pieces that the library's own streams have besides. */
 export type PiecewiseStream = Stream<never, unknown> & {
   readonly given: { readonly arity: number };
-  readonly members: Readonly<Record<string, { readonly arity: number }>>;
-  pieces(
-    verb: 'endMany' | 'releaseMany',
-    args: readonly unknown[],
-  ): Generator<Piece<unknown>, unknown[]>;
+  readonly members: Readonly<Record<string, { readonly arity: number | undefined }>>;
+  pieces(verb: string, args: readonly unknown[]): Generator<Piece<unknown>, unknown[]>;
 };
 
 export function factsOf({
@@ -25,7 +22,7 @@ export function factsOf({
   given,
   members,
 }: PiecewiseStream): StreamFacts {
-  const arities = Object.entries(members).map(([name, { arity }]) => [name, arity]);
+  const arities = Object.entries(members).map(([name, { arity }]) => [name, arity ?? given.arity]);
   const all = Object.fromEntries(arities) as Record<string, number>;
   return { steps, certificate, grid, insecure, arity: given.arity, members: all };
 }
@@ -41,5 +38,10 @@ export function* turnOf(
   args: readonly unknown[],
 ): Generator<Piece<unknown>, unknown> {
   if (verb === 'releaseMany' || verb === 'endMany') return yield* stream.pieces(verb, args);
+  const member = stream.members[verb];
+  if (member && member.arity === undefined) {
+    yield* stream.pieces(verb, args);
+    return undefined;
+  }
   return (stream[verb as Verb] as (...args: readonly unknown[]) => unknown)(...args);
 }

@@ -51,24 +51,41 @@ struct NoisySums {
 /// The first bracket of a Stream.
 ///
 ///     check(record)       throws unless `write` takes the record
-///     write(record, row)  the row, in `row` or in the record itself if there is nothing to do
+///     write(record, row)  the row, in `row` or in the record itself if there is nothing to do; or
+///     a
+///                         ProductRecord
 ///     read(sums)          the reading of a step
 ///     adds()              true if the rows of one person in one step add up to one contribution,
 ///                         false if they must be the row of a single record
 ///     mechanism(options)  the mechanism for these columns
 ///     release_options(o)  the options of the sums of these columns
 template <class C>
-concept Columns = requires(const C& columns, typename C::Record record, std::span<double> row,
-                           const NoisySums& sums, const MechanismOptions& mechanism,
-                           const PrefixSumOptions& options) {
-  { columns.dimension() } -> std::convertible_to<std::int64_t>;
-  columns.check(record);
-  { columns.write(record, row) } -> std::same_as<std::span<const double>>;
-  { columns.read(sums) } -> std::same_as<typename C::Reading>;
-  { columns.adds() } -> std::convertible_to<bool>;
-  { columns.mechanism(mechanism) } -> std::same_as<std::shared_ptr<const Mechanism>>;
-  { columns.release_options(options) } -> std::same_as<PrefixSumOptions>;
-};
+concept Columns =
+    requires(C& columns, typename C::Record record, std::span<double> row, const NoisySums& sums,
+             const MechanismOptions& mechanism, const PrefixSumOptions& options) {
+      { columns.dimension() } -> std::convertible_to<std::int64_t>;
+      columns.check(record);
+      columns.write(record, row);
+      { columns.read(sums) } -> std::same_as<typename C::Reading>;
+      { columns.adds() } -> std::convertible_to<bool>;
+      { columns.mechanism(mechanism) } -> std::same_as<std::shared_ptr<const Mechanism>>;
+      { columns.release_options(options) } -> std::same_as<PrefixSumOptions>;
+    };
+
+/// Columns whose rows and readings depend on the noisy sums of all steps before: see Examples.
+///
+///     begin(sums)            before the first step
+///     follow(noisy)          takes the sums of the next step
+///     require_going()        throws if no step can follow
+///     seek(step, sums)       prepares to read a step again; `sums` returns those of earlier ones
+///     identity(record, row)  numbers that tell a record from others, as its row does elsewhere
+template <class C>
+concept FollowingColumns =
+    Columns<C> && requires(C& columns, std::span<const double> noisy, const PrefixSum& sums) {
+      columns.begin(sums);
+      columns.follow(noisy);
+      columns.require_going();
+    };
 
 /// Records of one number, clipped to `clip`; reads the running total, or the other sum of the
 /// mechanism's workload.

@@ -56,6 +56,7 @@ class OpenSums {
   void require_open(std::int64_t num_contributions) const;
   /// Adds a row, clipped and on the grid, to the integers of a step.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc. Nothing has changed.
+  void add_to(Contributions& step, const ProductRecord& row) const;
   void add_to(Contributions& step, std::span<const double> row) const;
 
  protected:
@@ -89,7 +90,10 @@ class Memory : public detail::OpenSums {
       : OpenSums(std::move(mechanism), options),
         noisy_(static_cast<std::size_t>(sums_.dimension())) {}
 
-  void contribute(std::span<const double> row) { sums_.contribute(row); }
+  template <class Row>
+  void contribute(const Row& row) {
+    sums_.contribute(row);
+  }
   /// Ends the open step; the noisy sums are valid until the next call.
   std::span<const double> end() { return sums_.release(noisy_), noisy_; }
   /// The same for a step of these contributions.
@@ -97,7 +101,8 @@ class Memory : public detail::OpenSums {
     return release(std::move(step), noisy_), noisy_;
   }
   /// `contribute` and `end`, in one pass over the row.
-  std::span<const double> end_with(std::span<const double> row) {
+  template <class Row>
+  std::span<const double> end_with(const Row& row) {
     return sums_.release(row, noisy_), noisy_;
   }
 
@@ -173,7 +178,12 @@ class Journal : public detail::OpenSums {
                   std::span<const double> row) const;
   const Code& code_at(std::int64_t step) const { return codes_[static_cast<std::size_t>(step)]; }
 
-  void contribute(std::span<const double> row) { add_to(open_, row); }
+  template <class Row>
+  void contribute(const Row& row) {
+    add_to(open_, row);
+  }
+  /// Noisy sums of a decided step.
+  std::span<const double> decided(std::int64_t step) const;
   /// Puts a record into the code of the open step.
   void note(std::span<const std::byte> person, std::span<const double> row) {
     open_code_ = code_after(open_code_, person, row);

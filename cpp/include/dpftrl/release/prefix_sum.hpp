@@ -239,7 +239,7 @@ class PrefixSum {
   void add(const ProductRecord& contribution);
   void end_step_with(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink);
   /// Adds the integers of a record.
-  void add_integers_of(std::span<const double> record, std::span<std::int64_t> sum) const;
+  void add_integers_of(const ProductRecord& record, std::span<std::int64_t> sum) const;
   /// Sum of the contributions' integers, dimension() entries each.
   std::vector<std::int64_t> integers_of(std::span<const double> contributions) const;
   /// Releases a step with that sum. A call that throws changes nothing.

@@ -9,6 +9,7 @@
 ///                MomentColumns                                             [Columns] --> reading
 ///                HistogramColumns
 ///                SumColumns
+///                Examples
 ///
 /// The three brackets are chosen independently: what is read, whose it is, and where it lives.
 /// `add` puts a record into the open step, `end` ends it, and `release` is both.
@@ -77,6 +78,7 @@ class RecordStream {
   using Reading = typename C::Reading;
   static constexpr bool kPeople = std::same_as<Who, People>;
   static constexpr bool kJournal = std::same_as<Place, Journal>;
+  static constexpr bool kFollows = FollowingColumns<C>;
   /// Result of `end`: the reading, or with a journal the index of the step, whose reading `at`
   /// gives after a store has acknowledged the step.
   using Ended = std::conditional_t<kJournal, std::int64_t, Reading>;
@@ -127,6 +129,7 @@ class RecordStream {
   /// Ends the open step, with or without records.
   /// @throws Error{past_horizon}; std::bad_alloc. Nothing has changed.
   Ended end() {
+    require_going();
     if constexpr (kJournal) {
       return decide();
     } else if constexpr (kPeople) {
@@ -144,6 +147,7 @@ class RecordStream {
       add(record);
       return end();
     } else {
+      require_going();
       columns_.check(record);
       const auto noisy = place_.end_with(columns_.write(record, row_));
       ++counts_.records;
@@ -197,7 +201,10 @@ class RecordStream {
   Reading at(std::int64_t step) const
     requires(kJournal)
   {
-    return columns_.read({.step = step, .values = place_.released(step), .noise = sums()});
+    const std::span<const double> noisy = place_.released(step);
+    if constexpr (kFollows)
+      columns_.seek(step, [this](std::int64_t earlier) { return place_.released(earlier); });
+    return columns_.read({.step = step, .values = noisy, .noise = sums()});
   }
 
   /// Whether the step was ended with these records, in this order; false if it is the open step,
@@ -218,11 +225,11 @@ class RecordStream {
     }
     Code code = place_.code_of(step);
     for (std::size_t i = 0; i < records.size(); ++i) {
-      const auto row = columns_.write(records[i], row_);
+      const auto numbers = identity_of(records[i], columns_.write(records[i], row_));
       if constexpr (kPeople)
-        code = place_.code_after(code, who_.code_of(people[i]), row);
+        code = place_.code_after(code, who_.code_of(people[i]), numbers);
       else
-        code = place_.code_after(code, {}, row);
+        code = place_.code_after(code, {}, numbers);
     }
     if (code != place_.code_at(step))
       fail(ErrorCode::already_released, kName, "step",
@@ -260,6 +267,7 @@ class RecordStream {
   void restore(std::span<const std::byte> bytes)
     requires(kJournal)
   {
+    if constexpr (kFollows) columns_.begin(sums());
     place_.restore(bytes, [&](std::int64_t step, std::span<const std::byte> open) {
       const auto rest = place_.take_open(open, counts_);
       if constexpr (kPeople) {
@@ -269,6 +277,8 @@ class RecordStream {
         fail(ErrorCode::bad_state, kName, "checkpoint", "must end with the open step", "more");
       }
     });
+    if constexpr (kFollows)
+      for (std::int64_t t = 0; t < step(); ++t) columns_.follow(place_.decided(t));
     num_recorded_ = num_stored_ = counts_.records;
   }
 
@@ -330,7 +340,9 @@ class RecordStream {
       : columns_(std::move(columns)),
         who_(require_given(mechanism).participation(), CodeSecret(options.key), columns_.adds()),
         place_(mechanism, columns_.release_options(options), {.rule = who_.rule(), .about = about}),
-        row_(static_cast<std::size_t>(columns_.dimension())) {}
+        row_(static_cast<std::size_t>(columns_.dimension())) {
+    if constexpr (kFollows) columns_.begin(sums());
+  }
 
   static const Mechanism& require_given(const std::shared_ptr<const Mechanism>& mechanism) {
     if (!mechanism) fail(ErrorCode::invalid_argument, kName, "mechanism", "must be given");
@@ -346,20 +358,43 @@ class RecordStream {
       return 0;  // PrefixSum counts them itself
   }
 
+  void require_going() const {
+    if constexpr (kFollows) columns_.require_going();
+  }
+
   void admit(const Person& person, Record record) {
+    require_going();
     place_.require_open(num_open() + 1);
     const auto row = columns_.write(record, row_);
     if constexpr (kPeople)
-      who_.admit(person, row, step());
+      who_.admit(person, numbers_of(row), step());
     else
       place_.contribute(row);
     // Nothing below throws.
-    if constexpr (kJournal && kPeople) place_.note(person, row);
-    if constexpr (kJournal && !kPeople) place_.note({}, row);
+    if constexpr (kJournal && kPeople) place_.note(person, identity_of(record, row));
+    if constexpr (kJournal && !kPeople) place_.note({}, identity_of(record, row));
     ++counts_.records;
   }
 
-  void check_all(std::span<const std::string_view> people, std::span<const Record> records) const {
+  std::span<const double> numbers_of(std::span<const double> row) { return row; }
+  /// Writes the products.
+  std::span<const double> numbers_of(const ProductRecord& row) {
+    const std::size_t width = row.features.size();
+    for (std::size_t k = 0; k < row.scales.size(); ++k)
+      for (std::size_t i = 0; i < width; ++i) row_[k * width + i] = row.scales[k] * row.features[i];
+    return std::span(row_).first(static_cast<std::size_t>(row.size()));
+  }
+
+  /// The numbers that tell a record from others.
+  template <class Row>
+  std::span<const double> identity_of(Record record, const Row& row) {
+    if constexpr (requires { columns_.identity(record, row); })
+      return columns_.identity(record, row);
+    else
+      return numbers_of(row);
+  }
+
+  void check_all(std::span<const std::string_view> people, std::span<const Record> records) {
     if constexpr (kPeople) require_length(kName, "people", std::ssize(people), std::ssize(records));
     for (const Record& record : records) columns_.check(record);
   }
@@ -390,6 +425,7 @@ class RecordStream {
   Reading ended(std::span<const double> noisy) {
     if constexpr (kPeople) who_.end_step();
     counts_.ended = counts_.records;
+    if constexpr (kFollows) columns_.follow(noisy);
     return columns_.read({.step = step() - 1, .values = noisy, .noise = sums()});
   }
 
@@ -406,6 +442,7 @@ class RecordStream {
       place_.decide(place_.open_, {});
     }
     counts_.ended = counts_.records;
+    if constexpr (kFollows) columns_.follow(place_.decided(step() - 1));
     return step() - 1;
   }
 
@@ -443,6 +480,7 @@ class RecordStream {
       counts_.records = counts_.ended + event.step.count;
     }
     place_.repeat(std::move(event));
+    if constexpr (kFollows) columns_.follow(place_.decided(step() - 1));
     counts_.ended = counts_.records;
   }
 

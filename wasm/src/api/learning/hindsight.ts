@@ -10,17 +10,19 @@ import type { Instance } from '../../core/handle.js';
 import { DEFAULT_CLIP_NORM, NEIGHBOURS } from '../../shared/defaults.js';
 import type { BestFixed, Comparator, RegretBounds, Twin } from '../../types/all.js';
 import { readOptions } from '../options.js';
+import { inWords } from '../streams/words.js';
 import { ExampleHandle } from './example-handle.js';
+import { requireNamedLoss } from './learner.js';
 import {
-  LOSS_OPTIONS,
   readLearnerLoss,
   readPenalisedSteps,
   readRule,
+  RULE_OPTIONS,
   STEP_OPTIONS,
 } from './loss.js';
 
-const SHARED = ['dimension', 'numClasses', ...LOSS_OPTIONS] as const;
-const TWIN_OPTIONS = [...SHARED, 'numSteps', 'clipNorm', ...STEP_OPTIONS];
+const SHARED = ['dimension', 'loss', ...RULE_OPTIONS] as const;
+const TWIN_OPTIONS = [...SHARED, 'steps', 'clip', ...STEP_OPTIONS];
 const COMPARATOR_OPTIONS = [
   ...SHARED.filter((name) => name !== 'lambda' && name !== 'descent'),
   'gap',
@@ -30,14 +32,7 @@ const RULE = ['dimension', 'numClasses', 'domain', 'radius', 'lambda', 'descent'
 /** Reads the loss by name, and the number of weights. */
 function readShared(reader: Reader) {
   const { batchLoss, ...loss } = readLearnerLoss(reader);
-  if (batchLoss) {
-    const constraint = 'must be given by name here';
-    throw makeError('unsupported', reader.where, {
-      parameter: 'loss',
-      constraint,
-      value: 'a function',
-    });
-  }
+  requireNamedLoss(reader, batchLoss);
   return { ...loss, dimension: reader.countOr('dimension', 1) };
 }
 
@@ -75,11 +70,11 @@ export function makeTwin(instance: Instance, options: unknown): Twin {
   const reader = readOptions('twin', options, TWIN_OPTIONS);
   const complete = {
     ...readShared(reader),
-    numSteps: reader.count('numSteps'),
-    clipNorm: reader.numberOr('clipNorm', DEFAULT_CLIP_NORM),
+    numSteps: reader.count('steps'),
+    clipNorm: reader.numberOr('clip', DEFAULT_CLIP_NORM),
     ...readPenalisedSteps(reader),
   };
-  const id = instance.core.call('twinCreate', complete);
+  const id = inWords('twin', () => instance.core.call('twinCreate', complete));
   const { dimension, numClasses } = complete;
   return new CoreTwinHandle(instance, id, 'twin', dimension, numClasses);
 }
@@ -87,7 +82,7 @@ export function makeTwin(instance: Instance, options: unknown): Twin {
 export function makeComparator(instance: Instance, options: unknown): Comparator {
   const reader = readOptions('comparator', options, COMPARATOR_OPTIONS);
   const complete = { ...readShared(reader), gapTolerance: reader.numberOr('gap', 1e-6) };
-  const id = instance.core.call('comparatorCreate', complete);
+  const id = inWords('comparator', () => instance.core.call('comparatorCreate', complete));
   const { dimension, numClasses } = complete;
   return new CoreComparatorHandle(instance, id, 'comparator', dimension, numClasses);
 }

@@ -6,25 +6,20 @@ import { float64s, optionsOf, outOfRange, requireFinite, type Reader } from '../
 import { makeError, type Where } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { LearnedModel, Learner, LearnerOptions, ModelInput } from '../../types/all.js';
+import type { Stream } from '../../types/streams/stream.js';
+import { makeStream } from '../streams/make.js';
 import { requireLength } from '../options.js';
-import { makeLearner } from './learner.js';
+import { LEARNER } from './learner.js';
+import { readLinearLoss } from './loss.js';
 import { readInputs, scaled } from './model.js';
-import { learnerDefaults, takesLatest, withRanges } from './setup.js';
+import { learnPlan, takesLatest, withRanges } from './setup.js';
 import { TailAverage } from './tail-average.js';
 import { counted } from '../../shared/counted.js';
 
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
-const OF_DEFAULTS = ['epsilon', 'delta', 'neighbours', 'numClasses', 'rates'] as const;
-const OF_TABLE = [
-  'features',
-  'labels',
-  'loss',
-  'inputs',
-  'intercept',
-  'precondition',
-  'insecureSeed',
-];
-export const LEARN_OPTIONS = [...OF_TABLE, ...OF_DEFAULTS];
+const OF_PLAN = ['epsilon', 'delta', 'neighbours', 'loss', 'rates'] as const;
+const OF_TABLE = ['features', 'labels', 'inputs', 'intercept', 'precondition', 'insecureSeed'];
+export const LEARN_OPTIONS = [...OF_TABLE, ...OF_PLAN];
 
 /** A table in the form that a learner takes. */
 export interface Table {
@@ -70,17 +65,19 @@ export function readTable(reader: Reader): Table {
   return { inputs, intercept, rows, labels };
 }
 
+type TableLearner = Stream<never, unknown> & Learner;
+
 /** Makes all passes of a learner with the options `how`; returns the weights of the model. */
 export function passOver(
   { rows, labels }: Pick<Table, 'rows' | 'labels'>,
-  { learner, how }: { learner: Learner; how: LearnerOptions },
+  { learner, how }: { learner: TableLearner; how: LearnerOptions },
 ): number[] {
   const tail = new TailAverage(learner);
-  for (let pass = 0; pass < learner.numSteps; ++pass) {
+  for (let pass = 0; pass < learner.steps; ++pass) {
     learner.learn(rows, labels);
     tail.look();
   }
-  return takesLatest(how) ? learner.model().lastWeights : tail.weights()!;
+  return takesLatest(how) ? Array.from(learner.weights()) : tail.weights()!;
 }
 
 /** How to learn from a table, besides the options of the call. */
@@ -100,20 +97,19 @@ export function learnFrom(
 ): LearnedModel {
   const { inputs, intercept, rows, labels } = table;
   const numRows = labels.length;
-  const facts = { setup: 'table', numRows, dimension: rows.length / numRows };
-  const loss = reader.oneOfOr('loss', LOSSES);
-  const given = {
-    loss,
-    ...optionsOf(reader, OF_DEFAULTS),
-    ...(epsilon !== undefined && { epsilon }),
-  };
-  const how = learnerDefaults(instance.core, { ...facts, ...given });
-  const learner = makeLearner(instance, {
+  const facts = { setup: 'table', rows: numRows, dimension: rows.length / numRows };
+  const { loss } = readLinearLoss(reader);
+  if (!(LOSSES as readonly string[]).includes(loss)) {
+    throw outOfRange(reader.where, 'loss', `one of ${LOSSES.join(', ')}`, loss);
+  }
+  const given = { ...optionsOf(reader, OF_PLAN), ...(epsilon !== undefined && { epsilon }) };
+  const { options: how } = learnPlan(instance.core, { ...facts, ...given });
+  const learner = makeStream(instance, LEARNER, {
     ...how,
-    clipNorm: clip * how.clipNorm!,
+    clip: clip * how.clip!,
     lambda: clip * how.lambda!,
     insecureSeed: reader.raw('insecureSeed'),
-  });
+  }) as unknown as TableLearner;
   try {
     const weights = passOver(table, { learner, how });
     return { ...learner.model(), weights, inputs, intercept, protects: 'one row' };

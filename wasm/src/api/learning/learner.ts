@@ -1,45 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { float64s, overwrite, writableLength, wrongType, type Reader } from '../../core/check.js';
-import type { CoreLearnerState, CorePrefixSum } from '../../core/core.js';
-import { makeError, ofStep } from '../../core/errors.js';
-import type { Instance } from '../../core/handle.js';
-import { ExampleHandle } from './example-handle.js';
-import { withKey } from '../../core/key.js';
-import { LOSS_OPTIONS, readLearnerLoss, readPenalisedSteps, STEP_OPTIONS } from './loss.js';
-import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism } from '../options.js';
-import { requireLength, withOwnLambda } from '../options.js';
+// Learners of linear models: streams of examples, of which each step reads the next weights.
+
+import { float64s, newFloat64s, outOfRange, wrongType, type Reader } from '../../core/check.js';
+import type { CoreLearner } from '../../core/core.js';
+import { makeError } from '../../core/errors.js';
+import { factsOfLattice, listed } from '../streams/facts.js';
+import type { StreamDefinition } from '../streams/kind.js';
+import { readDimension, readReleaseOptions } from '../streams/numbers.js';
+import type { Filled, Shape } from '../streams/shape.js';
+import type { StreamHandle } from '../streams/stream.js';
+import type { BatchLoss, LearnedModel } from '../../types/all.js';
+import type { Weights } from '../../types/streams/readings.js';
+import { countRecords, readPrefixMechanism, requireLength } from '../options.js';
+import { readBatchSize } from './gradient-learner.js';
+import { factsOfLoss, readDoublingAndPenalty, readLearnerLoss, RULE_OPTIONS } from './loss.js';
 import { MODEL } from './model.js';
-import { identityOf, openStored, pack, packBase, readMemo } from '../../stores/stored.js';
-import { STORE_OPTIONS, type Stored } from '../../stores/stored.js';
-import { MODE_OPTIONS, readMode } from '../sums/totals.js';
-import type { BatchLoss, Certificate, LearnedModel, Learner } from '../../types/all.js';
-import type { LearnerLedger } from '../../types/all.js';
 
-const OPTIONS = [
-  ...MECHANISM_OPTIONS,
-  ...MODE_OPTIONS,
-  'dimension',
-  ...LOSS_OPTIONS,
-  'numClasses',
-  ...STEP_OPTIONS,
-  'mechanismLambda',
-  'grid',
-  'insecureSeed',
-];
-
-/** Facts from a learner's options that its handle keeps. */
-interface Facts {
+/** Facts of a learner that its members use. */
+interface Facts extends Pick<CoreLearner, 'loss' | 'numClasses'> {
   dimension: number;
-  batchSize: number;
-  loss: Learner['loss'];
-  /** Number of classes for softmax, else 1. */
-  numClasses: number;
   batchLoss: BatchLoss | undefined;
-  insecure: boolean;
 }
 
-const CALLED_BY_LOSS = { constraint: 'called by the loss of this learner' };
+/** A shape of examples, which also keeps the facts. */
+interface ExampleShape extends Shape<Weights> {
+  readonly facts: Facts;
+}
+
+const factsOf = (stream: StreamHandle<Weights>): Facts =>
+  (stream.given.shape as ExampleShape).facts;
 
 /** Calls the caller's loss for some examples, and checks its result. */
 function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Array) {
@@ -60,305 +50,161 @@ function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Arra
   };
 }
 
-/** Some examples of a call, and an array for their scores. */
-interface Examples {
-  rows: Float64Array;
-  labels: Float64Array;
-  scores: Float64Array;
-  first: number;
-}
-
-/** Base of a learner and of one whose state is stored. */
-abstract class LearnerHandle extends ExampleHandle {
-  readonly certificate: Certificate;
-  readonly grid: number;
-  readonly batchSize: number;
-  readonly loss: Learner['loss'];
-  readonly insecure: boolean;
-  private readonly batchLoss: BatchLoss | undefined;
-  /** True while the caller's loss runs. */
-  private isAsking = false;
-
-  constructor(instance: Instance, made: CorePrefixSum, facts: Facts) {
-    super(instance, made.id, 'learner', facts.dimension, facts.numClasses);
-    this.certificate = Object.freeze(made.certificate);
-    this.grid = made.grid;
-    this.batchSize = facts.batchSize;
-    this.loss = facts.loss;
-    this.insecure = facts.insecure;
-    this.batchLoss = facts.batchLoss;
-  }
-
-  get numSteps(): number {
-    return this.certificate.numSteps;
-  }
-
-  get step(): number {
-    return this.state().step;
-  }
-
-  get numWaiting(): number {
-    return this.state().numWaiting;
-  }
-
-  get lambda(): number {
-    return this.state().lambda;
-  }
-
-  protected endBatchNow(): void {
-    if (this.isAsking) throw makeError('bad_state', 'endBatch', CALLED_BY_LOSS);
-    this.core.call('learnerEndBatch', this.id);
-  }
-
-  losses(predictions: ArrayLike<number>, labels: ArrayLike<number>): Float64Array {
-    const where = 'losses';
-    const scores = float64s(where, 'predictions', predictions);
-    const known = float64s(where, 'labels', labels);
-    requireLength(where, 'predictions', scores.length, known.length * this.numScores);
-    if (this.batchLoss) return outcome(this.batchLoss, scores, known).values();
-    const values = new Float64Array(known.length);
-    this.core.call('learnerLosses', this.id, scores, known, values);
-    return values;
-  }
-
-  /** True if the loss is the caller's function, which sees predictions. */
-  protected get asksCaller(): boolean {
-    return this.batchLoss !== undefined;
-  }
-
-  /** Learns from examples; `first` is the index of the first one within the call. */
-  protected learnNow(
-    features: unknown,
-    labels: unknown,
-    predictions?: Float64Array,
-    first = 0,
-  ): void {
-    if (this.isAsking) throw makeError('bad_state', 'learn', CALLED_BY_LOSS);
-    this.scoring({ features, labels, predictions }, (rows, known, scores) => {
-      if (this.batchLoss) this.learnAlong(this.batchLoss, { rows, labels: known, scores, first });
-      else {
-        const learn = () => this.core.call('learnerLearn', this.id, rows, known, scores);
-        this.numbered('learn', learn, first);
+/**
+ * Examples as rows of features, followed by the label and, for a loss of the caller, by the slope,
+ * which is filled in when the example meets its weights.
+ */
+function shapeOf(facts: Facts, perStep: number): ExampleShape {
+  const { dimension, numClasses, batchLoss } = facts;
+  const width = dimension + (batchLoss ? 2 : 1);
+  const shape: ExampleShape = {
+    facts,
+    one: ['features', 'label'],
+    many: ['features', 'labels'],
+    numSums: dimension * numClasses,
+    isCopied: false,
+    isCheckedByCore: true,
+    perStep,
+    row(where, features, label) {
+      const row = new Float64Array(width);
+      const given = float64s(where, 'features', features);
+      requireLength(where, 'features', given.length, dimension);
+      if (typeof label !== 'number') throw wrongType(where, 'label', 'a number', label);
+      row.set(given);
+      row[dimension] = label;
+      return row;
+    },
+    rows(where, features, labels) {
+      const known = float64s(where, 'labels', labels);
+      const given = float64s(where, 'features', features);
+      requireLength(where, 'features', given.length, known.length * dimension);
+      const rows = newFloat64s(where, 'features', known.length * width);
+      for (let i = 0; i < known.length; ++i) {
+        rows.set(given.subarray(i * dimension, (i + 1) * dimension), i * width);
+        rows[i * width + dimension] = known[i]!;
       }
-    });
-  }
-
-  /**
-   * Passes the examples up to the end of their batch, which meet the same weights, to the loss in
-   * one call.
-   */
-  private learnAlong(loss: BatchLoss, { rows, labels, scores, first }: Examples): void {
-    for (let begin = 0, end; begin < labels.length; begin = end) {
-      end = Math.min(labels.length, begin + this.batchSize - this.numWaiting);
-      const batch = rows.slice(begin * this.dimension, end * this.dimension);
-      const predicted = new Float64Array(end - begin);
-      const learn = () => {
-        this.core.call('learnerPredict', this.id, batch, predicted);
-        const slopes = this.slopesOf(loss, predicted.slice(), labels.slice(begin, end));
-        this.core.call('learnerLearnAlong', this.id, batch, slopes);
-      };
-      this.numbered('learn', learn, first + begin);
-      scores.set(predicted, begin);
-    }
-  }
-
-  private slopesOf(loss: BatchLoss, predicted: Float64Array, labels: Float64Array): Float64Array {
-    this.isAsking = true;
-    try {
-      return outcome(loss, predicted, labels).slopes();
-    } finally {
-      this.isAsking = false;
-    }
-  }
-
-  protected modelNow(): LearnedModel {
-    const last = new Float64Array(this.dimension * this.numScores);
-    const average = new Float64Array(last.length);
-    this.core.call('learnerWeights', this.id, last, average);
-    return {
-      ...MODEL,
-      loss: this.loss,
-      ...(this.loss === 'softmax' && { numClasses: this.numScores }),
-      inputs: Array.from({ length: this.dimension }, (_, i) => ({ name: `x${i + 1}` })),
-      intercept: false,
-      weights: Array.from(average),
-      lastWeights: Array.from(last),
-      numExamples: this.state().numExamples,
-      private: !this.insecure,
-      certificate: { ...this.certificate },
-    };
-  }
-
-  protected state(): CoreLearnerState {
-    return this.core.call('learnerState', this.id);
-  }
-}
-
-class CoreLearner extends LearnerHandle implements Learner {
-  learn(features: ArrayLike<number>, labels: ArrayLike<number>, predictions?: Float64Array): void {
-    this.learnNow(features, labels, predictions);
-  }
-
-  endBatch(): void {
-    this.endBatchNow();
-  }
-
-  model(): LearnedModel {
-    return this.modelNow();
-  }
-}
-
-/** Range of the bytes that identify the key of a checkpoint: docs/math/checkpoints.md. */
-const COMMITMENT = [40, 56] as const;
-
-class CoreLearnerLedger extends LearnerHandle implements LearnerLedger {
-  /** Number of examples and steps at the last save. */
-  private saved: string;
-  /** Chain of the calls, in the order in which they were made. */
-  private last: Promise<unknown> = Promise.resolve();
-
-  constructor(
-    instance: Instance,
-    made: CorePrefixSum,
-    facts: Facts,
-    private readonly opened: Stored,
-  ) {
-    super(instance, made, facts);
-    this.saved = opened.state === undefined ? '' : this.place();
-  }
-
-  get numExamples(): number {
-    return this.state().numExamples;
-  }
-
-  get memo(): Uint8Array | undefined {
-    return this.opened.memo?.slice();
-  }
-
-  get identity(): string {
-    return identityOf(this.core.call('learnerCheckpoint', this.id).subarray(...COMMITMENT));
-  }
-
-  async learn(
-    features: ArrayLike<number>,
-    labels: ArrayLike<number>,
-    predictions?: Float64Array,
-  ): Promise<void> {
-    const where = 'learn';
-    // Copied now, because the caller may reuse the arrays.
-    const known = float64s(where, 'labels', labels);
-    const rows = float64s(where, 'features', features);
-    const scores = new Float64Array(known.length * this.numScores);
-    if (predictions !== undefined) {
-      const length = writableLength(where, 'predictions', predictions);
-      requireLength(where, 'predictions', length, scores.length);
-    }
-    requireLength(where, 'features', rows.length, known.length * this.dimension);
-    await this.inTurn(async () => {
-      for (let begin = 0, end; begin < known.length; begin = end) {
-        // The caller's loss sees predictions, so each batch waits until the one before is stored.
-        const room = this.asksCaller ? this.batchSize - this.numWaiting : known.length;
-        end = Math.min(known.length, begin + room);
-        const batch = rows.subarray(begin * this.dimension, end * this.dimension);
-        const into = scores.subarray(begin * this.numScores, end * this.numScores);
-        const [first, labelled] = [begin, known.subarray(begin, end)];
-        await this.stored(() => this.learnNow(batch, labelled, into, first));
-      }
-    });
-    // Predictions reveal the weights, so they are not returned before those were stored.
-    if (predictions !== undefined) overwrite(predictions, scores);
-  }
-
-  async endBatch(): Promise<void> {
-    return this.inTurn(() => this.stored(() => this.endBatchNow()));
-  }
-
-  async model(): Promise<LearnedModel> {
-    return this.inTurn(() => this.stored(() => this.modelNow()));
-  }
-
-  override dispose(): void {
-    this.opened.key.fill(0);
-    this.opened.hold.release(this.last);
-    super.dispose();
-  }
-
-  private inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const result = this.last.then(act);
-    this.last = result.catch(() => undefined);
-    return result;
-  }
-
-  /**
-   * First stores what an earlier call failed to store, then acts and stores the outcome. Nothing is
-   * returned before it is stored. An error of the store has the step of what was learned, if
-   * anything was.
-   */
-  private async stored<T>(act: () => T): Promise<T> {
-    await this.save();
-    const { step } = this;
-    const before = this.place();
-    try {
-      return act();
-    } finally {
-      await this.save().catch((error: unknown) => {
-        throw ofStep(error, this.place() === before ? undefined : step);
-      });
-    }
-  }
-
-  private async save(): Promise<void> {
-    const place = this.place();
-    if (place === this.saved) return;
-    const { store, key, memo } = this.opened;
-    const state = this.core.call('learnerCheckpoint', this.id);
-    await store.save(pack(key, packBase(memo, state)));
-    this.saved = place;
-  }
-
-  private place(): string {
-    const { numExamples, step } = this.state();
-    return `${numExamples} ${step}`;
-  }
-}
-
-/** Reads a learner's options, completed with defaults and of the right types. */
-function readLearner(reader: Reader, { mechanisms, catalogue }: Instance) {
-  const mechanism = readPrefixMechanism(reader, mechanisms);
-  const { batchLoss, ...loss } = readLearnerLoss(reader);
-  const complete = {
-    ...mechanism,
-    parameters: withOwnLambda(reader, mechanism, catalogue),
-    ...readMode(reader),
-    dimension: reader.countOr('dimension', 1),
-    ...loss,
-    ...readPenalisedSteps(reader),
-    grid: reader.numberOr('grid', undefined),
-    insecureSeed: reader.seedOr('insecureSeed', undefined),
+      return { rows, numRecords: known.length };
+    },
+    read: (weights, step) => ({ step, weights }),
   };
-  const insecure = complete.insecureSeed !== undefined;
-  return { complete, facts: { ...complete, batchLoss, insecure } };
+  if (!batchLoss) return shape;
+  const fill = (stream: Filled, rows: Float64Array): void => {
+    const count = rows.length / width;
+    if (count === 0) return;
+    const features = new Float64Array(count * dimension);
+    const labels = new Float64Array(count);
+    for (let i = 0; i < count; ++i) {
+      const own = rows.subarray(i * width, (i + 1) * width);
+      features.set(own.subarray(0, dimension), i * dimension);
+      labels[i] = own[dimension]!;
+    }
+    const predictions = new Float64Array(count);
+    stream.core.call('learnerScores', stream.id, features, predictions);
+    const slopes = outcome(batchLoss, predictions, labels).slopes();
+    slopes.forEach((slope, i) => (rows[(i + 1) * width - 1] = slope));
+  };
+  return { ...shape, fill };
 }
 
-export function makeLearner(instance: Instance, options: unknown): Learner {
-  const where = 'learner';
-  const { complete, facts } = readLearner(readOptions(where, options, OPTIONS), instance);
-  return withKey(where, complete, (given) => {
-    return new CoreLearner(instance, instance.core.call('learnerCreate', given), facts);
-  });
+function weightsOf(stream: StreamHandle<Weights>): { last: Float64Array; average: Float64Array } {
+  const [last, average] = [new Float64Array(stream.size), new Float64Array(stream.size)];
+  stream.core.call('learnerWeights', stream.id, last, average);
+  return { last, average };
 }
 
-export async function makeLearnerLedger(
-  instance: Instance,
-  options: unknown,
-): Promise<LearnerLedger> {
-  const where = 'learnerLedger';
-  const reader = readOptions(where, options, [...OPTIONS, ...STORE_OPTIONS, 'memo']);
-  const { complete, facts } = readLearner(reader, instance);
-  const first = readMemo(where, reader.raw('memo'));
-  return openStored(reader, complete, (given, stored) => {
-    const made = instance.core.call('learnerCreate', given);
-    const memo = given.state === undefined ? first : stored.memo;
-    return new CoreLearnerLedger(instance, made, facts, { ...stored, memo });
-  });
+function modelOf(stream: StreamHandle<Weights>): LearnedModel {
+  const { loss, numClasses, dimension } = factsOf(stream);
+  const { last, average } = weightsOf(stream);
+  return {
+    ...MODEL,
+    loss,
+    ...(loss === 'softmax' && { numClasses }),
+    inputs: Array.from({ length: dimension }, (_, i) => ({ name: `x${i + 1}` })),
+    intercept: false,
+    weights: Array.from(average),
+    lastWeights: Array.from(last),
+    numExamples: stream.place().records,
+    private: !stream.insecure,
+    certificate: { ...stream.certificate },
+  };
 }
+
+function scoresOf(stream: StreamHandle<Weights>, features: unknown): Float64Array {
+  const where = 'scores';
+  const { dimension, numClasses } = factsOf(stream);
+  const rows = float64s(where, 'features', features);
+  const scores = new Float64Array(countRecords(where, rows, dimension, 'features') * numClasses);
+  stream.core.call('learnerScores', stream.id, rows, scores);
+  return scores;
+}
+
+function lossesOf(stream: StreamHandle<Weights>, given: unknown, labels: unknown): Float64Array {
+  const where = 'losses';
+  const { numClasses, batchLoss } = factsOf(stream);
+  const scores = float64s(where, 'scores', given);
+  const known = float64s(where, 'labels', labels);
+  requireLength(where, 'scores', scores.length, known.length * numClasses);
+  if (batchLoss) return outcome(batchLoss, scores, known).values();
+  const values = new Float64Array(known.length);
+  stream.core.call('learnerLosses', stream.id, scores, known, values);
+  return values;
+}
+
+const OPTIONS = [
+  ...['dimension', 'clip', 'batchSize', 'loss', 'doubling', 'penalty', 'grid', 'lattice'],
+  ...RULE_OPTIONS,
+];
+
+/** Refuses a loss that only the caller has, where there is no caller. */
+export function requireNamedLoss(reader: Reader, batchLoss: BatchLoss | undefined): void {
+  if (!batchLoss) return;
+  const about = {
+    parameter: 'loss',
+    constraint: 'must be given by name here',
+    value: 'a function',
+  };
+  throw makeError('unsupported', reader.where, about);
+}
+
+export const LEARNER: StreamDefinition<Weights> = {
+  name: 'learner',
+  options: OPTIONS,
+  readMechanism: readPrefixMechanism,
+  members: {
+    weights: { arity: 0, act: (stream) => weightsOf(stream).last },
+    learn: { arity: undefined },
+    model: { arity: 0, act: modelOf },
+    lambda: { arity: 0, act: (stream) => stream.core.call('learnerLambda', stream.id) },
+    scores: { arity: 1, act: (stream, [features]) => scoresOf(stream, features) },
+    losses: { arity: 2, act: (stream, [scores, labels]) => lossesOf(stream, scores, labels) },
+  },
+  read(reader, complete) {
+    const dimension = readDimension(reader);
+    const batchSize = readBatchSize(reader);
+    if (batchSize > 2 ** 31) throw outOfRange(reader.where, 'batchSize', 'at most 2^31', batchSize);
+    const { batchLoss, ...loss } = readLearnerLoss(reader);
+    const steps = readDoublingAndPenalty(reader);
+    const { set, lattice } = readReleaseOptions(reader);
+    const { domain, radius, lambda, descent } = loss;
+    const { doubling, penalty } = steps;
+    return {
+      set: { ...set, dimension, ...loss, ...steps, batchSize },
+      own: {
+        ...{ clip: complete.clipNorm, dimension, batchSize, loss: factsOfLoss(loss) },
+        ...{ domain, radius, lambda, doubling },
+        ...(descent && {
+          descent: { ...descent, rates: descent.rates && listed(descent.rates) },
+        }),
+        ...(penalty && {
+          penalty: { ...penalty, groups: penalty.groups && listed(penalty.groups) },
+        }),
+        grid: set.grid,
+        ...(lattice && { lattice: factsOfLattice(lattice) }),
+      },
+      shape: shapeOf(
+        { loss: loss.loss, numClasses: loss.numClasses, dimension, batchLoss },
+        batchSize,
+      ),
+    };
+  },
+};

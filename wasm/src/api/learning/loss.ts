@@ -4,6 +4,7 @@
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import { makeError, within } from '../../core/errors.js';
+import { readNested } from '../options.js';
 import type { BatchLoss, DomainName, LossName } from '../../types/all.js';
 
 export const LOSSES: readonly LossName[] = [
@@ -23,7 +24,7 @@ export const DOMAINS: readonly DomainName[] = [
   'simplex-entropic',
 ];
 
-const RULE_OPTIONS = ['domain', 'radius', 'lambda', 'descent'] as const;
+export const RULE_OPTIONS = ['domain', 'radius', 'lambda', 'descent'] as const;
 const PARAMETERS = ['loss', 'quantile', 'huberThreshold'] as const;
 export const LOSS_OPTIONS = [...PARAMETERS, ...RULE_OPTIONS] as const;
 
@@ -80,14 +81,16 @@ function readPenalty(outer: Reader) {
   return { strength: reader.number('penalty.strength'), groups, numUnpenalised };
 }
 
-/**
- * Options for how steps are made from examples, lambda from steps, and what is added to their
- * losses.
- */
+/** Reads how lambda grows, and what is added to the losses of a step. */
+export function readDoublingAndPenalty(reader: Reader) {
+  return { doubling: reader.flagOr('doubling', false), penalty: readPenalty(reader) };
+}
+
+/** Options for how steps are made from examples, and what is added to their losses. */
 export const STEP_OPTIONS = ['doubling', 'batchSize', 'penalty'] as const;
 
 export function readPenalisedSteps(reader: Reader) {
-  return { ...readSteps(reader), penalty: readPenalty(reader) };
+  return { ...readDoublingAndPenalty(reader), batchSize: reader.countOr('batchSize', 1) };
 }
 
 /** Reads how steps are made from examples, and lambda from steps. */
@@ -107,35 +110,68 @@ export function readLoss(reader: Reader) {
   };
 }
 
-/** Reads the loss of a learner, which may have several scores or be the caller's function. */
-export function readLearnerLoss(reader: Reader) {
+/** Losses without a parameter, which have names of their own. */
+const PLAIN_LOSSES = ['logistic', 'hinge', 'squared', 'absolute'] as const;
+
+/** A loss as the core takes it: all parameters, whether it has them or not. */
+interface CompletedLoss {
+  loss: LossName | 'softmax' | 'function';
+  quantile: number;
+  huberThreshold: number;
+  /** Number of classes for softmax, else 1. */
+  numClasses: number;
+}
+
+/** Reads a loss: a name, an object with its parameter, or the caller's function. */
+export function readLinearLoss(
+  reader: Reader,
+): CompletedLoss & { batchLoss: BatchLoss | undefined } {
   const { where } = reader;
   const given = reader.raw('loss');
-  const isSoftmax = given === 'softmax';
-  if (!isSoftmax && reader.has('numClasses')) {
-    throw outOfRange(
-      where,
-      'numClasses',
-      "left away without loss 'softmax'",
-      reader.raw('numClasses'),
-    );
+  const none = { quantile: 0.5, huberThreshold: 1, numClasses: 1, batchLoss: undefined };
+  if (typeof given === 'function') {
+    return { ...none, loss: 'function', batchLoss: given as BatchLoss };
   }
-  const known = { numClasses: 1, batchLoss: undefined as BatchLoss | undefined };
-  if (!isSoftmax && typeof given !== 'function') return { ...readLoss(reader), ...known };
-  const stray = ['quantile', 'huberThreshold'].find((name) => reader.has(name));
-  if (stray !== undefined) {
+  if (given === undefined || typeof given === 'string') {
+    return { ...none, loss: reader.oneOfOr('loss', PLAIN_LOSSES) };
+  }
+  const wanted = 'a name, a function, or an object with quantile, huber or softmax';
+  const keys = ['quantile', 'huber', 'softmax'];
+  const own = readNested(where, 'loss', given, wanted, keys);
+  const [key, other] = keys.filter((name) => own.has(name));
+  if (key === undefined || other !== undefined) {
+    const value = key === undefined ? 'none' : `${key} and ${other}`;
     throw makeError('wrong_type', where, {
-      parameter: stray,
-      constraint: 'is no option of this {loss}',
+      parameter: 'loss',
+      constraint: `must have one of ${keys.join(', ')}`,
+      value,
     });
   }
-  return {
-    ...readRule(reader),
-    ...known,
-    ...(isSoftmax
-      ? { loss: 'softmax' as const, numClasses: reader.count('numClasses') }
-      : { loss: 'function' as const, batchLoss: given as BatchLoss }),
-    quantile: 0.5,
-    huberThreshold: 1,
-  };
+  if (key === 'quantile') return { ...none, loss: key, quantile: own.number(key) };
+  if (key === 'huber') return { ...none, loss: key, huberThreshold: own.number(key) };
+  return { ...none, loss: 'softmax', numClasses: own.count(key) };
+}
+
+/** Returns a loss in the words of the options. */
+export function factsOfLoss({
+  loss,
+  quantile,
+  huberThreshold,
+  numClasses,
+}: CompletedLoss): unknown {
+  switch (loss) {
+    case 'quantile':
+      return { quantile };
+    case 'huber':
+      return { huber: huberThreshold };
+    case 'softmax':
+      return { softmax: numClasses };
+    default:
+      return loss;
+  }
+}
+
+/** Reads the loss of a learner, its constraint set and its update rule. */
+export function readLearnerLoss(reader: Reader) {
+  return { ...readRule(reader), ...readLinearLoss(reader) };
 }

@@ -4,32 +4,16 @@
 // are released first: docs/math/learning.md, section 13. The core computes the moments.
 
 import { outOfRange, type Reader } from '../../core/check.js';
-import type { Core } from '../../core/core.js';
 import { asErrorsOf, type Where } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import { MAX_MOMENTS_DIMENSION, NEIGHBOURS } from '../../shared/defaults.js';
-import type { LearnedModel, PreconditioningCost } from '../../types/all.js';
+import type { LearnedModel } from '../../types/all.js';
 import { readOptions } from '../options.js';
 import { LEARN_OPTIONS, learnFrom, readTable } from './learn.js';
 
 /** Distance between the seeds of learners and of moments. */
 const FAR = 0x8000000000000000n;
-
-export function preconditioningCost(core: Core, options: unknown): PreconditioningCost {
-  const where = 'preconditioningCost';
-  const known = ['epsilon', 'delta', 'neighbours', 'dimension', 'numRows'];
-  const reader = readOptions(where, options, known);
-  const facts = {
-    epsilon: reader.number('epsilon'),
-    delta: reader.number('delta'),
-    neighbours: reader.oneOfOr('neighbours', NEIGHBOURS),
-    dimension: reader.count('dimension'),
-    numRows: reader.count('numRows'),
-  };
-  const { clip: _, ...cost } = asErrorsOf(where, () => core.call('momentsPlan', facts));
-  return cost;
-}
 
 /** @throws if second moments are asked for that cannot be released first. */
 function requireMoments(

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Default settings of a learner, from public numbers alone: docs/math/learning.md, section 10. The
-// core computes the numbers.
+// How to learn, from public numbers alone: docs/math/learning.md, sections 10 and 13. The core
+// computes the numbers.
 
-import { optionsOf, outOfRange, wrongType } from '../../core/check.js';
-import type { Core } from '../../core/core.js';
+import { outOfRange, wrongType } from '../../core/check.js';
+import type { Core, CoreDefaults } from '../../core/core.js';
 import { asErrorsOf } from '../../core/errors.js';
 import { NEIGHBOURS } from '../../shared/defaults.js';
-import type { DescentOptions, LearnerOptions, ModelInput } from '../../types/all.js';
+import type { DescentOptions, LearnerOptions, LearnPlan, LinearLoss } from '../../types/all.js';
+import type { ModelInput } from '../../types/all.js';
 import { readOptions } from '../options.js';
-import { readLearnerLoss } from './loss.js';
+import { inWords } from '../streams/words.js';
+import { factsOfLoss, readLinearLoss } from './loss.js';
 
 /** Default range of features if the clip norm follows from ranges. */
 export const DEFAULT_RANGE = { low: -1, high: 1 };
 
 const SETUPS = ['stream', 'table', 'unclipped'] as const;
-const OF_LOSS = ['loss', 'numClasses', 'quantile', 'huberThreshold'] as const;
-const TARGET = ['epsilon', 'delta', 'neighbours'] as const;
 
 /** Returns the features, with the default range where they have none. */
 export function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
@@ -24,23 +24,10 @@ export function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
 }
 
 /** Returns the square of the largest slope that a loss can have. */
-export function slopeSquared({
-  loss,
-  quantile = 0.5,
-  huberThreshold = 1,
-}: Pick<LearnerOptions, 'loss' | 'quantile' | 'huberThreshold'>): number {
-  switch (loss) {
-    case 'squared':
-      return Infinity;
-    case 'huber':
-      return huberThreshold ** 2;
-    case 'quantile':
-      return Math.max(quantile, 1 - quantile) ** 2;
-    case 'softmax':
-      return 2;
-    default:
-      return 1;
-  }
+export function slopeSquared(loss: LearnerOptions['loss']): number {
+  if (typeof loss !== 'object') return loss === 'squared' ? Infinity : 1;
+  if ('huber' in loss) return loss.huber ** 2;
+  return 'softmax' in loss ? 2 : Math.max(loss.quantile, 1 - loss.quantile) ** 2;
 }
 
 export const RATES = ['linear', 'constant'] as const;
@@ -58,44 +45,53 @@ function descentOf(
   return kind === 'linear' ? { momentum, rates } : { momentum };
 }
 
-/** Returns options of a learner: those given, and those that follow from them. */
-export function learnerDefaults(core: Core, options: unknown): LearnerOptions {
-  const where = 'learnerDefaults';
-  const given = [...OF_LOSS, ...TARGET];
-  const known = ['setup', 'rates', 'numRows', 'batchSize', 'dimension', ...given];
-  const reader = readOptions(where, options, known);
+/** Returns options of a learner that follow from public numbers, and how a table is learned. */
+export function learnPlan(core: Core, given: unknown): LearnPlan {
+  const where = 'learnPlan';
+  const target = ['epsilon', 'delta', 'neighbours'];
+  const known = ['setup', 'rates', 'rows', 'batchSize', 'dimension', 'loss', ...target];
+  const reader = readOptions(where, given, known);
   const setup = reader.oneOfOr('setup', SETUPS);
   const rates = reader.oneOfOr('rates', RATES);
   if (reader.has('rates') && setup !== 'table') {
     throw outOfRange(where, 'rates', "for the setup 'table'", rates);
   }
-  if (typeof reader.raw('loss') === 'function') {
-    throw wrongType(where, 'loss', 'a name', reader.raw('loss'));
-  }
-  const { loss, numClasses, quantile, huberThreshold } = readLearnerLoss(reader);
+  const { batchLoss, ...loss } = readLinearLoss(reader);
+  if (batchLoss) throw wrongType(where, 'loss', 'a name or an object', batchLoss);
   const [epsilon, delta] = [reader.number('epsilon'), reader.number('delta')];
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const dimension = reader.count('dimension');
-  const numRows = reader.count('numRows');
-  const batchSize = reader.countOr('batchSize', 1);
-  const facts = {
-    ...{ setup, loss, numClasses, quantile, huberThreshold, epsilon, delta, neighbours },
-    ...{ dimension, numRows, batchSize },
+  const numRows = reader.count('rows');
+  const facts = { epsilon, delta, neighbours, dimension, numRows };
+  const all = { setup, ...loss, ...facts, batchSize: reader.countOr('batchSize', 1) };
+  const found = inWords(where, () => asErrorsOf(where, () => core.call('learnerDefaults', all)));
+  const same = {
+    ...(reader.has('loss') && { loss: factsOfLoss(loss) as LinearLoss }),
+    ...(reader.has('neighbours') && { neighbours }),
+    ...{ epsilon, delta, dimension, clip: found.clipNorm },
   };
-  const found = asErrorsOf(where, () => core.call('learnerDefaults', facts));
-  const same = optionsOf(reader, given);
-  const { clipNorm, lambda, numSteps } = found;
+  const moments = inWords(where, () => asErrorsOf(where, () => core.call('momentsPlan', facts)));
+  return {
+    options: setup === 'unclipped' ? { ...same, steps: numRows } : learnerOf(same, found, rates),
+    precondition: moments.isDefault,
+    momentsEpsilon: moments.momentsEpsilon,
+    learnerEpsilon: moments.learnerEpsilon,
+  };
+}
+
+/** Adds what was found to the options that are the same for every setup. */
+function learnerOf<T extends object>(
+  same: T,
+  found: CoreDefaults,
+  rates: Rates,
+): T & LearnerOptions {
+  const { lambda, numSteps: steps, batchSize } = found;
+  const isTable = found.rates !== undefined;
   const descent = descentOf(found, rates);
-  if (setup === 'unclipped') return { ...same, dimension, clipNorm } as LearnerOptions;
   return {
     ...same,
-    dimension,
-    clipNorm,
-    lambda,
-    domain: 'whole-space',
-    numSteps,
-    batchSize: found.batchSize,
-    ...(setup === 'table' && { mechanism: 'independent', participation: { epochs: numSteps } }),
+    ...{ lambda, domain: 'whole-space' as const, steps, batchSize },
+    ...(isTable && { strategy: 'independent' as const, participation: { epochs: steps } }),
     ...(descent && { descent }),
-  } as LearnerOptions;
+  } as unknown as T & LearnerOptions;
 }

@@ -3,42 +3,37 @@
 // The average of the later weights of a run, computed from weights that are private already.
 
 import type { Learner } from '../../types/all.js';
+import type { Stream } from '../../types/streams/stream.js';
 
 /** Approximate maximum number of samples of the weights in a run. */
 const NUM_LOOKS = 256;
 
-type Looked = Pick<Learner, 'numSteps' | 'batchSize' | 'step' | 'model'>;
+type Looked = Pick<Stream<never, unknown>, 'steps' | 'step'> & Pick<Learner, 'weights'>;
 
 /**
  * Returns the number of rows to learn from between two samples, which makes whole steps of full
  * batches.
  */
-export function rowsPerLook({
-  numSteps,
-  batchSize,
-}: Pick<Looked, 'numSteps' | 'batchSize'>): number {
-  return Math.ceil(numSteps / NUM_LOOKS) * batchSize;
+export function rowsPerLook(steps: number, batchSize: number): number {
+  return Math.ceil(steps / NUM_LOOKS) * batchSize;
 }
 
 /** The mean of the weights after steps in the second half of the horizon. */
 export class TailAverage {
-  readonly pieceSize: number;
   private sum: Float64Array | undefined;
   private numLooks = 0;
   private lastStep = 0;
 
-  constructor(private readonly learner: Looked) {
-    this.pieceSize = rowsPerLook(learner);
-  }
+  constructor(private readonly learner: Looked) {}
 
   /**
    * Samples the current weights, unless they were sampled already or the run is in its first half.
    */
   look(): void {
-    const { step, numSteps } = this.learner;
-    if (step <= this.lastStep || 2 * step <= numSteps) return;
+    const { step, steps } = this.learner;
+    if (step <= this.lastStep || 2 * step <= steps) return;
     this.lastStep = step;
-    const { lastWeights } = this.learner.model();
+    const lastWeights = this.learner.weights();
     this.sum ??= new Float64Array(lastWeights.length);
     lastWeights.forEach((weight, i) => (this.sum![i]! += weight));
     this.numLooks += 1;

@@ -19,8 +19,8 @@ function histogramShape(names: readonly string[], hasOther: boolean): Shape<Hist
     return index;
   }
   return {
-    one: 'category',
-    many: 'categories',
+    one: ['category'],
+    many: ['categories'],
     numSums: names.length + 1,
     isCopied: true,
     row: (where, category) => Float64Array.of(indexOf(where, 'category', category)),

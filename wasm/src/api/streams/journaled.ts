@@ -30,6 +30,9 @@ export interface Parts<R> {
 /** Steps of a batch, which `decide` ends from one to another. */
 interface Batch {
   steps: number;
+  isRead: boolean;
+  /** Whether each step is stored before the next one. */
+  isStepwise: boolean;
   decide(from: number, to: number): void;
 }
 
@@ -103,25 +106,27 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     const decide = (from: number, to: number): void => {
       handle.ask(where, 'streamEnd', to - from, undefined);
     };
-    return this.batch(where, call, () => ({ steps, decide }));
+    return this.batch(where, call, () => ({ steps, decide, isRead: true, isStepwise: false }));
   }
 
   async release(...args: readonly unknown[]): Promise<R> {
     const where = 'release';
     const { given, call } = this.split(where, args);
     const { people, rows } = this.parts.handle.given.one(where, given);
-    return this.ended(where, call, (handle) =>
-      handle.ask(where, 'streamRelease', people, rows, undefined),
-    );
+    return this.ended(where, call, (handle) => {
+      handle.fill(rows);
+      handle.ask(where, 'streamRelease', people, rows, undefined);
+    });
   }
 
   async releaseBatch(...args: readonly unknown[]): Promise<R> {
     const where = 'releaseBatch';
     const { given, call } = this.split(where, args);
     const { people, rows } = this.parts.handle.given.many(where, given);
-    return this.ended(where, call, (handle) =>
-      handle.ask(where, 'streamReleaseBatch', people, rows, undefined),
-    );
+    return this.ended(where, call, (handle) => {
+      handle.fill(rows);
+      handle.ask(where, 'streamReleaseBatch', people, rows, undefined);
+    });
   }
 
   /** Ends one step for each of these batches, in one write. Only the command calls it. */
@@ -134,19 +139,25 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
         handle.ask(where, 'streamReleaseBatch', people, rows, undefined);
       }
     };
-    return this.batch(where, {}, () => ({ steps: all.length, decide }));
+    const { isStepwise } = handle;
+    return this.batch(where, {}, () => ({ steps: all.length, decide, isRead: true, isStepwise }));
   }
 
   async releaseMany(...args: readonly unknown[]): Promise<R[]> {
-    const where = 'releaseMany';
+    return this.releaseRecords('releaseMany', args);
+  }
+
+  /** Ends steps of records; `where` other than `releaseMany` wants no readings. */
+  private async releaseRecords(where: string, args: readonly unknown[]): Promise<R[]> {
     const { given, call } = this.split(where, args);
     const { handle } = this.parts;
     const records = handle.given.many(where, given);
     return this.batch(where, call, () => {
-      const cut = handle.cut(records);
+      const cut = handle.cut(where, records);
       const decide = (from: number, to: number): void =>
         handle.releaseSteps(where, cut, { from, to, out: undefined });
-      return { steps: cut.steps, decide };
+      const isRead = where === 'releaseMany';
+      return { steps: cut.steps, decide, isRead, isStepwise: handle.isStepwise };
     });
   }
 
@@ -175,6 +186,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
       const isRepeat = handle.ask(where, 'streamIsRepeat', step, people, rows);
       if (isRepeat) return this.read(where, step);
       handle.requireOpen(where, step);
+      handle.fill(rows);
       handle.ask(where, 'streamReleaseBatch', people, rows, undefined);
       decided(step);
       await this.parts.log.write();
@@ -228,6 +240,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
       where === 'add' ? handle.given.one(where, given) : handle.given.many(where, given);
     return this.act(where, call, async (decided) => {
       handle.requireOpen(where, handle.place().step);
+      handle.fill(records.rows);
       handle.ask(where, 'streamAdd', records.people, records.rows);
       if (records.numRecords === 0) return;
       decided(handle.place().step);
@@ -262,6 +275,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
       const { step: first, records } = handle.place();
       const readings: R[] = [];
       const errors: unknown[] = [];
+      let isRead = true;
       const trying = async (act: () => void | Promise<void>): Promise<void> => {
         try {
           await act();
@@ -271,7 +285,9 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
       };
       await trying(() => {
         handle.requireOpen(where, first);
-        return this.decide(where, { call, batch: begin(), decided: () => decided(first) });
+        const batch = begin();
+        ({ isRead } = batch);
+        return this.decide(where, { call, batch, decided: () => decided(first) });
       });
       await trying(() => {
         const { step, records: all } = handle.place();
@@ -279,7 +295,7 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
       });
       await trying(() => {
         const steps = handle.place().acknowledged - first;
-        if (steps === 0) return;
+        if (steps === 0 || !isRead) return;
         handle.readInto(where, readings, handle.ask(where, 'streamAt', first, steps), first);
       });
       if (errors.length > 0) throw Object.assign(errors[0] as Error, { released: readings });
@@ -291,11 +307,15 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     where: string,
     { call, batch, decided }: { call: Call; batch: Batch; decided: () => void },
   ): Promise<void> {
-    const { steps, decide } = batch;
+    const { steps, decide, isStepwise } = batch;
     const slices = new Slices();
-    const size = Math.max(1, Math.floor(SLICE_ENTRIES / this.parts.handle.given.shape.numSums));
+    const { handle, log } = this.parts;
+    const most = Math.floor(SLICE_ENTRIES / handle.given.shape.numSums);
+    const size = isStepwise ? 1 : Math.max(1, most);
     let from = 0;
     do {
+      // The loss of the caller sees predictions, so that what they follow from is stored first.
+      if (isStepwise && from > 0) await log.write();
       if (call.signal?.aborted) throw abortedError(where, call.signal);
       const to = Math.min(steps, from + size);
       decide(from, to);
@@ -312,6 +332,10 @@ export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[n
     { arity, act }: Member<R>,
     args: readonly unknown[],
   ): Promise<unknown> {
+    if (!act) {
+      await this.releaseRecords(where, args);
+      return undefined;
+    }
     const { given, call } = this.split(where, args, arity);
     return this.act(where, call, async () => act(this.parts.handle, given));
   }

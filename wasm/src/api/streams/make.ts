@@ -34,8 +34,16 @@ function plan<R>(instance: Instance, kind: StreamDefinition<R>, options: unknown
   return { ...common, ...own, kind, reader, complete: { ...common.complete, ...own.set } };
 }
 
-/** An error about a grid that the caller did not choose is one about the options that it follows. */
+/**
+ * Names what the caller gave: a parameter of the strategy is a part of that, and a grid that was not
+ * given follows from other options.
+ */
 function inGiven<R>(error: RefusalError, { reader, complete }: Plan<R>): RefusalError {
+  const name = error.parameter as keyof typeof complete.parameters | undefined;
+  if (name !== undefined && complete.parameters[name] !== undefined && !reader.has(name)) {
+    const parameter = `strategy.${name}`;
+    return makeError(error.code, {}, { ...refusalOf(error), parameter }, error.cause);
+  }
   if (error.parameter !== 'grid' || reader.has('grid')) return error;
   const constraint =
     'must be larger, or {steps} smaller, for sums and noise to have room on their grid';

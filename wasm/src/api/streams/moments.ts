@@ -56,8 +56,8 @@ function covarianceOf(
 function momentsShape(names: readonly string[], hasCovariance: boolean): Shape<Moments<string>> {
   const size = names.length;
   return {
-    one: 'record',
-    many: 'records',
+    one: ['record'],
+    many: ['records'],
     numSums: 1 + 2 * size + (hasCovariance ? (size * (size - 1)) / 2 : 0),
     isCopied: true,
     row(where, record) {

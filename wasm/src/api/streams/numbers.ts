@@ -15,8 +15,8 @@ import { inWords } from './words.js';
 
 /** A record is a number, 1 if it is left out. */
 const AMOUNTS = {
-  one: 'amount',
-  many: 'amounts',
+  one: ['amount'],
+  many: ['amounts'],
   row(where: string, amount: unknown = 1): Float64Array {
     if (typeof amount !== 'number') throw wrongType(where, 'amount', 'a number', amount);
     if (!Number.isFinite(amount)) throw outOfRange(where, 'amount', 'finite', amount);
@@ -33,8 +33,8 @@ const AMOUNTS = {
 export function rowsOf(dimension: number, one = 'record') {
   const many = `${one}s`;
   return {
-    one,
-    many,
+    one: [one],
+    many: [many],
     row(where: string, record: unknown): Float64Array {
       const row = float64s(where, one, record);
       requireLength(where, one, row.length, dimension);
@@ -56,13 +56,19 @@ export function readDimension(reader: Reader): number {
   return dimension;
 }
 
-/** Reads the options of sums of one workload. */
-function readReleased(reader: Reader, { clipNorm, workload }: CompletedOptions) {
+/** Reads where sums are rounded. */
+export function readReleaseOptions(reader: Reader) {
   const grid = reader.numberOr('grid', undefined);
   const lattice = readLattice(reader);
-  const own = { clip: clipNorm, workload: factsOfWorkload(workload), grid };
+  return { set: { grid, ...lattice }, lattice };
+}
+
+/** Reads the options of sums of one workload. */
+function readReleased(reader: Reader, { clipNorm, workload }: CompletedOptions) {
+  const { set, lattice } = readReleaseOptions(reader);
+  const own = { clip: clipNorm, workload: factsOfWorkload(workload), grid: set.grid };
   return {
-    set: { grid, ...lattice },
+    set,
     own: { ...own, ...(lattice && { lattice: factsOfLattice(lattice) }) },
   };
 }

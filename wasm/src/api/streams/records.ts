@@ -23,33 +23,37 @@ export class Records<R> {
     readonly shape: Shape<R>,
     private readonly names: PeopleNames | undefined,
   ) {
-    this.arity = names ? 2 : 1;
+    this.arity = shape.one.length + Number(names !== undefined);
   }
 
   one(where: string, args: readonly unknown[]): CoreRecords {
     const { names, shape } = this;
-    this.requireArity(where, args, 'person', shape.one);
+    this.requireArity(where, args, ['person', ...shape.one]);
     const people = names?.one(where, args[0]);
-    return { people, rows: shape.row(where, args[this.arity - 1]), numRecords: 1 };
+    return { people, rows: shape.row(where, ...this.partsOf(args)), numRecords: 1 };
   }
 
   many(where: string, args: readonly unknown[]): CoreRecords {
     const { names, shape } = this;
-    this.requireArity(where, args, 'people', shape.many);
-    const { rows, numRecords } = shape.rows(where, args[this.arity - 1]);
+    this.requireArity(where, args, ['people', ...shape.many]);
+    const { rows, numRecords } = shape.rows(where, ...this.partsOf(args));
     return { people: names?.many(where, args[0], numRecords), rows, numRecords };
+  }
+
+  /** Returns the arguments without the person. */
+  private partsOf(args: readonly unknown[]): readonly unknown[] {
+    return args.slice(Number(this.names !== undefined), this.arity);
   }
 
   /** Refuses arguments that would be ignored, such as a person where none are protected. */
   private requireArity(
     where: string,
     args: readonly unknown[],
-    whose: string,
-    record: string,
+    [person, ...parts]: readonly string[],
   ): void {
     if (args.length <= this.arity) return;
-    const takes = this.names ? `{${whose}} and {${record}}` : `{${record}} alone, without {people}`;
-    const constraint = `takes ${takes}`;
+    const own = (this.names ? [person, ...parts] : parts).map((name) => `{${name}}`).join(' and ');
+    const constraint = `takes ${own}${this.names ? '' : ' alone, without {people}'}`;
     const value = counted(args.length, 'argument');
     throw makeError('wrong_type', where, { constraint, value });
   }

@@ -32,22 +32,32 @@ export interface Course<R> {
   requireOpen(where: string): void;
 }
 
+/** A stream of the core. */
+export interface Filled {
+  readonly core: Core;
+  readonly id: number;
+}
+
 export interface Shape<R> {
-  /** Names of a record and of a list of records, in errors. */
-  readonly one: string;
-  readonly many: string;
+  /** Names of the parts of a record, and of lists of them, in errors. */
+  readonly one: readonly string[];
+  readonly many: readonly string[];
   /** Number of entries that are summed, which estimates the bytes of a step in a store. */
   readonly numSums: number;
   /** Whether readings keep nothing of the array that they are read from. */
   readonly isCopied: boolean;
   /** Returns the row of a record, in a new array. */
-  row(where: string, record: unknown): Float64Array;
+  row(where: string, ...record: readonly unknown[]): Float64Array;
   /** Returns the rows of records, concatenated, and how many they are. */
-  rows(where: string, records: unknown): { rows: Float64Array; numRecords: number };
+  rows(where: string, ...records: readonly unknown[]): { rows: Float64Array; numRecords: number };
   /** Number of records with which `releaseMany` ends a step. Default 1. */
   readonly perStep?: number;
   /** Returns the reading of a step from its numbers. */
   readonly read?: (numbers: Float64Array, step: number) => R;
+  /** Whether only the core can tell whether a record is taken. */
+  readonly isCheckedByCore?: boolean;
+  /** Fills in what depends on the weights, just before the rows of at most one step are added. */
+  readonly fill?: (stream: Filled, rows: Float64Array) => void;
   /** Begins to read, where readings depend on all sums before; in place of `read`. */
   readonly begin?: (noise: Noise) => Course<R>;
 }

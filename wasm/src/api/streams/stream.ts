@@ -14,14 +14,19 @@ import type { CoreRecords, Records } from './records.js';
 import type { Course, StoredOptions } from './shape.js';
 import { inWords } from './words.js';
 
+const CALLED_BY_LOSS = { constraint: 'called by the loss of this learner' };
+
 /** Number of values in the readings of a piece of a batch. */
 const PIECE_NUMBERS = 2048;
 
-/** A member that only some kinds of streams have. It is called in its turn, like a verb. */
+/**
+ * A member that only some kinds of streams have. It is called in its turn, like a verb. Without
+ * `arity` and `act` it is `releaseMany` without its readings.
+ */
 export interface Member<R> {
   /** Number of its arguments. */
-  arity: number;
-  act(stream: StreamHandle<R>, args: readonly unknown[]): unknown;
+  arity: number | undefined;
+  act?(stream: StreamHandle<R>, args: readonly unknown[]): unknown;
 }
 
 /** A stream as the core has made it. */
@@ -52,6 +57,7 @@ export class StreamHandle<R> extends CoreHandle {
   readonly members: Readonly<Record<string, Member<R>>>;
   readonly initial: StoredOptions;
   private course: Course<R> | undefined;
+  private isFilling = false;
 
   constructor(instance: Instance, { stream, given, members, initial, insecure }: StreamCore<R>) {
     super(instance, stream.id, 'stream');
@@ -141,7 +147,25 @@ export class StreamHandle<R> extends CoreHandle {
 
   /** Refuses to add to a step, or to end it, if its reading would have no meaning. */
   requireOpen(where: string, steps: number): void {
+    if (this.isFilling) throw makeError('bad_state', where, CALLED_BY_LOSS);
     if (this.given.shape.begin) this.courseAfter(steps).requireOpen(where);
+  }
+
+  /** Fills in what depends on the weights, in rows that are about to be added to the open step. */
+  fill(rows: Float64Array): void {
+    const { fill } = this.given.shape;
+    if (!fill) return;
+    this.isFilling = true;
+    try {
+      fill(this, rows);
+    } finally {
+      this.isFilling = false;
+    }
+  }
+
+  /** Whether each step must be read, and so stored, before the next one. */
+  get isStepwise(): boolean {
+    return this.given.shape.fill !== undefined;
   }
 
   /**
@@ -149,7 +173,7 @@ export class StreamHandle<R> extends CoreHandle {
    * the open one.
    */
   releaseSteps(where: string, { records, steps, beginOf }: Cut, { from, to, out }: Range): void {
-    if (this.perStep === 1) {
+    if (this.perStep === 1 && !this.isStepwise) {
       const { people, rows } = partOf(records, from, to);
       this.ask(where, 'streamRelease', people, rows, out);
       return;
@@ -157,16 +181,23 @@ export class StreamHandle<R> extends CoreHandle {
     for (let i = from; i < to; ++i) {
       const { people, rows } = partOf(records, beginOf(i), beginOf(i + 1));
       const own = out?.subarray((i - from) * this.size);
+      this.fill(rows);
       this.ask(where, 'streamReleaseBatch', people, rows, own);
     }
     if (to < steps || beginOf(to) === records.numRecords) return;
     const { people, rows } = partOf(records, beginOf(to), records.numRecords);
+    this.fill(rows);
     this.ask(where, 'streamAdd', people, rows);
   }
 
-  /** Cuts records into those of the steps that they end, and a rest. */
-  cut(records: CoreRecords): Cut {
+  /** Cuts records into those of the steps that they end, and a rest, if all of them are taken. */
+  cut(where: string, records: CoreRecords): Cut {
     const { perStep } = this;
+    const { people, rows, numRecords } = records;
+    // Records of a single step are checked when they are added.
+    if (this.given.shape.isCheckedByCore && (perStep === 1 || numRecords > perStep)) {
+      this.ask(where, 'streamCheck', people, rows);
+    }
     const first = Math.max(1, perStep - (perStep === 1 ? 0 : this.place().waiting));
     const steps = Math.max(0, Math.floor((records.numRecords - first) / perStep) + 1);
     return { records, steps, beginOf: (i) => (i === 0 ? 0 : first + (i - 1) * perStep) };
@@ -214,6 +245,10 @@ export class MemoryStream<A extends readonly unknown[], R>
     super(instance, made);
     for (const [name, { arity, act }] of Object.entries(made.members)) {
       const value = (...args: readonly unknown[]): unknown => {
+        if (arity === undefined || !act) {
+          lastOf(this.pieces(name, args, Infinity));
+          return undefined;
+        }
         requireArity(name, args, arity);
         return act(this, args);
       };
@@ -240,12 +275,14 @@ export class MemoryStream<A extends readonly unknown[], R>
   add(...record: A): void {
     const { people, rows } = this.given.one('add', record);
     this.requireGoing('add');
+    this.fill(rows);
     this.ask('add', 'streamAdd', people, rows);
   }
 
   addMany(...columns: readonly unknown[]): void {
     const { people, rows } = this.given.many('addMany', columns);
     this.requireGoing('addMany');
+    this.fill(rows);
     this.ask('addMany', 'streamAdd', people, rows);
   }
 
@@ -260,13 +297,19 @@ export class MemoryStream<A extends readonly unknown[], R>
   release(...record: A): R {
     const where = 'release';
     const { people, rows } = this.given.one(where, record);
-    return this.ending(where, (out) => this.ask(where, 'streamRelease', people, rows, out));
+    return this.ending(where, (out) => {
+      this.fill(rows);
+      this.ask(where, 'streamRelease', people, rows, out);
+    });
   }
 
   releaseBatch(...columns: readonly unknown[]): R {
     const where = 'releaseBatch';
     const { people, rows } = this.given.many(where, columns);
-    return this.ending(where, (out) => this.ask(where, 'streamReleaseBatch', people, rows, out));
+    return this.ending(where, (out) => {
+      this.fill(rows);
+      this.ask(where, 'streamReleaseBatch', people, rows, out);
+    });
   }
 
   releaseMany(...columns: readonly unknown[]): R[] {
@@ -275,11 +318,11 @@ export class MemoryStream<A extends readonly unknown[], R>
 
   /** Ends steps in pieces, between which a worker handles messages. */
   *pieces(
-    verb: 'endMany' | 'releaseMany',
+    verb: string,
     args: readonly unknown[],
     size = Math.max(1, Math.floor(PIECE_NUMBERS / this.size)),
   ): Generator<Piece<R>, R[]> {
-    const cut = verb === 'releaseMany' ? this.cut(this.given.many(verb, args)) : undefined;
+    const cut = verb === 'endMany' ? undefined : this.cut(verb, this.given.many(verb, args));
     const steps = cut?.steps ?? this.requireSteps(verb, args[0]);
     const readings: R[] = [];
     let from = 0;
@@ -308,7 +351,8 @@ export class MemoryStream<A extends readonly unknown[], R>
   /** Ends steps `from` to `to` of a batch. An error has all readings of the batch so far. */
   private readMany({ verb, cut, from, to }: Batch, readings: R[]): void {
     const { numRead } = this;
-    const out = newFloat64s(verb, 'steps', (to - from) * this.size);
+    const isRead = verb === 'endMany' || verb === 'releaseMany';
+    const out = isRead ? newFloat64s(verb, 'steps', (to - from) * this.size) : undefined;
     try {
       this.requireGoing(verb);
       try {
@@ -316,8 +360,8 @@ export class MemoryStream<A extends readonly unknown[], R>
         else this.ask(verb, 'streamEnd', to - from, out);
       } finally {
         if (!this.disposed && !this.core.aborted) this.numRead = this.step;
-        const done = out.subarray(0, (this.numRead - numRead) * this.size);
-        this.readInto(verb, readings, done, numRead);
+        const done = out?.subarray(0, (this.numRead - numRead) * this.size);
+        if (done) this.readInto(verb, readings, done, numRead);
       }
     } catch (error) {
       throw Object.assign(error as Error, { released: readings });
@@ -326,7 +370,7 @@ export class MemoryStream<A extends readonly unknown[], R>
 }
 
 interface Batch {
-  verb: 'endMany' | 'releaseMany';
+  verb: string;
   cut: Cut | undefined;
   from: number;
   to: number;

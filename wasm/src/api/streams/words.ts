@@ -18,6 +18,11 @@ const WORDS: Readonly<Record<string, string>> = {
   pure: 'delta',
   ranges: 'columns',
   numCategories: 'categories',
+  numClasses: 'loss.softmax',
+  num_classes: 'loss.softmax',
+  quantile: 'loss.quantile',
+  huberThreshold: 'loss.huber',
+  numRows: 'rows',
   checkpoint: 'store',
   state: 'store',
   log: 'store',
@@ -28,12 +33,15 @@ function wordOf(path: string): string {
   return (WORDS[root] ?? root) + rest;
 }
 
+/** Calls that take many records, of which an error names the one that is refused. */
+const OF_MANY = ['addMany', 'releaseBatch', 'releaseMany', 'releaseAt', 'learn'];
+
 /** Calls `act`; its errors are those of `call`, in the words of streams. */
 export function inWords<T>(call: string, act: () => T): T {
   try {
     return act();
   } catch (given) {
-    const error = given as RefusalError & { released?: number };
+    const error = given as RefusalError & { released?: number; record?: number };
     // Without a call it is about the instance or the handle, which the call is not to blame for.
     if (error.call === undefined) throw error;
     const { parameter, constraint = '', ...rest } = refusalOf(error);
@@ -43,6 +51,8 @@ export function inWords<T>(call: string, act: () => T): T {
       {
         ...rest,
         call,
+        ...(error.record !== undefined &&
+          OF_MANY.includes(call) && { row: { kind: 'record', index: error.record } as const }),
         ...(parameter !== undefined && { parameter: wordOf(parameter) }),
         constraint: withNames(constraint, (name) => `{${wordOf(name)}}`),
       },

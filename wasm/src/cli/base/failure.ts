@@ -149,7 +149,8 @@ export type IsTyped = (option: string) => boolean;
 /** Names that depend on the call, or on a part of it. */
 const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   descent: { momentum: '--momentum', rates: '--rates' },
-  learner: { lambda: '--regularisation' },
+  learner: { lambda: '--regularisation', penalty: '--l1 or --group-norm' },
+  learnPlan: { rows: 'the number of rows' },
   linear: { workload: '--domain or --workload' },
 };
 
@@ -160,8 +161,10 @@ const FILES: readonly string[] = ['saved strategy', 'model'];
 function nameFor({ call = '', part }: Refusal): NameOf {
   const special = NAMES_IN[part ?? call] ?? {};
   return (path) => {
-    const [name, rest] = rootOf(path);
-    const words = special[name] ?? OTHER_NAMES[name];
+    const [root, below] = rootOf(path);
+    const [name, rest] = root === 'strategy' && below !== '' ? [below.slice(1), ''] : [root, below];
+    const isParameter = name !== root;
+    const words = (isParameter ? undefined : special[name]) ?? OTHER_NAMES[name];
     if (FILES.some((file) => part === file || part?.startsWith(`${file}: `)))
       return `${spelt(name, ' ')}${rest}`;
     if (words !== undefined) return `${words}${rest}`;

@@ -4,22 +4,30 @@
 // have no band because the effect of noise on them depends on gradients.
 
 import { rowsPerLook } from '../../api/learning/tail-average.js';
-import type { LearnedModel, Learner, LearnerLedger } from '../../types/all.js';
+import type { LearnedModel } from '../../types/all.js';
 import { STEP_AXIS } from '../../plot/picture.js';
 import { drawnOf, type Figure } from './figure.js';
 
 /** Largest number of curves, which show the largest weights. */
 const MOST_CURVES = 12;
 
-type Looked = Pick<Learner | LearnerLedger, 'numSteps' | 'batchSize' | 'step' | 'model'>;
+/** A learner in memory or in a file. */
+interface Looked {
+  readonly steps: number;
+  readonly step: number;
+  weights(): Float64Array | Promise<Float64Array>;
+}
 
 export class WeightsChart {
   readonly pieceSize: number;
   private readonly steps: number[] = [];
-  private readonly weights: (readonly number[])[] = [];
+  private readonly weights: Float64Array[] = [];
 
-  constructor(private readonly learner: Looked) {
-    this.pieceSize = rowsPerLook(learner);
+  constructor(
+    private readonly learner: Looked,
+    private readonly batchSize: number,
+  ) {
+    this.pieceSize = rowsPerLook(learner.steps, batchSize);
   }
 
   /** Records the current weights, unless already recorded. */
@@ -27,7 +35,7 @@ export class WeightsChart {
     const { step } = this.learner;
     if (step <= (this.steps.at(-1) ?? 0)) return;
     this.steps.push(step);
-    this.weights.push((await this.learner.model()).lastWeights);
+    this.weights.push(await this.learner.weights());
   }
 
   figure({ weights }: Pick<LearnedModel, 'weights'>, names: readonly string[]): Figure {
@@ -43,7 +51,7 @@ export class WeightsChart {
     return {
       title: 'Private weights',
       picture: {
-        notes: [...drawnOf(this.pieceSize / this.learner.batchSize, 'steps'), ...notes],
+        notes: [...drawnOf(this.pieceSize / this.batchSize, 'steps'), ...notes],
         panels: [
           {
             title: 'Dots: weights of the model',

@@ -3,7 +3,7 @@
 // dp-ftrl learn: learns a private linear model from a CSV.
 
 import { load } from '../../index.js';
-import type { DpFtrl, LearnerOptions, Participation } from '../../types/all.js';
+import type { DpFtrl, Participation } from '../../types/all.js';
 import { WeightsChart } from '../charts/weights.js';
 import type { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
@@ -18,6 +18,7 @@ import { spendingOf } from '../state/budget.js';
 import { ended } from '../state/state-file.js';
 import { optionsFor, reasonFor } from './learn/defaults.js';
 import { Hindsight, openTest, warnTest } from './learn/hindsight.js';
+import { boundOf, lossOf, strategyOf, type How } from '../options/learner.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf, weightNames, writeShown } from './learn/model-report.js';
 import { penaltyFor } from './learn/penalty.js';
@@ -26,8 +27,6 @@ import { readPattern, readSettings, type Settings } from './learn/settings.js';
 import { momentsFirst, runWhole, withoutText } from './learn/whole.js';
 
 export { options } from './learn/settings.js';
-
-type How = LearnerOptions & { dimension: number };
 
 /** Inputs that a run reads before it chooses how to learn. */
 interface Opened {
@@ -61,11 +60,11 @@ function chosenFor(
   dp: DpFtrl,
   { target, setup, passes, rates }: Settings,
   { problem, dimension }: { problem: Problem; dimension: number },
-): LearnerOptions | undefined {
+): How | undefined {
   if (setup === undefined) return undefined;
   const { numSteps, batchSize } = problem;
-  const numRows = (numSteps / passes) * batchSize;
-  return optionsFor(dp, setup, { target, rates, numRows, batchSize, dimension });
+  const rows = (numSteps / passes) * batchSize;
+  return optionsFor(dp, setup, { target, rates, rows, batchSize, dimension });
 }
 
 /** Reads the mechanism and the table. */
@@ -91,30 +90,34 @@ async function prepare(
   const columns = [...features, label];
   const test = settings.test && (await openTest(settings.test, { columns, label, target }));
   const dimension = problem.inputs.length + Number(intercept);
-  const { lambda: mechanismLambda, ...parameters } = chosen.parameters;
+  // With --state, the strategy keeps the name with which the state was begun.
+  const isSearched = state === undefined && !quiet;
+  const { numSteps } = problem;
+  const { mechanism, parameters } = chosen;
+  const { epsilon, delta, neighbours } = target;
+  const sought = { ...parameters, mechanism, numSteps, participation, neighbours, epsilon, delta };
+  const found = isSearched ? await findFirst(dp, sought, `learn: ${chosen.name}`) : sought;
+  const isFound = found.mechanism !== mechanism;
+  const { numClasses: _classes, quantile: _level, huberThreshold: _from, ...others } = target;
   const how: How = {
-    ...parameters,
-    ...(mechanismLambda !== undefined && { mechanismLambda }),
-    ...target,
+    ...others,
     ...chosenFor(dp, settings, { problem, dimension }),
+    loss: lossOf(target),
     batchSize: problem.batchSize,
-    participation,
-    mechanism: chosen.mechanism,
-    numSteps: problem.numSteps,
+    participation: boundOf(participation),
+    strategy: strategyOf(isFound ? { mechanism: found.mechanism, parameters: {} } : chosen),
+    steps: numSteps,
     dimension,
     ...(penalty && { penalty: penaltyFor(penalty, { inputs: problem.inputs, intercept }) }),
     ...(seed !== undefined && { insecureSeed: seed }),
   };
-  // With --state, the mechanism keeps the name with which the state was begun.
-  const isSearched = state === undefined && !quiet;
-  const found = isSearched ? await findFirst(dp, how, `learn: ${chosen.name}`) : how;
   const { setup } = settings;
   const { note, warning } = unscaledText(args, problem.inputs, setup);
   const numRows = (problem.numSteps / settings.passes) * problem.batchSize;
   const reason = setup && `; ${reasonFor(dp, setup, { target, how, numRows })}`;
   const without = withoutText(dp, settings, problem);
   const notes = `${note}${reason ?? ''}${without && `; ${without}`}`;
-  return { ...opened, how: found, notes, warning, without, test };
+  return { ...opened, how, notes, warning, without, test };
 }
 
 /** Prints warnings and the guarantee before the first row is read; returns the guarantee. */
@@ -145,8 +148,8 @@ async function learn(
   const { learner, state } = learning;
   const { numSteps, batchSize } = problem;
   const numRows = (numSteps / passes) * batchSize;
-  if (settings.plot) learning.chart = new WeightsChart(learner);
-  if (showTrue) learning.hindsight = new Hindsight(dp, learner, { how, numRows });
+  if (settings.plot) learning.chart = new WeightsChart(learner, batchSize);
+  if (showTrue) learning.hindsight = new Hindsight(dp, learning.losses, { how, numRows });
   const protects = {
     participation: passes > 1 ? 'single' : participation,
     people: undefined,
@@ -200,7 +203,8 @@ async function writeModel(
 ): Promise<void> {
   const model = await modelOf(dp, settings, { learning, protects, test });
   const isGuarded = learning.state !== undefined;
-  const text = () => describe(dp, model, { learner: learning.learner, how });
+  const lambda = await learning.learner.lambda();
+  const text = () => describe(dp, model, { learner: learning.learner, how, lambda });
   await writeShown(settings, model, { text, isGuarded });
   const { chart } = learning;
   if (!chart) return;

@@ -5,7 +5,7 @@
 import type { RefusalError } from '../../core/errors.js';
 import type { ParameterName } from '../../shared/parameters.js';
 import { PARAMETERS } from '../../shared/parameters.js';
-import type { MechanismParameters } from '../../types/all.js';
+import type { LinearLoss, MechanismParameters } from '../../types/all.js';
 import { nameText } from '../options/mechanism.js';
 import { workloadText } from '../input/workload.js';
 
@@ -64,6 +64,18 @@ function latticeText(lattice: string | { noise: string } | undefined, other: unk
   return `--lattice-noise ${typeof lattice === 'string' ? lattice : lattice.noise}`;
 }
 
+function lossText(loss: LinearLoss): string {
+  if (typeof loss === 'string') return `--loss ${loss}`;
+  if ('quantile' in loss) return `--loss quantile --quantile ${loss.quantile}`;
+  if ('huber' in loss) return `--loss huber --huber-threshold ${loss.huber}`;
+  return `--loss softmax --classes ${loss.softmax}`;
+}
+
+function descentText({ momentum, rates }: { momentum: number; rates?: unknown }): string {
+  const list = Array.isArray(rates) ? ` --rates ${rates.join(',')}` : '';
+  return `--descent --momentum ${momentum}${list}`;
+}
+
 /** How the options of a stream are written, where they are not simple values. */
 const WORDS: Readonly<Record<string, Write>> = {
   delta: (delta: number) => (delta === 0 ? '--pure' : `--delta ${delta}`),
@@ -83,6 +95,13 @@ const WORDS: Readonly<Record<string, Write>> = {
   other: flag('other'),
   numericNames: flag('user-numbers'),
   insecureSeed: option('seed'),
+  loss: lossText,
+  batchSize: option('batch'),
+  lambda: option('regularisation'),
+  doubling: flag('doubling'),
+  descent: descentText,
+  penalty: ({ strength, groups }: { strength: number; groups?: unknown }) =>
+    `--${groups === undefined ? 'l1' : 'group-norm'} ${strength}`,
 };
 
 /** Says how an option differs, from its words in both runs. */

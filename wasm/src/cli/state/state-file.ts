@@ -44,19 +44,10 @@ export function readState(args: Args): StateSettings | undefined {
 }
 
 export const DAMAGED = 'it is damaged or cut short';
-/** First bytes of a learner's checkpoint, and its kind. */
-const MAGIC = 'dpfc';
-const KIND_AT = 6;
-const LEARNER = 5;
 
 /** The command that begins states of a kind, in words. */
 export function beginnerOf(kind: string): string {
   return `dp-ftrl ${kind === 'sums' ? 'release with several --workload' : kind}`;
-}
-
-function isLearner(state: Uint8Array): boolean {
-  const begins = [...MAGIC].every((letter, i) => state[i] === letter.charCodeAt(0));
-  return begins && state[KIND_AT] === LEARNER;
 }
 
 /** The command in the text that a stream keeps with its options; undefined for other texts. */
@@ -80,23 +71,10 @@ export function contentsOf(stored: Uint8Array): {
 } {
   if (stored.length === 0) throw new Misuse('it is empty');
   if (stored.length < KEY_BYTES) throw new Misuse(DAMAGED);
-  const { memo, state } = unpack(stored.subarray(KEY_BYTES));
+  const { memo } = unpack(stored.subarray(KEY_BYTES));
   const facts = parsedFacts(memo);
   if (facts) return { beginner: commandIn(facts['about']), memo };
-  if (isLearner(state)) return { beginner: 'learn', memo };
   throw new Misuse('it is damaged, or not a state of this version');
-}
-
-/**
- * Returns the memo that dp-ftrl learn stores, if any.
- *
- * @throws Misuse for a state of another command.
- */
-export function memoOf(stored: Uint8Array, wanted: 'learn'): Uint8Array | undefined {
-  const { beginner, memo } = contentsOf(stored);
-  if (beginner === undefined) throw new Misuse(`it was not begun by ${beginnerOf(wanted)}`);
-  if (beginner !== wanted) throw new Misuse(`it is of ${beginnerOf(beginner)}`);
-  return memo?.length ? memo : undefined;
 }
 
 /** @throws Misuse if there is no state, but the run must continue one. */
@@ -111,22 +89,6 @@ export function requireBudget({ runs }: MarkedStore, hasBudget: boolean): void {
   throw new Misuse('it is paid for by a --budget: name that in every run');
 }
 
-/** Says how the seeds of two runs differ; seeded states have a key of zeros. */
-function otherKey(stored: Uint8Array, isSeeded: boolean): string {
-  const wasSeeded = stored.subarray(0, KEY_BYTES).every((byte) => byte === 0);
-  if (wasSeeded && isSeeded) return 'it was begun with another --seed';
-  if (wasSeeded) return 'it was begun with --seed, this run has none';
-  return isSeeded ? 'it was begun without --seed' : 'it is damaged';
-}
-
-export interface Refused {
-  stored: Uint8Array | undefined;
-  /** Whether this run is seeded. */
-  isSeeded: boolean;
-  /** Options that must be the same in all runs. */
-  options: string;
-}
-
 /** Says why the package refuses a state; undefined for an error about something else. */
 function reasonOf(error: RefusalError): string | undefined {
   if (error.code === 'other_options') return otherOptionText(error);
@@ -134,22 +96,11 @@ function reasonOf(error: RefusalError): string | undefined {
 }
 
 /** Returns an error that says why a state is refused, with the name of its file. */
-export function inWords(error: unknown, path: string, refused?: Refused): unknown {
-  const { code, message, parameter } = error as RefusalError;
+export function inWords(error: unknown, path: string): unknown {
+  const { code, message } = error as RefusalError;
   if (error instanceof Misuse) return new Misuse(`--state ${path}: ${message}`, error.fault);
-  let words = reasonOf(error as RefusalError);
-  if (words === undefined) return error;
-  if (refused) {
-    const { stored, isSeeded, options } = refused;
-    if (!stored) return error;
-    const why: Readonly<Record<string, string>> = {
-      'store.mechanism': `it was begun with another ${options}`,
-      'store.key': otherKey(stored, isSeeded),
-      'store.format': 'it is damaged, or not a state of this version',
-    };
-    words = why[parameter ?? ''] ?? words;
-  }
-  return new Misuse(`--state ${path}: ${words}`, { code });
+  const words = reasonOf(error as RefusalError);
+  return words === undefined ? error : new Misuse(`--state ${path}: ${words}`, { code });
 }
 
 /** Opens the file for exclusive use by this process. */

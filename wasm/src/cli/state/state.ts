@@ -40,6 +40,8 @@ export interface Continued {
   domain: readonly string[] | undefined;
   people: People | undefined;
   times: Times | undefined;
+  /** Other options by name, which the options of the stream lack. */
+  others?: Readonly<Record<string, string>>;
 }
 
 /** Facts about the rows, which the options of the stream lack. */
@@ -58,8 +60,9 @@ interface Stored {
   firstBucket: number | undefined;
 }
 
-function optionsOf({ by, domain, people, times }: Continued): About['options'] {
+function optionsOf({ by, domain, people, times, others }: Continued): About['options'] {
   return {
+    ...others,
     ...(by !== undefined && { by }),
     ...(domain && { domain: domain.join(',') }),
     ...(people && { 'user-column': people.column }),
@@ -83,13 +86,15 @@ function requireSame(was: About, wanted: Continued): void {
   for (const name of new Set([...Object.keys(was.options), ...Object.keys(options)])) {
     const [before, now] = [was.options, options].map((it) => it[name as keyof typeof it]);
     if (before === now) continue;
-    const words = (value: string | undefined) => value && `--${name} ${value}`;
+    const words = (value: string | undefined) =>
+      value === undefined ? undefined : `--${name} ${value}`.trimEnd();
     throw new Misuse(differsText(words(before), words(now)));
   }
   const sorted = (names: readonly string[]) => JSON.stringify([...names].sort());
   if (sorted(was.columns) === sorted(wanted.columns)) return;
   const [before, now] = [was.columns, wanted.columns].map(columnList);
-  throw new Misuse(`it sums the columns ${before}, this run ${now}`);
+  const does = wanted.command === 'learn' ? 'learns from' : 'sums';
+  throw new Misuse(`it ${does} the columns ${before}, this run ${now}`);
 }
 
 /** The part of a stream in a file that a state needs. */
@@ -179,6 +184,11 @@ export class State implements PaidState {
   /** Stores a new state before its first step, so that the next run has the same key. */
   async begin(runs: Runs): Promise<void> {
     await this.store.mark(runs);
+    await this.keep();
+  }
+
+  /** Stores a new state although it has no step. */
+  async keep(): Promise<void> {
     if (!this.stored) await this.stream!.begin();
   }
 

@@ -3,40 +3,54 @@
 // Non-private baselines of learners (twins and comparators), and bounds on their regret.
 
 import type { Handle } from '../instance.js';
-import type { Learner } from './linear-learner.js';
-import type { DescentOptions, DomainName, LossName, LossOptions, PenaltyOptions } from './loss.js';
+import type { LearnerOptions } from '../streams/learner.js';
+import type { DescentOptions, DomainName, LinearLoss, PenaltyOptions } from '../streams/loss.js';
 
-/** Options of a learner on which its twin and comparator depend. */
-export interface HindsightOptions extends Omit<LossOptions, 'loss'> {
+/** Options of a learner on which its twin depends. */
+export interface TwinOptions
+  extends Partial<
+    Pick<
+      LearnerOptions,
+      | 'dimension'
+      | 'clip'
+      | 'batchSize'
+      | 'domain'
+      | 'radius'
+      | 'lambda'
+      | 'doubling'
+      | 'descent'
+      | 'penalty'
+    >
+  > {
   /** Default 'logistic'. */
-  loss?: LossName | 'softmax';
-  numClasses?: number;
-  dimension?: number;
-}
-
-export interface TwinOptions extends HindsightOptions {
+  loss?: LinearLoss;
   /**
    * Horizon of the learner; used for the default of `lambda`, that of the theorem without noise.
    */
-  numSteps: number;
-  clipNorm?: number;
-  doubling?: boolean;
-  penalty?: PenaltyOptions;
-  batchSize?: number;
+  steps: number;
 }
 
 /**
  * Non-private baseline: the learner without noise, on exact sums of its clipped gradients. NOT
  * private.
  */
-export interface Twin
-  extends Handle,
-    Pick<Learner, 'dimension' | 'numScores' | 'learn' | 'endBatch'> {
+export interface Twin extends Handle {
+  readonly dimension: number;
+  /** Number of scores of an example: the number of classes for `softmax`, else 1. */
+  readonly numScores: number;
+  /**
+   * Learns from examples, `batchSize` of them a step. `scores` receives those of each example from
+   * before its label was used.
+   */
+  learn(features: ArrayLike<number>, labels: ArrayLike<number>, scores?: Float64Array): void;
+  /** Ends the step before its batch is full. */
+  endBatch(): void;
   /** Returns the weights used for the next batch, concatenated by class: NOT private. */
   weights(): Float64Array;
 }
 
-export interface ComparatorOptions extends Omit<HindsightOptions, 'lambda' | 'descent'> {
+export interface ComparatorOptions
+  extends Pick<TwinOptions, 'dimension' | 'loss' | 'domain' | 'radius'> {
   /** Target for `BestFixed.gap`, in units of the mean loss. Default 1e-6. */
   gap?: number;
 }
@@ -60,7 +74,7 @@ export interface BestFixed {
  * A search for the best fixed weights of the domain in hindsight; in the whole space, among those
  * of norm at most `radius`. It keeps all examples, and is NOT private.
  */
-export interface Comparator extends Handle, Pick<Learner, 'dimension' | 'numScores'> {
+export interface Comparator extends Handle, Pick<Twin, 'dimension' | 'numScores'> {
   append(features: ArrayLike<number>, labels: ArrayLike<number>): void;
   /** Returns the best weights for the examples so far; at least one is required. */
   best(): BestFixed;

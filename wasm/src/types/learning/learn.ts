@@ -3,17 +3,15 @@
 // Private learning from a whole table.
 
 import type { MechanismOptions } from '../mechanism.js';
-import type { ModelInput } from './model.js';
+import type { ModelInput } from '../streams/model.js';
 
 export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta' | 'neighbours'> {
   /** Features of the examples, row after row. */
   features: ArrayLike<number>;
-  /** One class per row: 0 and 1, or -1 and +1; for 'softmax', 0, 1, ... */
+  /** One class per row: 0 and 1, or -1 and +1; for `softmax`, 0, 1, ... */
   labels: ArrayLike<number>;
   /** Default 'logistic'. */
-  loss?: 'logistic' | 'hinge' | 'softmax';
-  /** Number of classes, for 'softmax'. */
-  numClasses?: number;
+  loss?: 'logistic' | 'hinge' | { softmax: number };
   /**
    * Names and public ranges of the features. Values outside a range are clamped to it; a missing
    * range is [-1, 1]. Default: no names, and ranges [-1, 1].
@@ -32,31 +30,9 @@ export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta'
    * few rows for the number of features. At most 512 features, including the intercept. Default:
    * true if sigma sqrt(2) d^(3/2) / n <= 1/2, with sigma the standard deviation of the moments of
    * rows of length 1, d the number of features including the intercept, and n the number of rows;
-   * the data play no part in it. `preconditioningCost` returns the outcome.
+   * the data play no part in it. `learnPlan` returns the outcome.
    */
   precondition?: boolean;
   /** As in `prefixSum`: NOT private. */
   insecureSeed?: number | bigint;
-}
-
-export interface PreconditioningCostOptions
-  extends Required<Pick<MechanismOptions, 'epsilon' | 'delta'>>,
-    Pick<MechanismOptions, 'neighbours'> {
-  /** Number of features, including the intercept. */
-  dimension: number;
-  numRows: number;
-}
-
-/** Privacy budgets of the second moments and of the learner that follows them. */
-export interface PreconditioningCost {
-  /** Epsilon of the moments, at the same delta; 0 if delta is too large for two parts. */
-  momentsEpsilon: number;
-  /** Epsilon of the learner, at the same delta. */
-  learnerEpsilon: number;
-  /** Gaussian DP of both together, for `compose`. */
-  mu: number;
-  /** zCDP of both together. */
-  rho: number;
-  /** Whether `learn` releases second moments by default. */
-  isDefault: boolean;
 }

@@ -4,7 +4,7 @@
 
 import type { Certificate } from '../certificate.js';
 import type { Handle } from '../instance.js';
-import type { LossOptions } from './loss.js';
+import type { LossOptions } from '../streams/loss.js';
 import type { MechanismOptions } from '../mechanism.js';
 
 /**

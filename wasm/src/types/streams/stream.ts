@@ -9,6 +9,7 @@ import type { Store } from '../store.js';
 import type { Budget, BudgetOptions } from '../budget.js';
 import type { Axes, Bound, Named, PrivacyTarget, Row } from './options.js';
 import type { GradientLearner, GradientLearnerOptions } from './gradient-learner.js';
+import type { Learner, LearnerOptions } from './learner.js';
 import type { CounterOptions, HistogramOptions, MomentsOptions } from './options.js';
 import type { SumsOptions, TotalsOptions } from './options.js';
 import type { Estimate, Estimates, Histogram, Moments, Sums, Total, Totals } from './readings.js';
@@ -251,6 +252,30 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
     RecordArguments<P, [category: [O] extends [never] ? NoInfer<K> : string]>,
     Histogram<K | O>
   >;
+  /**
+   * Private online learning of a linear model: a record is the features of an example and its
+   * label, and the reading of a step has the next weights. Gradients are clipped and summed
+   * privately, and the weights are computed from the sums alone, so that they, and all that is
+   * derived from them, are as private as the certificate says. Class labels are 0 and 1, or -1 and
+   * +1. With `people`, the first example of a person in a step counts; the others keep their place
+   * in the batch. Replace an example that is refused by one with features 0: leaving it out would
+   * shift all that follow.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const learner = dp.learner({ steps: 1000, dimension: 2, epsilon: 4, delta: 1e-6 });
+   * learner.release([0.6, -0.2], 1);
+   * learner.learn([-0.5, 0.1, 0.3, 0.2], [0, 1]); // two more steps
+   * const model = learner.model();
+   * console.log(model.weights, dp.predict(model, [0.3, 0.3]));
+   * ```
+   */
+  learner<P extends Bound = never, S extends Stored<Where> = never, B extends Paid<Where> = never>(
+    options: LearnerOptions & Axes<P, S, B> & PrivacyTarget,
+    ...rest: Rest<Where>
+  ): Opened<Where, S, B, RecordArguments<P, [features: Row, label: number]>, Weights, Learner>;
   /**
    * Private learning of any model: a record is a gradient, which you compute at `weights()`, and
    * the reading of a step has the next weights. They are computed from private sums alone, so that

@@ -4,9 +4,10 @@
 
 import { classifies } from '../../../api/learning/loss.js';
 import { slopeSquared, type Rates } from '../../../api/learning/setup.js';
-import type { DpFtrl, LearnerDefaultsOptions, LearnerOptions } from '../../../types/all.js';
+import type { DpFtrl, LearnPlanOptions, LossName } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
 import { counted } from '../../../shared/counted.js';
+import { lossOf, type How, type LossSettings } from '../../options/learner.js';
 
 /** Explains how labels that are numbers of any size are bounded. */
 export const BOUNDS_LABEL =
@@ -14,9 +15,10 @@ export const BOUNDS_LABEL =
   '(of norm at most the root of 1 + features, with ranges); divide large labels by a known bound first';
 
 /** Setup of a run without a clip norm. */
-export type Setup = NonNullable<LearnerDefaultsOptions['setup']>;
+export type Setup = NonNullable<LearnPlanOptions['setup']>;
 
-type Target = Omit<LearnerDefaultsOptions, 'setup' | 'numRows' | 'dimension'>;
+type Target = LossSettings & Pick<LearnPlanOptions, 'epsilon' | 'delta' | 'neighbours'>;
+type Facts = Pick<LearnPlanOptions, 'setup' | 'rates' | 'rows' | 'batchSize' | 'dimension'>;
 
 /** Options of the learner; if one is given, only the clip norm is chosen by default. */
 const OF_LEARNER = [
@@ -24,7 +26,6 @@ const OF_LEARNER = [
   ...['l1', 'group-norm'],
 ];
 const OF_PASSES = ['steps', 'batch', 'state'];
-const FACTS = ['loss', 'numClasses', 'quantile', 'huberThreshold', 'neighbours'] as const;
 
 /** Returns the setup of a run, or undefined if a clip norm is given. */
 export function setupOf(
@@ -34,7 +35,7 @@ export function setupOf(
     isFile,
     mechanismOptions,
   }: {
-    loss: LearnerOptions['loss'];
+    loss: LossName | 'softmax';
     isFile: boolean;
     /** Names of options for the mechanism and the participation. */
     mechanismOptions: readonly string[];
@@ -42,26 +43,21 @@ export function setupOf(
 ): Setup | undefined {
   if (has('clip')) return undefined;
   const others = [...OF_LEARNER, ...mechanismOptions, 'passes'];
-  if (!classifies(loss as 'logistic') || others.some(has)) return 'unclipped';
+  if (!classifies(loss) || others.some(has)) return 'unclipped';
   return isFile && !OF_PASSES.some(has) ? 'table' : 'stream';
 }
 
-/** Returns the defaults of the library. */
-function chosen(
-  dp: DpFtrl,
-  target: Target,
-  facts: Pick<LearnerDefaultsOptions, 'setup' | 'rates' | 'numRows' | 'batchSize' | 'dimension'>,
-): LearnerOptions {
-  const { epsilon, delta } = target;
-  const given = FACTS.filter((name) => target[name] !== undefined);
-  const same = Object.fromEntries(given.map((name) => [name, target[name]]));
-  return dp.learnerDefaults({ ...same, epsilon, delta, ...facts });
+/** Returns what the library plans. */
+function planned(dp: DpFtrl, target: Target, facts: Facts): How {
+  const { epsilon, delta, neighbours } = target;
+  const same = { loss: lossOf(target), epsilon, delta, ...(neighbours && { neighbours }) };
+  return dp.learnPlan({ ...same, ...facts }).options;
 }
 
 /** Returns the default number of passes over the rows. */
 export function passesOf(dp: DpFtrl, setup: Setup | undefined, target: Target): number {
   if (setup !== 'table') return 1;
-  return chosen(dp, target, { setup, numRows: 1, dimension: 1 }).numSteps;
+  return planned(dp, target, { setup, rows: 1, dimension: 1 }).steps;
 }
 
 /** Returns the options chosen for a setup. */
@@ -76,24 +72,22 @@ export function optionsFor(
     target: Target;
     /** Rate schedule for a table. */
     rates?: Rates | undefined;
-    numRows: number;
+    rows: number;
     batchSize: number;
     dimension: number;
   },
-): LearnerOptions {
-  if (slopeSquared(target) === Infinity) {
-    throw new Misuse(
-      `--loss ${String(target.loss)} has unbounded slopes: give --clip; ${BOUNDS_LABEL}`,
-    );
+): How {
+  if (slopeSquared(lossOf(target)) === Infinity) {
+    throw new Misuse(`--loss ${target.loss} has unbounded slopes: give --clip; ${BOUNDS_LABEL}`);
   }
-  return chosen(dp, target, { setup, ...(rates && { rates }), ...facts });
+  return planned(dp, target, { setup, ...(rates && { rates }), ...facts });
 }
 
 /** Describes the passes over a table. */
-export function passesText({ numSteps, descent }: LearnerOptions): string {
+export function passesText({ steps, descent }: How): string {
   const why = 'steps of all rows, for whose sum independent noise is the smallest';
   const fall = descent?.rates ? ' and rates that fall linearly to 0' : '';
-  return `set up for a whole table: ${numSteps} ${why}, with momentum${fall}`;
+  return `set up for a whole table: ${steps} ${why}, with momentum${fall}`;
 }
 
 /** Describes the chosen settings and what they depend on. */
@@ -106,7 +100,7 @@ export function reasonFor(
     numRows,
   }: {
     target: Target;
-    how: LearnerOptions & { dimension: number };
+    how: How;
     numRows: number;
   },
 ): string {
@@ -114,8 +108,8 @@ export function reasonFor(
     return 'clip norm: the longest possible gradient, so none is clipped';
   }
   const { dimension } = how;
-  const { clipNorm: longest } = chosen(dp, target, { setup: 'unclipped', numRows, dimension });
-  const share = how.clipNorm! / longest!;
+  const facts = { setup: 'unclipped', rows: numRows, dimension } as const;
+  const share = how.clip! / planned(dp, target, facts).clip!;
   const common =
     `clipped to ${Number(share.toPrecision(2))} of the longest possible gradient, unbounded weights, ` +
     `rate set by ${counted(numRows, 'row')}, ${counted(how.dimension, 'weight')} per score, epsilon and delta`;

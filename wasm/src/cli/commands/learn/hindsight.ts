@@ -2,8 +2,7 @@
 
 // Measurements of a learner on the data, which are NOT private.
 
-import type { Comparator, DpFtrl, HindsightOptions, LearnedModel } from '../../../types/all.js';
-import type { LearnerOptions, Twin } from '../../../types/all.js';
+import type { Comparator, DpFtrl, LearnedModel, LinearLoss, Twin } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
 import { Examples, survey } from '../../input/examples.js';
 import type { TableFormat } from '../../input/format.js';
@@ -11,36 +10,19 @@ import type { Labelled } from '../../input/labels.js';
 import type { Missing } from '../../input/missing.js';
 import { RowStream } from '../../input/stream.js';
 import { warn } from '../../output/notices.js';
+import type { How } from '../../options/learner.js';
 import { Progressive, type Losses } from './progressive.js';
 
 /** Most numbers of the examples that are kept to find the best fixed weights (128 MB). */
 export const MAX_KEPT = 2 ** 24;
 
-type Options = LearnerOptions & { dimension: number };
-
-const SHARED = [
-  'loss',
-  'quantile',
-  'huberThreshold',
-  'numClasses',
-  'domain',
-  'radius',
-  'dimension',
-] as const;
-const OF_TWIN = [
-  'numSteps',
-  'clipNorm',
-  'doubling',
-  'batchSize',
-  'lambda',
-  'descent',
-  'penalty',
-] as const;
+const SHARED = ['domain', 'radius', 'dimension'] as const;
+const OF_TWIN = ['steps', 'clip', 'doubling', 'batchSize', 'lambda', 'descent', 'penalty'] as const;
 
 /** Picks the options that are given. */
-function pick<K extends keyof Options>(how: Options, names: readonly K[]): Pick<Options, K> {
+function pick<K extends keyof How>(how: How, names: readonly K[]): Pick<How, K> {
   const given = names.filter((name) => how[name] !== undefined);
-  return Object.fromEntries(given.map((name) => [name, how[name]])) as Pick<Options, K>;
+  return Object.fromEntries(given.map((name) => [name, how[name]])) as Pick<How, K>;
 }
 
 /** Compares a learner with its noiseless twin and with the best fixed weights. */
@@ -51,24 +33,24 @@ export class Hindsight {
   private readonly comparator: Comparator | undefined;
 
   /** @param numRows  largest number of distinct rows. */
-  constructor(dp: DpFtrl, learner: Losses, { how, numRows }: { how: Options; numRows: number }) {
+  constructor(dp: DpFtrl, learner: Losses, { how, numRows }: { how: How; numRows: number }) {
     this.own = new Progressive(learner);
     this.exact = new Progressive(learner);
-    const shared = pick(how, SHARED) as HindsightOptions;
+    const shared = { ...pick(how, SHARED), loss: how.loss as LinearLoss };
     this.twin = dp.study.twin({ ...shared, ...pick(how, OF_TWIN) });
     if (numRows * (how.dimension + 1) <= MAX_KEPT) this.comparator = dp.study.comparator(shared);
   }
 
   /** Adds examples that the learner learned from; `areNew` if for the first time. */
-  learn(
+  async learn(
     features: Float64Array,
     labels: Float64Array,
     { predictions, areNew }: { predictions: Float64Array; areNew: boolean },
-  ): void {
+  ): Promise<void> {
     const exact = new Float64Array(predictions.length);
     this.twin.learn(features, labels, exact);
-    this.own.add(predictions, labels, areNew);
-    this.exact.add(exact, labels, areNew);
+    await this.own.add(predictions, labels, areNew);
+    await this.exact.add(exact, labels, areNew);
     if (areNew) this.comparator?.append(features, labels);
   }
 
@@ -145,8 +127,8 @@ export async function heldOut(
       features.push(...examples.row(batch, i));
       labels[i] = examples.label(batch, i);
     });
-    average.add(dp.predict(model, features), labels);
-    last.add(dp.predict({ ...model, weights: model.lastWeights }, features), labels);
+    await average.add(dp.predict(model, features), labels);
+    await last.add(dp.predict({ ...model, weights: model.lastWeights }, features), labels);
     if (batch.fault) throw batch.fault;
   }
   return { average, last };

@@ -3,52 +3,77 @@
 // Feeds rows to a learner, in this run only or, with --state, over several runs.
 
 import { scaled } from '../../../api/learning/model.js';
-import { TailAverage } from '../../../api/learning/tail-average.js';
+import { rowsPerLook, TailAverage } from '../../../api/learning/tail-average.js';
 import { refusalOf } from '../../../core/errors.js';
-import type {
-  DpFtrl,
-  Learner,
-  LearnerLedger,
-  LearnerOptions,
-  ModelInput,
-} from '../../../types/all.js';
+import type { DpFtrl, Learner, ModelInput } from '../../../types/all.js';
+import type { Weights } from '../../../types/streams/readings.js';
+import type { Async, Stream } from '../../../types/streams/stream.js';
 import type { WeightsChart } from '../../charts/weights.js';
 import { addNote, inOptions, Misuse } from '../../base/failure.js';
 import { Examples, RowsHash } from '../../input/examples.js';
 import { placeOf, placeText } from '../../input/place.js';
 import type { Batch } from '../../input/rows.js';
 import { pastHorizon } from '../../input/steps.js';
-import type { Chosen } from '../../options/strategy.js';
 import { Interruption } from '../../base/signals.js';
-import { LearnerState, optionsOf } from '../../state/learn-state.js';
+import { State, type Continued } from '../../state/state.js';
 import { unfinished } from '../../state/state-file.js';
 import type { Hindsight } from './hindsight.js';
+import type { How } from '../../options/learner.js';
 import type { Problem } from './problem.js';
+import { lossesOf, type Losses } from './progressive.js';
 import type { Settings } from './settings.js';
+
+type Own = Stream<[features: ArrayLike<number>, label: number], Weights> & Learner;
 
 /** A learner of this run only, or of several runs with columns in the order of the first. */
 interface Made {
-  learner: Learner | LearnerLedger;
+  learner: Own | Async<Own>;
   examples: Examples;
   inputs: readonly ModelInput[];
   /** Present for a learner over several runs. */
-  state: LearnerState | undefined;
+  state: State | undefined;
+}
+
+/** A learner in a file, which can be stored before its first step. */
+type KeptLearner = Async<Own> & { identity: string; begin(): Promise<void> };
+
+/** Facts of a run that the next one must repeat, beside the options of its learner. */
+function continuedBy({ label, intercept }: Settings, { rows, inputs }: Problem): Continued {
+  const ranged = inputs.filter(({ low }) => low !== undefined);
+  const ranges = ranged.map(({ name, low, high }) => `${name}=${low}:${high}`).sort();
+  return {
+    ...{ command: 'learn', columns: rows.columns },
+    ...{ by: undefined, domain: undefined, people: undefined, times: undefined },
+    others: {
+      label,
+      ...(!intercept && { 'no-intercept': '' }),
+      ...(ranges.length > 0 && { range: ranges.join(' --range ') }),
+    },
+  };
 }
 
 async function makeLearner(
   dp: DpFtrl,
   settings: Settings,
-  { how, chosen, problem }: { how: LearnerOptions; chosen: Chosen; problem: Problem },
+  { how, problem }: { how: How; problem: Problem },
 ): Promise<Made> {
   const { rows, examples, inputs } = problem;
   const { state: file, label } = settings;
   if (!file) return { learner: dp.learner(how), examples, inputs, state: undefined };
-  const options = optionsOf(how, { ...settings, chosen });
-  const wanted = { options, columns: rows.columns, inputs };
-  const state = await LearnerState.open(dp, file, { how, wanted });
-  rows.arrange(state.columns);
-  const { learner, columns } = state;
-  return { learner, examples: new Examples(columns, label), inputs: state.inputs, state };
+  const state = await State.open(file, continuedBy(settings, problem));
+  try {
+    const learner = await state.open(
+      undefined,
+      (options) => dp.learner({ ...how, ...options }) as unknown as Promise<KeptLearner>,
+    );
+    rows.arrange(state.columns);
+    const own = new Examples(state.columns, label);
+    const arranged = own.features.map((column) => inputs.find(({ name }) => name === column)!);
+    return { learner, examples: own, inputs: arranged, state };
+  } catch (error) {
+    await state.close();
+    throw error;
+  }
 }
 
 /** Parameters that a refusal names where the row alone is at fault. */
@@ -66,9 +91,11 @@ export class Learning {
   hindsight: Hindsight | undefined;
   /** Present if the weights are drawn. */
   chart: WeightsChart | undefined;
-  readonly learner: Learner | LearnerLedger;
+  readonly learner: Own | Async<Own>;
+  /** Computes the losses of scores. */
+  readonly losses: Losses;
   readonly inputs: readonly ModelInput[];
-  readonly state: LearnerState | undefined;
+  readonly state: State | undefined;
   /** Present if the model is the average of the later weights. */
   readonly tail: TailAverage | undefined;
   private readonly examples: Examples;
@@ -77,22 +104,35 @@ export class Learning {
   /** Present with --state, where the next run continues a batch that is not full. */
   private readonly interruption: Interruption | undefined;
 
-  private constructor({ learner, examples, inputs, state }: Made, average: Settings['average']) {
+  private readonly batchSize: number;
+  private readonly dimension: number;
+  /** Number of examples that earlier runs learned from. */
+  private readonly numBefore: number;
+
+  private constructor(
+    { learner, examples, inputs, state }: Made,
+    { average, target }: Settings,
+    { batchSize = 1, dimension }: How,
+  ) {
     this.learner = learner;
+    this.losses = lossesOf(target, learner);
+    this.batchSize = batchSize;
+    this.dimension = dimension;
+    this.numBefore = learner.records;
     this.examples = examples;
     this.inputs = inputs;
     this.state = state;
     this.step = learner.step;
-    if (average === 'tail' && !state) this.tail = new TailAverage(learner as Learner);
+    if (average === 'tail' && !state) this.tail = new TailAverage(learner as Own);
     if (state) this.interruption = new Interruption();
   }
 
   static async open(
     dp: DpFtrl,
     settings: Settings,
-    given: { how: LearnerOptions; chosen: Chosen; problem: Problem },
+    given: { how: How; problem: Problem },
   ): Promise<Learning> {
-    return new Learning(await makeLearner(dp, settings, given), settings.average);
+    return new Learning(await makeLearner(dp, settings, given), settings, given.how);
   }
 
   /** Makes all passes, each over the same rows. */
@@ -112,8 +152,8 @@ export class Learning {
         report();
         interruption?.check();
       }
-      if (!interruption && learner.numWaiting > 0) {
-        await learner.endBatch();
+      if (!interruption && learner.waiting > 0) {
+        await learner.end();
         hindsight?.endBatch();
         await this.look();
       }
@@ -122,6 +162,7 @@ export class Learning {
         throw new Misuse(`the rows of pass ${pass} are not those that were read before`);
       }
     }
+    if (learner.records === 0) await this.state?.keep();
   }
 
   /** Stops handling signals and measuring. */
@@ -132,7 +173,7 @@ export class Learning {
 
   async close(): Promise<void> {
     if (this.state) await this.state.close();
-    else this.learner.dispose();
+    else await this.learner.dispose();
   }
 
   /** Adds to the error that ends a run with --state which rows the next run must leave out. */
@@ -151,31 +192,41 @@ export class Learning {
 
   /** Learns from a batch; an error names the row that was refused. */
   private async learnFrom(batch: Batch, areNew: boolean): Promise<void> {
-    const { learner, hindsight, tail, chart } = this;
+    const { learner, hindsight, tail, chart, dimension } = this;
     const { numRows } = batch;
-    const { dimension, numScores } = learner;
     const { features, labels } = this.ready(batch);
-    const predictions = hindsight && new Float64Array(numRows * numScores);
-    const size = Math.min(tail?.pieceSize ?? numRows, chart?.pieceSize ?? numRows);
+    const scores: Float64Array[] = [];
+    const size = tail ? rowsPerLook(learner.steps, this.batchSize) : numRows;
+    const most = Math.min(size, chart?.pieceSize ?? numRows);
     for (let begin = 0, end; begin < numRows; begin = end) {
-      end = Math.min(numRows, begin + size);
+      // All examples of a step meet the same weights.
+      const room = hindsight ? this.batchSize - learner.waiting : most;
+      end = Math.min(numRows, begin + Math.min(most, room));
+      const rows = features.subarray(begin * dimension, end * dimension);
+      const before = learner.records;
       try {
-        await learner.learn(
-          features.subarray(begin * dimension, end * dimension),
-          labels.subarray(begin, end),
-          predictions?.subarray(begin * numScores, end * numScores),
-        );
+        if (hindsight) scores.push(await learner.scores(rows));
+        await learner.learn(rows, labels.subarray(begin, end));
       } catch (error) {
-        const { learned, code } = error as { learned?: number; code?: string };
-        if (code === 'store_failed') this.numInDoubt = end - begin;
-        if (learned === undefined) throw error;
-        this.count(learned);
-        throw this.refusedRow(error, batch, begin + learned);
+        const { code } = error as { code?: string };
+        if (code?.startsWith('store_')) this.numInDoubt = end - begin;
+        else await this.learnBefore(refusalOf(error).row?.index ?? 0, rows, labels.subarray(begin));
+        throw this.refusedRow(error, batch, { begin, done: learner.records - before });
       }
-      this.count(end - begin);
+      this.count();
       await this.look();
     }
-    hindsight?.learn(features, labels, { predictions: predictions!, areNew });
+    if (!hindsight) return;
+    const predictions = Float64Array.from(scores.flatMap((some) => Array.from(some)));
+    await hindsight.learn(features, labels, { predictions, areNew });
+  }
+
+  /** Learns from the examples before a refused one, which the call left out as well. */
+  private async learnBefore(count: number, rows: Float64Array, labels: Float64Array) {
+    if (count > 0) {
+      await this.learner.learn(rows.subarray(0, count * this.dimension), labels.subarray(0, count));
+    }
+    this.count();
   }
 
   /** Passes the current weights to the tail average and the chart. */
@@ -190,7 +241,7 @@ export class Learning {
     if (before) return before;
     const { examples, inputs } = this;
     const { numRows } = batch;
-    const { dimension } = this.learner;
+    const { dimension } = this;
     const features = new Float64Array(numRows * dimension).fill(1);
     const labels = new Float64Array(numRows);
     for (let i = 0; i < numRows; ++i) {
@@ -208,18 +259,26 @@ export class Learning {
     return readied;
   }
 
-  private count(numRows: number): void {
-    this.numLearned += numRows;
-    this.step = this.learner.step;
+  private count(): void {
+    const { records, step } = this.learner;
+    this.numLearned = records - this.numBefore;
+    this.step = step;
   }
 
-  /** Names the row of the batch at which the learner stopped, if the row alone is at fault. */
-  private refusedRow(error: unknown, batch: Batch, i: number): Error {
+  /** Names the row at which the learner stopped, if the row alone is at fault. */
+  private refusedRow(
+    error: unknown,
+    batch: Batch,
+    { begin, done }: { begin: number; done: number },
+  ): unknown {
     const { code = 'internal' } = error as { code?: string };
-    if (code === 'past_horizon') return pastHorizon(this.learner, batch, i);
-    const place = placeOf(batch, i);
+    if (code === 'past_horizon') {
+      return pastHorizon({ numSteps: this.learner.steps }, batch, begin + done);
+    }
     // Left out of the message, because the value may belong to a private row.
     const { value, row: example, ...refusal } = refusalOf(error);
+    if (!example) return error;
+    const place = placeOf(batch, begin + example.index);
     const what = refusal.constraint === undefined ? (error as Error).message : inOptions(refusal);
     // Others depend on noisy weights as well, which the number of the row would tell.
     if (!OF_INPUT.includes(refusal.parameter ?? '')) return new Error(what, { cause: error });

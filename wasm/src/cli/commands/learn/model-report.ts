@@ -2,11 +2,12 @@
 
 // The model that dp-ftrl learn produces, and its report.
 
-import type { DpFtrl, LearnedModel, LearnerOptions } from '../../../types/all.js';
+import type { DpFtrl, LearnedModel } from '../../../types/all.js';
 import type { RowStream } from '../../input/stream.js';
 import { StandardOutput, writeFile } from '../../output/output.js';
 import { report } from '../../output/report.js';
 import { heldOut, MAX_KEPT } from './hindsight.js';
+import type { How } from '../../options/learner.js';
 import type { Learning } from './learning.js';
 import { regretBoundText } from './regret-bound.js';
 import type { Settings } from './settings.js';
@@ -36,7 +37,7 @@ export async function modelOf(
     test: RowStream | undefined;
   },
 ): Promise<LearnedModel> {
-  const { learner, inputs, hindsight } = learning;
+  const { learner, inputs, hindsight, losses } = learning;
   const { intercept, seed, showTrue, label } = settings;
   const learned = await learner.model();
   const weights = settings.average === 'last' ? learned.lastWeights : learning.tail?.weights();
@@ -48,7 +49,7 @@ export async function modelOf(
     private: seed === undefined && !showTrue,
     protects,
   };
-  const tested = test && (await testOf(dp, { learner, model, label, rows: test }));
+  const tested = test && (await testOf(dp, { learner: losses, model, label, rows: test }));
   if (tested) model.test = tested.test;
   if (!hindsight) return model;
   const heldOutLoss = tested && {
@@ -62,7 +63,7 @@ export async function modelOf(
 /** Report rows of the regret, with the gap by which it may be larger. */
 function regretFacts(
   regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null,
-  { domain, radius = 1 }: LearnerOptions,
+  { domain, radius = 1 }: How,
 ) {
   if (!regret) {
     const why = `not measured: needs more than ${MAX_KEPT} numbers of memory`;
@@ -80,7 +81,7 @@ function regretFacts(
 }
 
 /** Report rows of measurements on the data. */
-function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how: LearnerOptions) {
+function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how: How) {
   const { progressiveLoss, zeroLoss, progressiveAccuracy, twin, regret, heldOutLoss } = nonprivate;
   return {
     'progressive loss (NOT private)': progressiveLoss,
@@ -180,14 +181,15 @@ export async function writeShown(
 export function describe(
   dp: DpFtrl,
   model: LearnedModel,
-  { learner, how }: { learner: Learning['learner']; how: LearnerOptions },
+  { learner, how, lambda }: { learner: Learning['learner']; how: How; lambda: number },
 ): string {
-  const { lambda, batchSize, numWaiting } = learner;
+  const { batchSize = 1 } = how;
+  const { waiting } = learner;
   const { certificate, loss, numExamples, nonprivate } = model;
   return rowsOf({
     loss,
     examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
-    ...(numWaiting > 0 && { 'in a batch that is not full, not yet in the weights': numWaiting }),
+    ...(waiting > 0 && { 'in a batch that is not full, not yet in the weights': waiting }),
     ...guaranteeFacts(model),
     'gradients clipped to': certificate.clipNorm,
     regularisation: lambda,

@@ -4,12 +4,26 @@
 
 import { classifies } from '../../../api/learning/loss.js';
 import { isRight } from '../../../api/learning/model.js';
-import type { LearnedModel, Learner } from '../../../types/all.js';
+import type { LearnedModel } from '../../../types/all.js';
+import type { LossSettings } from '../../options/learner.js';
 
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 
-/** Members of a learner that compute losses. */
-export type Losses = Pick<Learner, 'loss' | 'losses' | 'numScores'>;
+/** Computes the losses of scores. */
+export interface Losses {
+  loss: LearnedModel['loss'];
+  /** Number of scores of an example. */
+  numScores: number;
+  losses(scores: Float64Array, labels: Float64Array): Float64Array | Promise<Float64Array>;
+}
+
+/** The losses of a learner. */
+export function lossesOf(
+  { loss, numClasses = 1 }: LossSettings,
+  learner: Pick<Losses, 'losses'>,
+): Losses {
+  return { loss, numScores: numClasses, losses: (...given) => learner.losses(...given) };
+}
 
 /** Progressive validation: sums the losses of predictions made before the label was seen. */
 export class Progressive {
@@ -20,20 +34,20 @@ export class Progressive {
   private lossOfAll = 0;
   private numOfAll = 0;
 
-  constructor(private readonly learner: Losses) {}
+  constructor(private readonly of: Losses) {}
 
   /**
    * Adds predictions; `scores` has `numScores` entries for each label. Examples that are not new
    * only count for the mean loss.
    */
-  add(scores: Float64Array, labels: Float64Array, areNew = true): void {
-    const loss = sum(this.learner.losses(scores, labels));
+  async add(scores: Float64Array, labels: Float64Array, areNew = true): Promise<void> {
+    const loss = sum(await this.of.losses(scores, labels));
     this.lossOfAll += loss;
     this.numOfAll += labels.length;
     if (!areNew) return;
     this.loss += loss;
-    this.zeroLoss += sum(this.learner.losses(new Float64Array(scores.length), labels));
-    const width = this.learner.numScores;
+    this.zeroLoss += sum(await this.of.losses(new Float64Array(scores.length), labels));
+    const width = this.of.numScores;
     labels.forEach((label, i) => {
       this.numCorrect += Number(isRight(scores.subarray(i * width, (i + 1) * width), label));
     });
@@ -57,7 +71,7 @@ export class Progressive {
     return {
       progressiveLoss: mean(this.loss),
       zeroLoss: mean(this.zeroLoss),
-      progressiveAccuracy: classifies(this.learner.loss) ? mean(this.numCorrect) : null,
+      progressiveAccuracy: classifies(this.of.loss) ? mean(this.numCorrect) : null,
     };
   }
 }

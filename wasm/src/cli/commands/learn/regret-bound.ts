@@ -4,15 +4,16 @@
 
 import { slopeSquared } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
-import type { DpFtrl, LearnedModel, Learner, LearnerOptions } from '../../../types/all.js';
+import type { DpFtrl, LearnedModel } from '../../../types/all.js';
 import { counted } from '../../../shared/counted.js';
 import { roundedUp } from '../../../shared/number.js';
+import type { How } from '../../options/learner.js';
 
 /** Whether ranges and loss rule out gradients longer than the clip norm. */
-function isNeverClipped(how: LearnerOptions, { inputs, intercept, certificate }: LearnedModel) {
+function isNeverClipped(how: How, { inputs, intercept, certificate }: LearnedModel) {
   const areBounded = inputs.every(({ low }) => low !== undefined);
   const normSquared = inputs.length + Number(intercept);
-  return areBounded && slopeSquared(how) * normSquared <= certificate.clipNorm ** 2;
+  return areBounded && slopeSquared(how.loss) * normSquared <= certificate.clipNorm ** 2;
 }
 
 /** Text with the bound on the expected average regret, or the reason why there is none. */
@@ -23,22 +24,23 @@ export function regretBoundText(
     how,
     learner,
   }: {
-    how: LearnerOptions;
-    learner: Pick<Learner, 'step' | 'batchSize' | 'numWaiting'>;
+    how: How;
+    /** Number of steps made, and of examples in the open one. */
+    learner: { readonly step: number; readonly waiting: number };
   },
 ): string {
   const { certificate, weights } = model;
   if (certificate.lattice) return 'none: no theorem for mode lattice';
   if (how.domain?.startsWith('simplex') && weights.length === 1) return 'none: one point only';
-  const { domain, radius, lambda, descent, doubling, batchSize, penalty, numClasses } = how;
-  const steps = { doubling, batchSize, penalty, numClasses };
+  const { domain, radius, lambda, descent, doubling, batchSize = 1, penalty } = how;
+  const steps = { doubling, batchSize, penalty, numClasses: model.numClasses };
   const rule = { domain, radius, lambda, descent, ...steps, dimension: weights.length };
   const { expected } = dp.study.regretBounds(certificate, given(rule));
   if (!expected) return 'none: no theorem for this descent';
   const { numSteps } = certificate;
-  const { step, numWaiting, batchSize: perStep } = learner;
+  const { step, waiting } = learner;
   // The bound is for the mean over full batches.
-  if (model.numExamples - numWaiting !== step * perStep) return 'none: a batch was not full';
+  if (model.numExamples - waiting !== step * batchSize) return 'none: a batch was not full';
   const when = step < numSteps ? ` after all ${counted(numSteps, 'step')}` : '';
   const bound = `${roundedUp(expected.total)}${when}`;
   return isNeverClipped(how, model) ? bound : `none: gradients may be clipped (else ${bound})`;

@@ -5,7 +5,7 @@
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
 import { RATES, type Rates } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
-import type { DpFtrl, Participation } from '../../../types/all.js';
+import type { DpFtrl, LatticeNoise, Participation } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, formatOf, inputFormat } from '../../input/format.js';
 import { Missing, MISSING_OPTIONS } from '../../input/missing.js';
@@ -118,19 +118,19 @@ function requireShown(args: Args): void {
 /** Reads the kind of model and how it is learned, leaving defaults to the library. */
 function readLearner(args: Args, batchSize: number) {
   const { loss, ...parameters } = readLoss(args);
-  const { mode, how } = readMode(args);
+  const { mode, how }: { mode: string; how: { latticeNoise?: LatticeNoise } } = readMode(args);
   const descent = readDescent(args);
   const radius = args.positive('radius');
   const lambda = args.positive('regularisation');
   const target = {
     ...readPrivacy(args),
-    ...given({ clipNorm: args.positive('clip') }),
+    ...given({ clip: args.positive('clip') }),
     neighbours: readNeighbours(args),
     loss,
     domain: args.oneOf('domain', DOMAINS),
     doubling: args.has('doubling'),
     batchSize,
-    ...how,
+    ...(how.latticeNoise && { lattice: how.latticeNoise }),
     ...given({ ...parameters, descent, radius, lambda }),
   };
   return { target, mode };

@@ -2,7 +2,7 @@
 
 // A run of dp-ftrl learn that keeps the table in memory, to estimate second moments first.
 
-import type { DpFtrl, LearnedModel, PreconditioningCost } from '../../../types/all.js';
+import type { DpFtrl, LearnedModel, LearnPlan } from '../../../types/all.js';
 import { counted } from '../../../shared/counted.js';
 import { MAX_MOMENTS_DIMENSION } from '../../../shared/defaults.js';
 import { Misuse } from '../../base/failure.js';
@@ -14,6 +14,8 @@ import { ProgressLine } from '../../output/progress.js';
 import { warnWeak } from '../../output/weak.js';
 import { optionsFor, passesText } from './defaults.js';
 import { openTest, warnTest } from './hindsight.js';
+import { lossOf } from '../../options/learner.js';
+import { lossesOf } from './progressive.js';
 import { describeWhole, testOf, writeShown } from './model-report.js';
 import { MAX_KEPT, unscaledText, type Problem } from './problem.js';
 import type { Settings } from './settings.js';
@@ -23,7 +25,7 @@ const PROTECTS = 'one row';
 interface WholeRun {
   settings: Settings;
   /** Budgets of the second moments and of the learner after them. */
-  moments: PreconditioningCost;
+  moments: LearnPlan;
   problem: Problem;
 }
 
@@ -31,24 +33,14 @@ const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) =>
   inputs.length + Number(intercept);
 
 /** Returns the budgets of second moments and of the learner after them. */
-function momentsOf(dp: DpFtrl, settings: Settings, problem: Problem): PreconditioningCost {
+function momentsOf(dp: DpFtrl, settings: Settings, problem: Problem): LearnPlan {
   const { epsilon, delta, neighbours } = settings.target;
   const dimension = dimensionOf(settings, problem);
-  return dp.preconditioningCost({
-    epsilon,
-    delta,
-    neighbours,
-    numRows: problem.batchSize,
-    dimension,
-  });
+  return dp.learnPlan({ epsilon, delta, neighbours, rows: problem.batchSize, dimension });
 }
 
 /** @throws Misuse if second moments cannot be estimated, before any budget is charged. */
-function requireMoments(
-  { momentsEpsilon }: PreconditioningCost,
-  dimension: number,
-  delta: number,
-): void {
+function requireMoments({ momentsEpsilon }: LearnPlan, dimension: number, delta: number): void {
   if (dimension > MAX_MOMENTS_DIMENSION) {
     const limit = `${MAX_MOMENTS_DIMENSION} features, the intercept included`;
     throw new Misuse(`--precondition is for up to ${limit}, got ${dimension}`);
@@ -66,11 +58,11 @@ export function momentsFirst(
   dp: DpFtrl,
   settings: Settings,
   problem: Problem,
-): PreconditioningCost | undefined {
+): LearnPlan | undefined {
   const { whole } = settings;
   if (!whole || whole.without !== undefined) return undefined;
   const moments = momentsOf(dp, settings, problem);
-  const { precondition = moments.isDefault && isKept(settings, problem) } = whole;
+  const { precondition = moments.precondition && isKept(settings, problem) } = whole;
   if (!precondition) return undefined;
   requireMoments(moments, dimensionOf(settings, problem), settings.target.delta);
   return moments;
@@ -80,7 +72,7 @@ export function momentsFirst(
 export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): string {
   const { whole } = settings;
   if (!whole || whole.precondition === false) return '';
-  if (!momentsOf(dp, settings, problem).isDefault) return '';
+  if (!momentsOf(dp, settings, problem).precondition) return '';
   const why =
     whole.without === undefined
       ? `as the table has more than ${MAX_KEPT.toLocaleString('en')} cells (--precondition keeps it in memory)`
@@ -123,7 +115,7 @@ function sentenceOf(dp: DpFtrl, { settings, moments, problem }: WholeRun): strin
     `second moments of the features come first, with epsilon ${rounded(moments.momentsEpsilon)}, ` +
     `and leave ${rounded(moments.learnerEpsilon)} to the learner`;
   const dimension = dimensionOf(settings, problem);
-  const chosen = optionsFor(dp, 'table', { target, rates, numRows, batchSize: 1, dimension });
+  const chosen = optionsFor(dp, 'table', { target, rates, rows: numRows, batchSize: 1, dimension });
   return (
     `(${epsilon}, ${delta})-differentially private: one row is protected, not a person with several; ` +
     `${preconditioned}; ${neighbours} neighbours, all ${counted(numRows, 'row')} together, whose number is public; ` +
@@ -134,11 +126,15 @@ function sentenceOf(dp: DpFtrl, { settings, moments, problem }: WholeRun): strin
 
 function learn(dp: DpFtrl, { settings, problem }: WholeRun, rows: Rows): LearnedModel {
   const { target, intercept, seed, rates } = settings;
-  const { epsilon, delta, neighbours, loss, numClasses } = target;
+  const { epsilon, delta, neighbours } = target;
   return dp.learn({
     ...rows,
-    ...{ inputs: problem.inputs, intercept, loss: loss as 'logistic', precondition: true },
-    ...(numClasses !== undefined && { numClasses }),
+    ...{
+      inputs: problem.inputs,
+      intercept,
+      loss: lossOf(target) as 'logistic',
+      precondition: true,
+    },
     ...(rates && { rates }),
     ...{ epsilon, delta, neighbours },
     ...(seed !== undefined && { insecureSeed: seed }),
@@ -161,11 +157,15 @@ async function measured(
 ): Promise<LearnedModel> {
   if (!test) return model;
   // Only its loss is used.
-  const facts = { numRows: 1, batchSize: 1, dimension };
+  const facts = { rows: 1, batchSize: 1, dimension };
   const how = optionsFor(dp, 'table', { target, ...facts });
-  const learner = dp.learner({ ...how, dimension });
+  const learner = dp.learner(how);
+  const losses = lossesOf(target, learner);
   try {
-    return { ...model, test: (await testOf(dp, { learner, model, label, rows: test })).test };
+    return {
+      ...model,
+      test: (await testOf(dp, { learner: losses, model, label, rows: test })).test,
+    };
   } finally {
     learner.dispose();
   }

@@ -17,7 +17,7 @@ export const DELTA = 1e-6;
 export interface Manner {
   /** Number of images per step. */
   batchSize: number;
-  clipNorm: number;
+  clip: number;
   lambda: number;
 }
 
@@ -26,7 +26,7 @@ export const BATCH_SIZES = [700, 280, 70, 28] as const;
 export type BatchSize = (typeof BATCH_SIZES)[number];
 
 /** Clip norm, and rate, which is the clip norm over lambda. */
-type Chosen = readonly [clipNorm: number, rate: number];
+type Chosen = readonly [clip: number, rate: number];
 
 /**
  * Settings that worked best for each learner on the stand-in data, at epsilon 1:
@@ -39,8 +39,8 @@ const CHOSEN: Readonly<Record<Noise, Readonly<Record<BatchSize, Chosen>>>> = {
 };
 
 export function mannerOf(noise: Noise, batchSize: BatchSize): Manner {
-  const [clipNorm, rate] = CHOSEN[noise][batchSize];
-  return { batchSize, clipNorm, lambda: clipNorm / rate };
+  const [clip, rate] = CHOSEN[noise][batchSize];
+  return { batchSize, clip, lambda: clip / rate };
 }
 
 /** Largest number of evaluations of a model during training. */
@@ -81,11 +81,10 @@ async function makePupil(
   { noise, manner, epsilon, seed, signal }: TrainOptions,
 ): Promise<Pupil> {
   const options = {
-    loss: 'softmax' as const,
-    numClasses: NUM_CLASSES,
+    loss: { softmax: NUM_CLASSES },
     dimension: NUM_PIXELS,
     domain: 'whole-space' as const,
-    numSteps: Math.floor(numExamples / manner.batchSize),
+    steps: Math.floor(numExamples / manner.batchSize),
     ...manner,
   };
   const call = signal === undefined ? undefined : { signal };
@@ -98,13 +97,13 @@ async function makePupil(
     };
   }
   const learner = await engine.learner(
-    { ...options, mechanism: noise, epsilon, delta: DELTA, insecureSeed: seed },
+    { ...options, strategy: noise, epsilon, delta: DELTA, insecureSeed: seed },
     call,
   );
   return {
     learn: (features, labels) => learner.learn(features, labels, call),
-    weights: async () => Float64Array.from((await learner.model()).lastWeights!),
-    dispose: () => learner.dispose(),
+    weights: () => learner.weights(),
+    dispose: () => void learner.dispose(),
   };
 }
 

@@ -5,10 +5,24 @@
 /** Losses of a prediction and a label; the first two take labels 0 and 1, or -1 and +1. */
 export type LossName = 'logistic' | 'hinge' | 'squared' | 'huber' | 'absolute' | 'quantile';
 
+/**
+ * A loss, with its parameter if it has one: the level of `quantile`, between 0 and 1; the distance
+ * from the label, in its units, at which `huber` becomes linear; the number of classes of `softmax`,
+ * whose labels are 0, 1, ...
+ */
+export type LinearLoss =
+  | 'logistic'
+  | 'hinge'
+  | 'squared'
+  | 'absolute'
+  | { quantile: number }
+  | { huber: number }
+  | { softmax: number };
+
 /** Constraint sets of the weights; `radius` sets their size. */
 export type DomainName = 'ball' | 'whole-space' | 'box' | 'simplex' | 'simplex-entropic';
 
-/** Loss, constraint set and update rule of a learner. */
+/** Loss, constraint set and update rule of the learners in a simulation. */
 export interface LossOptions {
   /** Default 'logistic'. */
   loss?: LossName;

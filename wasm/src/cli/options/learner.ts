@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The options of dp-ftrl learn in the words of the package.
+
+import type { LinearLoss, LossName, Participation } from '../../types/all.js';
+import type { LearnerOptions } from '../../types/all.js';
+import type { Chosen } from './strategy.js';
+
+/** Options of a learner, complete but for its store. */
+export type How = LearnerOptions & { epsilon: number; delta: number };
+
+/** A loss and its parameters, each of an option of its own. */
+export interface LossSettings {
+  loss: LossName | 'softmax';
+  quantile?: number | undefined;
+  huberThreshold?: number | undefined;
+  numClasses?: number | undefined;
+}
+
+export function lossOf({
+  loss,
+  quantile = 0.5,
+  huberThreshold = 1,
+  numClasses,
+}: LossSettings): LinearLoss {
+  switch (loss) {
+    case 'quantile':
+      return { quantile };
+    case 'huber':
+      return { huber: huberThreshold };
+    case 'softmax':
+      return { softmax: numClasses! };
+    default:
+      return loss;
+  }
+}
+
+export function boundOf(participation: Participation): NonNullable<How['participation']> {
+  if (participation === 'single') return 'once';
+  if ('epochs' in participation) return participation;
+  return { times: participation.participations, apart: participation.minSeparation };
+}
+
+/** Returns the strategy with the parameters that were given. */
+export function strategyOf({ mechanism, parameters }: Pick<Chosen, 'mechanism' | 'parameters'>) {
+  return typeof mechanism === 'string' ? { name: mechanism, ...parameters } : mechanism;
+}
