@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { fails } from './support/command.mjs';
+import { some } from './support/extent.mjs';
 import { dpFtrl, importEntry, root } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
@@ -20,6 +21,7 @@ const count = ['count', ...privacy, ...daily];
 const range = ['--from', '2026-04-06', '--to', '2026-05-03'];
 const by = ['--by', 'section', '--domain', 'docs,shop,blog', '--other'];
 const labels = ['docs', 'shop', 'blog', 'other'];
+const both = ['--for', 'both'];
 const seen = ['--seed', '5', '--show-nonprivate', '--quiet'];
 const table = join(root, 'examples/site_visits.csv');
 const rows = parse(readFileSync(table, 'utf8'), { columns: true });
@@ -43,7 +45,7 @@ const numberOf = (some, day, label) =>
   some.filter(({ time, section }) => time.startsWith(day) && labelOf(section) === label).length;
 
 test('count: every bucket and category appears once, and counts the rows of its day', async () => {
-  const found = await counted([...count, ...range, ...by, ...seen], csv(rows));
+  const found = await counted([...count, ...range, ...by, ...seen, ...both], csv(rows));
   assert.deepEqual(
     found.map((it) => [it.time, it.section]),
     days.flatMap((day) => labels.map((label) => [day, label])),
@@ -60,15 +62,6 @@ test('count: every bucket and category appears once, and counts the rows of its 
   );
 });
 
-test('count: a count is the difference of two totals, exactly', async () => {
-  const found = await counted([...count, ...range, ...by, ...seen], csv(rows));
-  const last = {};
-  for (const { section, count: number, total } of found) {
-    assert.equal(number, total - (last[section] ?? 0));
-    last[section] = total;
-  }
-});
-
 test('count: totals are those of release with one column per category and clip norm 1', async () => {
   const oneHot = rows.map(({ time, section }) =>
     [time, ...labels.map((label) => Number(labelOf(section) === label))].join(','),
@@ -79,7 +72,8 @@ test('count: totals are those of release with one column per category and clip n
     [...release, '--seed', '5', '--quiet'],
     `time,${labels.join(',')}\n${oneHot.join('\n')}\n`,
   );
-  const found = await counted([...count, ...range, ...by, ...seen], csv(rows));
+  const totals = ['--for', 'totals', '--mechanism', 'optimal'];
+  const found = await counted([...count, ...range, ...by, ...seen, ...totals], csv(rows));
   assert.deepEqual(
     found.map(({ total, total_std: std }) => [total, std]),
     wanted.flatMap((row) => labels.map((label) => [row[label], row.std])),
@@ -87,7 +81,7 @@ test('count: totals are those of release with one column per category and clip n
 });
 
 test('count: one row changes one category by 1, from its day on', async () => {
-  const run = (some) => counted([...count, ...range, ...by, ...seen], csv(some));
+  const run = (some) => counted([...count, ...range, ...by, ...seen, ...both], csv(some));
   const [all, less] = [await run(rows), await run(rows.filter((_, i) => i !== 700))];
   const { time, section } = rows[700];
   all.forEach((row, i) => {
@@ -172,7 +166,8 @@ test('count: of a person each category counts once in a bucket, scaled down by t
   const repeated = await counted([...count, ...range, ...by, ...people, '1', ...seen], csv(few));
   assert.deepEqual(
     repeated.slice(0, 2).map((it) => it.count_true.toFixed(4)),
-    ['1.7071', '0.7071'],
+    ['1.5000', '0.5000'],
+    'Laplace noise is less for one day, and clips in the l1-norm',
   );
   // Without the true counts, releases are those of each person's distinct categories, too.
   const quiet = [...count, ...range, ...by, ...people, '28', '--seed', '5', '--quiet'];
@@ -182,22 +177,85 @@ test('count: of a person each category counts once in a bucket, scaled down by t
   );
 });
 
-test('count: the std of a bucket follows from the difference of two rows of the decoder', async () => {
-  for (const mechanism of ['optimal', 'tree', 'blt', 'square-root', 'honaker']) {
-    const args = [...count, ...range, '--mechanism', mechanism, '--seed', '1'];
-    const { certificate, rows: found } = JSON.parse(
-      (await dpFtrl([...args, '--json', '--quiet', table])).stdout,
-    );
-    const { decoder } = dp.matrices({ mechanism, numSteps: 28 });
-    const width = decoder.length / 28;
-    found.forEach(({ countStd }, t) => {
-      const row = decoder.subarray(t * width, (t + 1) * width);
-      const before = t === 0 ? row.map(() => 0) : decoder.subarray((t - 1) * width, t * width);
-      const unit = Math.hypot(...row.map((value, j) => value - before[j]));
-      const std = certificate.noiseStddev * unit;
-      assert.ok(Math.abs(countStd / std - 1) < 1e-3, `${mechanism}, ${t}: ${countStd}, ${std}`);
-    });
+/** What `--json` says of a run over a table with only a header. */
+async function chosen(...args) {
+  const begin = ['count', ...daily, '--json', '--quiet', ...args];
+  const { code, stdout, stderr } = await dpFtrl(begin, { input: 'time,visitor\n' });
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+test('count: no noise that is known for the question is less than the chosen one', async () => {
+  const last = { 1: '2026-01-01', 31: '2026-01-31', 365: '2026-12-31', 4000: '2036-12-13' };
+  const cases = [];
+  for (const steps of [1, 31, 365, 4000]) {
+    for (const [epsilon, delta] of [
+      [1, 1e-6],
+      [0.1, 1e-9],
+      [8, 1e-3],
+    ]) {
+      for (const times of steps === 31 ? [undefined, 1, 20] : [undefined]) {
+        for (const question of ['days', 'totals']) {
+          cases.push({ steps, epsilon, delta, times, question });
+        }
+      }
+    }
   }
+  for (const { steps, epsilon, delta, times, question } of some(cases)) {
+    const { choice, certificate } = await chosen(
+      ...['--epsilon', String(epsilon), '--delta', String(delta), '--for', question],
+      ...['--from', '2026-01-01', '--to', last[steps]],
+      ...(times ? ['--user-column', 'visitor', '--max-contributions', String(times)] : []),
+    );
+    const where = JSON.stringify({ steps, epsilon, delta, times, question, choice });
+    assert.equal(certificate.numSteps, steps, where);
+    assert.equal(certificate.delta, choice.noise === 'Laplace' ? 0 : delta, where);
+    assert.ok(choice.std <= choice.next.std, where);
+    const participation = times > 1 ? { participations: times, minSeparation: 1 } : undefined;
+    const asked = {
+      ...{ numSteps: steps, participation },
+      workload: question === 'days' ? { window: 1 } : 'prefix',
+    };
+    const { clipNorm, noiseMultiplier, meanError } = certificate;
+    assert.ok(Math.abs(choice.std / (clipNorm * noiseMultiplier * meanError) - 1) < 0.02, where);
+    // Naive noise: of each day for days, of each total for totals, and in proportion to its root.
+    const k = times ?? 1;
+    const laplace = (Math.SQRT2 * k) / epsilon;
+    const gaussian = dp.calibrate({ epsilon, delta }).noiseMultiplier * Math.sqrt(k);
+    const growth = question === 'days' ? 1 : Math.sqrt((steps + 1) / 2);
+    for (const naive of [laplace * growth, gaussian * growth]) {
+      assert.ok(choice.std <= 1.01 * naive, `${where}: ${naive}`);
+    }
+    if (steps > 365) continue;
+    for (const mechanism of ['optimal', 'tree', 'honaker', 'square-root', 'blt', 'independent']) {
+      const { meanError: unit } = dp.error({ ...asked, mechanism });
+      const std = unit * dp.calibrate({ epsilon, delta }).noiseMultiplier;
+      assert.ok(choice.std <= 1.01 * std, `${where}: ${mechanism} ${std}`);
+    }
+  }
+});
+
+test('count: a day has the noise of a day, and a named mechanism or a budget is not overruled', async () => {
+  const month = ['--epsilon', '1', '--from', '2026-03-01', '--to', '2026-03-31'];
+  const { choice, rows: found } = await chosen(...month, '--delta', '1e-6');
+  assert.equal(choice.noise, 'Laplace');
+  assert.equal(choice.mechanism, 'independent');
+  assert.ok(found.every(({ countStd }) => Math.abs(countStd - Math.SQRT2) < 1e-3));
+  assert.ok(Math.abs(choice.next.std - 4.22) < 0.01);
+  const named = await chosen(...month, '--delta', '1e-6', '--mechanism', 'tree');
+  assert.equal(named.choice, undefined);
+  assert.equal(named.certificate.mechanism, 'tree');
+  const pure = await chosen(...month, '--pure');
+  assert.equal(pure.choice, undefined);
+  assert.equal(pure.certificate.delta, 0);
+  const often = ['--user-column', 'visitor', '--max-contributions', '20'];
+  const people = await chosen(...month, '--delta', '1e-6', ...often);
+  assert.equal(people.choice.noise, 'Gaussian', 'sqrt(20) times 4.22 is below 20 times 1.41');
+  const file = join(scratchFolder('count-choice'), 'budget.json');
+  const limits = ['--budget-epsilon', '1', '--budget-delta', '1e-6'];
+  const paid = await chosen(...month, '--delta', '1e-6', '--budget', file, ...limits);
+  assert.equal(paid.choice.noise, 'Gaussian');
+  assert.equal(paid.certificate.delta, 1e-6);
 });
 
 test('count: the noise of the buckets has the predicted std', () => {
@@ -228,17 +286,11 @@ test('count: without categories all rows are counted together', async () => {
     found.map((it) => it.count_true),
     days.map((day) => rows.filter(({ time }) => time.startsWith(day)).length),
   );
-  assert.deepEqual(Object.keys(found[0]).slice(0, 5), [
-    'time',
-    'count',
-    'count_std',
-    'total',
-    'total_std',
-  ]);
+  assert.deepEqual(Object.keys(found[0]), ['time', 'count', 'count_std', 'count_true']);
 });
 
 test('count: JSON has the same numbers, and says whom it protects', async () => {
-  const args = [...count, ...range, ...by, '--seed', '5', '--quiet'];
+  const args = [...count, ...range, ...by, ...both, '--seed', '5', '--quiet'];
   const found = JSON.parse((await dpFtrl([...args, '--json', table])).stdout);
   const lines = await counted(args, csv(rows));
   assert.deepEqual(
@@ -262,7 +314,7 @@ test('count: a warning says when the first or the last bucket depends on the dat
   const said = async (args) => (await dpFtrl([...count, ...args, table])).stderr;
   assert.match(await said([]), /warning: the first and the last day printed depend on the data/);
   assert.match(await said(range.slice(0, 2)), /warning: the last day printed depends on the data/);
-  assert.doesNotMatch(await said(range), /depend/);
+  assert.doesNotMatch(await said(range), /depends? on/);
 });
 
 test('count: standard error and the picture warn when --max-contributions leaves rows out', async () => {
@@ -288,7 +340,7 @@ test('count: standard error and the picture warn when --max-contributions leaves
   assert.match(words(picture), few);
   assert.match(
     words(picture),
-    /28 days in UTC \(the first and the last day are those of --from and --to\) $/,
+    /28 days in UTC \(the first and the last day are those of --from and --to\); chosen for .* $/,
   );
   assert.match(picture, />persons per day</);
   assert.match(await said(...bound, '1'), /only in their first day,/);
@@ -366,13 +418,16 @@ test('count: categories taken from the data are refused, and so are options with
     assert.doesNotMatch(stdout, /x/);
   }
   const minutes = ['count', ...privacy, '--time-column', 'time', '--bucket', 'minute', '--quiet'];
-  const many = /\d+ buckets are too many .* longer --bucket, or --mechanism blt/;
-  await fails([...minutes, '--mechanism', 'optimal', table], 2, many);
-  const byDefault = await dpFtrl([...minutes, '--seed', '1', table]);
-  assert.equal(byDefault.code, 0, byDefault.stderr);
-  assert.equal(
-    (await dpFtrl([...minutes, '--seed', '1', '--mechanism', 'blt', table])).stdout,
-    byDefault.stdout,
+  for (const question of ['minutes', 'totals']) {
+    const { code, stderr } = await dpFtrl([...minutes, '--for', question, table]);
+    assert.equal(code, 0, stderr);
+  }
+  const other = /--for must be one of minutes, totals, both, got "days"/;
+  await fails([...minutes, '--for', 'days', table], 2, other);
+  await fails(
+    ['count', '--pure', '--epsilon', '1', ...daily, ...both, table],
+    2,
+    /--for both does not go with --pure: give --for days or --for totals/,
   );
   await fails(['count', ...privacy, table], 2, /--time-column is required/);
 });
@@ -394,7 +449,8 @@ test('count: several runs with one --state count what one run counts', async () 
   };
   const by = ['--by', 'kind', '--domain', 'a,b', '--other'];
   const people = ['--user-column', 'who', '--max-contributions', '2'];
-  for (const [i, more] of [[], by, [...by, ...people]].entries()) {
+  const asked = [[], by, [...by, ...people], [...by, '--for', 'totals'], [...by, ...both]];
+  for (const [i, more] of asked.entries()) {
     const state = ['--state', join(folder, `${i}`)];
     const parts = [];
     for (const part of days) parts.push(...(await linesOf([...target, ...more, ...state], part)));
@@ -403,6 +459,8 @@ test('count: several runs with one --state count what one run counts', async () 
   const other = [...target, '--by', 'kind', '--domain', 'b,a', '--other'];
   const domain = /begun with --domain a,b,other, this run has --domain b,a,other$/;
   await fails([...other, '--state', join(folder, '1')], 2, domain, { input: header });
+  const wanted = [...target, ...by, '--for', 'totals', '--state', join(folder, '1')];
+  await fails(wanted, 2, /--workload/, { input: header });
   const release = ['release', '--count', ...target.slice(1), '--state', join(folder, '0')];
   await fails(release, 2, /it is of dp-ftrl count$/, { input: header });
 });

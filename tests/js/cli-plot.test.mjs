@@ -318,15 +318,8 @@ test('plot: a picture says so if it leaves out points, and so does its table', a
     totals: (length) => chartOf(length, 700),
     hours: (length) => {
       const [by, labels] = ['kind', ['a']];
-      const stddevs = new Float64Array(length).fill(1);
-      const chart = new CountsChart({
-        bucket: 'hour',
-        zone: 'UTC',
-        unit: 'rows',
-        by,
-        labels,
-        stddevs,
-      });
+      const parts = ['count'];
+      const chart = new CountsChart({ bucket: 'hour', zone: 'UTC', unit: 'rows', by, labels, parts });
       chart.take(stepsOf(length));
       return chart.figure();
     },

@@ -179,7 +179,7 @@ function nameFor({ call = '', part }: Refusal): NameOf {
  */
 export function inOptions(refusal: Refusal, isTyped: IsTyped = () => true): string {
   const nameOf = nameFor(refusal);
-  return inWords(refusal, (path) => {
+  const words = inWords(refusal, (path) => {
     const option = nameOf(path);
     const [typed] = option.split(/[ [(.]/) as [string];
     const made = MADE_FROM[path];
@@ -187,6 +187,7 @@ export function inOptions(refusal: Refusal, isTyped: IsTyped = () => true): stri
     const from = made.options.filter(isTyped);
     return from.length === 0 ? made.what : `${made.what} made from ${listed(from, 'and')}`;
   });
+  return isTyped('--delta') ? words : words.replace('--delta = 0', '--pure');
 }
 
 /** Returns an error's message, with the option names of the command, and its notes. */

@@ -2,8 +2,7 @@
 
 // The figure of dp-ftrl count: counts per bucket, and running totals.
 
-import type { Totals } from '../../types/streams/readings.js';
-import { Differences } from '../output/differences.js';
+import { partOf, type Counts, type Part } from '../output/counts.js';
 import type { Step } from '../output/released.js';
 import { apart, BAND_TEXT, banded, PER_ROW, Thinning, type Figure } from './figure.js';
 
@@ -12,44 +11,36 @@ interface Options {
   zone: string;
   /** Plural noun for the counted units. */
   unit: string;
+  parts: readonly Part[];
   /** Column of the categories, and the categories; undefined if all rows are counted together. */
   by: string | undefined;
   labels: readonly string[] | undefined;
-  /** Standard deviation of each bucket's count. */
-  stddevs: Float64Array;
-  /** Totals before the first bucket, if an earlier run released them. */
-  before?: ArrayLike<number> | undefined;
 }
 
-/** Counts and totals of all categories after a bucket. */
+/** Numbers of all categories after a bucket, part by part. */
 interface Bucket {
   time: string;
-  counts: number[];
-  totals: number[];
-  countStd: number;
-  totalStd: number;
+  numbers: { values: number[]; std: number }[];
 }
 
 /** Collects counts as they are released. */
 export class CountsChart {
   private readonly thinning = new Thinning<Bucket>();
-  private readonly differences: Differences;
 
-  constructor(private readonly options: Options) {
-    this.differences = new Differences(Array.from(options.before ?? []));
-  }
+  constructor(private readonly options: Options) {}
 
-  take(steps: readonly Step<Totals>[]): void {
+  take(steps: readonly Step<Counts>[]): void {
     for (const { reading, time } of steps) {
-      const now = [...reading.values];
-      const counts = this.differences.next(now);
-      const stds = { countStd: this.options.stddevs[reading.step]!, totalStd: reading.stddev };
-      this.thinning.take({ time: time!, counts, totals: now, ...stds });
+      const numbers = this.options.parts.map((part) => {
+        const { values, stddev } = partOf(reading, part);
+        return { values: [...values], std: stddev };
+      });
+      this.thinning.take({ time: time!, numbers });
     }
   }
 
   figure(): Figure {
-    const { bucket, zone, by, unit } = this.options;
+    const { bucket, zone, by, unit, parts } = this.options;
     const { points: buckets } = this.thinning;
     const names = this.options.labels ?? [unit];
     const x = buckets.map((_, i) => i);
@@ -58,52 +49,38 @@ export class CountsChart {
       log: false,
       names: buckets.map(({ time }) => time),
     };
-    const panel = (
-      [title, label]: [string, string],
-      numbers: 'counts' | 'totals',
-      std: 'countStd' | 'totalStd',
-    ) => ({
-      title,
-      x: axis,
-      y: { label, log: false },
-      series: names.flatMap((name, j) => {
-        const y = buckets.map((each) => each[numbers][j]!);
-        return banded(
-          name,
-          x,
-          y,
-          buckets.map((each) => each[std]),
-        );
-      }),
+    const panels = parts.flatMap((part, i) => {
+      const [title, label] =
+        part === 'count'
+          ? [`each ${bucket}`, `${unit} per ${bucket}`]
+          : ['so far', unit === 'rows' ? unit : `sum of ${unit} per ${bucket}`];
+      const stds = buckets.map(({ numbers }) => numbers[i]!.std);
+      const series = names.flatMap((name, j) => {
+        const y = buckets.map(({ numbers }) => numbers[i]!.values[j]!);
+        return banded(name, x, y, stds);
+      });
+      const one = { title, x: axis, y: { label, log: false }, series };
+      return part === 'count' ? apart(one, { sharesScale: true }) : [one];
     });
     return {
       title: `Private counts per ${bucket}`,
       picture: {
         perRow: PER_ROW,
         notes: [`Shaded: ${BAND_TEXT}.`, ...this.thinning.notes(`${bucket}s`)],
-        panels: [
-          ...apart(panel([`each ${bucket}`, `${unit} per ${bucket}`], 'counts', 'countStd'), {
-            sharesScale: true,
-          }),
-          panel(
-            ['so far', unit === 'rows' ? unit : `sum of ${unit} per ${bucket}`],
-            'totals',
-            'totalStd',
-          ),
-        ],
+        panels,
       },
       numbers: {
         caption: `Counts, and the standard deviations of their noise${this.thinning.text}`,
         header: [
           `${bucket} (${zone})`,
           ...(by === undefined ? [] : [by]),
-          ...['count', 'count_std', 'total', 'total_std'],
+          ...parts.flatMap((part) => [part, `${part}_std`]),
         ],
-        rows: buckets.flatMap(({ time, counts, totals, countStd, totalStd }) =>
+        rows: buckets.flatMap(({ time, numbers }) =>
           names.map((name, j) => [
             time,
             ...(by === undefined ? [] : [name]),
-            ...[counts[j]!, countStd, totals[j]!, totalStd],
+            ...numbers.flatMap(({ values, std }) => [values[j]!, std]),
           ]),
         ),
       },

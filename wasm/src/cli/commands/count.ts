@@ -2,12 +2,8 @@
 
 // dp-ftrl count: counts rows of a CSV by time and category, privately, per bucket and in total.
 
-import { given } from '../../core/given.js';
-import { PURE_MECHANISM } from '../../shared/defaults.js';
-import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import { load } from '../../index.js';
-import type { DpFtrl, ErrorOptions, MechanismParameters } from '../../types/all.js';
-import type { Totals } from '../../types/streams/readings.js';
+import type { Workload } from '../../types/all.js';
 import { CountsChart } from '../charts/counts.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
 import { FORMAT_OPTIONS } from '../input/format.js';
@@ -18,6 +14,7 @@ import { TIME_OPTIONS, type Times } from '../input/time.js';
 import { Misuse } from '../base/failure.js';
 import type { Args, Known } from '../options/args.js';
 import { MECHANISM_OPTIONS } from '../options/mechanism.js';
+import { partOf, type Counts, type Part } from '../output/counts.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
 import { CountWriter } from './count/writer.js';
 import { answer, type Run } from './stream/run.js';
@@ -29,6 +26,7 @@ export const options: Known = {
   epsilon: 'value',
   delta: 'value',
   pure: 'flag',
+  for: 'value',
   ...TIME_OPTIONS,
   ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
@@ -46,41 +44,15 @@ export const options: Known = {
 /** Clip norm 1: each row changes one count by 1, and so the vector of counts by 1 in l2-norm. */
 const CLIP = 1;
 
-/** Longest horizon for which the std of a count is known with every mechanism. */
-const MOST_STEPS_OF_ANY = 4096;
-
-/** @throws Misuse if the variance of increments would require matrices that are too large. */
-function unitStddevs(dp: DpFtrl, problem: ErrorOptions, name: string): Float64Array {
-  try {
-    return dp.incrementStddevs(problem);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'unsupported') throw error;
-    const what = `${problem.numSteps} buckets are too many for the std of a count with ${name}`;
-    const other = problem.mechanism === PURE_MECHANISM ? '' : ', or --mechanism blt';
-    throw new Misuse(`${what}: choose a longer --bucket${other}`);
-  }
-}
-
-/** Standard deviation of each bucket's count, which is the difference of two successive totals. */
-function bucketStddevs({ dp, prepared, opened }: Run<Totals>): Float64Array {
-  const { noiseStddev, laplace, effectiveParameters } = opened.stream.certificate;
-  // Laplace noise is on the grid.
-  const grid = laplace ? 0 : opened.stream.grid;
-  const { mechanism: own, numSteps, participation, ...others } = prepared.problem;
-  const all: MechanismParameters = laplace ? effectiveParameters : others;
-  const parameters = Object.fromEntries(PARAMETER_NAMES.map((name) => [name, all[name]]));
-  const mechanism = laplace ? PURE_MECHANISM : own;
-  const problem = { mechanism, ...given(parameters), numSteps, participation };
-  const unit = unitStddevs(dp, problem, prepared.chosen.name);
-  // Both totals are rounded to the grid independently; before the first step there is no total.
-  return unit.map((std, t) =>
-    Math.sqrt((noiseStddev * std) ** 2 + (grid ** 2 / 12) * (t === 0 ? 1 : 2)),
-  );
-}
+const WORKLOADS = { count: { window: 1 }, total: 'prefix' } as const satisfies Record<
+  Part,
+  Workload
+>;
 
 /** Says that persons are counted instead of rows, and how large the noise is. */
-function personsNotice({ bucket }: Times, isBy: boolean, stddevs: Float64Array): string {
-  const noise = Number(Math.max(...stddevs).toPrecision(2));
+function personsNotice({ bucket }: Times, isBy: boolean, { opened }: Run<Counts>): string {
+  const { maxError, noiseMultiplier } = opened.stream.certificate;
+  const noise = Number((CLIP * maxError * noiseMultiplier).toPrecision(2));
   const each = isBy
     ? `each once per ${bucket} and category, shared among several`
     : `each once per ${bucket}`;
@@ -103,42 +75,47 @@ export async function run(args: Args): Promise<void> {
   const settings = await readSettings(dp, 'count', args);
   const { json, written, showTrue, people } = settings;
   const times = settings.times!;
-  let found: Float64Array | undefined;
-  const stddevsOf = (run: Run<Totals>) => (found ??= bucketStddevs(run));
-  return answer<Totals>(dp, {
+  const first = `${times.bucket}s`;
+  const wanted = args.oneOf('for', [first, 'totals', 'both']);
+  const parts: readonly Part[] =
+    wanted === 'both' ? ['count', 'total'] : [wanted === first ? 'count' : 'total'];
+  if (wanted === 'both' && args.has('pure')) {
+    throw new Misuse(`--for both does not go with --pure: give --for ${first} or --for totals`);
+  }
+  const shown = { parts, by: categories?.column, labels: categories?.labels };
+  const isOne = parts.length === 1;
+  return answer<Counts>(dp, {
     settings,
     wanted: { columns: [], onlyTexts: true, categories },
-    name: 'totals',
-    options: (columns) => ({ dimension: columns.length, clip: CLIP }),
+    name: isOne ? 'totals' : 'sums',
+    workloads: parts.map((part) => WORKLOADS[part]),
+    chosenFor: isOne ? CLIP : undefined,
+    options: (columns, [workload]) => ({
+      dimension: columns.length,
+      clip: CLIP,
+      ...(isOne ? { workload } : { workloads: WORKLOADS }),
+    }),
     records: (values) => values,
     countsOnce: true,
-    preferred: (numSteps) => (numSteps > MOST_STEPS_OF_ANY ? 'blt' : undefined),
-    notices: (run) =>
-      people ? [personsNotice(times, categories !== undefined, stddevsOf(run))] : [],
+    notices: (run) => (people ? [personsNotice(times, categories !== undefined, run)] : []),
     clippedTo: people
       ? `all rows of a ${times.bucket} count as 1 together`
       : 'each row counts as 1',
-    isTold: areTold,
-    writer: (run) =>
-      new CountWriter(run.sink, {
+    isTold: (reading) => parts.some((part) => areTold(partOf(reading, part))),
+    writer: ({ sink }) =>
+      new CountWriter(sink, {
+        ...shown,
         json,
         format: written,
         showTrue,
         timeColumn: times.heading,
-        by: categories?.column,
-        labels: categories?.labels,
-        stddevs: stddevsOf(run),
-        before: run.opened.before?.values,
       }),
-    chart: (run) =>
+    chart: () =>
       new CountsChart({
+        ...shown,
         bucket: times.bucket,
         zone: times.zone.name,
         unit: people ? 'persons' : 'rows',
-        by: categories?.column,
-        labels: categories?.labels,
-        stddevs: stddevsOf(run),
-        before: run.opened.before?.values,
       }),
   });
 }

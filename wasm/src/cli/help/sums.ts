@@ -17,22 +17,23 @@ import { SKIPPED, STATE, STRATEGY, TIME_FORMAT, USER_NUMBERS } from './common.js
 export const COUNT = `dp-ftrl count --epsilon E --delta D --time-column T --bucket day [options] [FILE.csv]
 
 Counts the rows of a CSV file (RFC 4180, UTF-8, first row names the columns) or of standard input by
-time and, with --by, by category. Writes T,[CATEGORY,]count,count_std,total,total_std: for each
-bucket its number of rows and the number so far, both with noise, and the standard deviations of
-that noise. The whole output is (E, D)-differentially private for one row or, with --user-column,
-for one person. A row changes one count by 1, so there is nothing to clip.
+time and, with --by, by category. Writes T,[CATEGORY,]count,count_std: for each bucket its number of
+rows, with noise, and the standard deviation of that noise. The whole output is
+(E, D)-differentially private for one row or, with --user-column, for one person. A row changes one
+count by 1, so there is nothing to clip. Counts may be negative and are not rounded, so that their
+sums and means stay unbiased.
 
-The noise is chosen for totals. A count is the difference of two of them, so a single bucket is
-noisier than if only buckets were released. Compute a span of buckets as the difference of two
-totals: its std is at most twice total_std, however long the span is. If you need only buckets,
-"dp-ftrl release --count --workload window=1" with the same time column adds less noise to them.
-Counts may be negative and are not rounded, so that their sums and means stay unbiased.
+  --for days|totals|both
+                   what the noise is made for: each bucket (say hours for --bucket hour; the
+                   default), the number of rows so far (total,total_std), or both. Unless you name a
+                   mechanism, days and totals get Laplace or Gaussian noise, whichever is less; with
+                   Laplace noise the guarantee has no delta. Under a --budget it is Gaussian noise
 
   --epsilon E      privacy target, > 0: the smaller, the more noise. 1 is common; above 20 there is
                    a warning
   --delta D        privacy target, between 0 and 1: at most one over the number of rows, say 1e-6.
                    Above 1e-3 there is a warning
-  --pure           instead of --delta: no delta, by discrete Laplace noise on a tree
+  --pure           instead of --delta: no delta, by discrete Laplace noise; not for both
   --time-column T --bucket minute|hour|day|week|month|year
                    time of each row, in time order, and the span that is counted together; empty
                    buckets are counted, too
@@ -48,7 +49,8 @@ ${TIME_FORMAT}
                    protects persons: column ID says whose row it is. All rows of a person in a
                    bucket count as 1 together, in the first K buckets that are at least S (default
                    1) apart; the rest do not count. Each category counts once, however many rows
-                   there are in it; two categories then count as 0.71 each, with --pure as 0.5.
+                   there are in it; two categories then count as 0.71 each, with Laplace noise
+                   as 0.5.
                    A small K leaves out later rows, a large K adds noise, about in proportion. To
                    see the std for a K, run on a file with only a header, with --from and --to
 ${USER_NUMBERS}
@@ -67,11 +69,11 @@ ${PARAMETERS}
                    stops early writes the buckets that it released
 ${PLOT}
   --json           one object: private, mode, protects, timeZone, certificate, by, categories, rows,
-                   complete; and error, with code, row, line and column but no cell, if a row ended
+                   complete, choice (of the noise); and error, with code, row, line and column but no cell, if a row ended
                    it early
   --quiet          no guarantee or notice on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
-  --show-nonprivate  adds the counts without noise, count_true and total_true: NOT private
+  --show-nonprivate  adds the numbers without noise, count_true and total_true: NOT private
 
 Examples, with files of the package:
   dp-ftrl count --epsilon 1 --delta 1e-6 --time-column time --bucket day \\

@@ -56,33 +56,25 @@ function hasQuickOptimum(
   return isDecay || ('decay' in workload && 'momentum' in workload && workload.momentum === 0);
 }
 
-/** Whether each sum is that of a single step. */
-function isOfSteps(workload: Workload): boolean {
-  return typeof workload === 'object' && 'window' in workload && workload.window === 1;
+/** Whether each of several sums is that of a single step. */
+export function isOfSteps(workload: Workload, numSteps: number): boolean {
+  const isOne = typeof workload === 'object' && 'window' in workload && workload.window === 1;
+  return isOne && numSteps > 1;
 }
 
-/**
- * Returns `chosen` or, if no mechanism is given, the preferred one or else the default for these
- * workloads and steps.
- */
+/** Returns `chosen` or, if no mechanism is given, the default for these workloads and steps. */
 export function withDefault(
   chosen: Chosen,
   {
     numSteps,
     workloads,
-    preferred,
     isPure = false,
-  }: {
-    numSteps: number;
-    workloads: readonly Workload[];
-    preferred?: MechanismName | undefined;
-    isPure?: boolean;
-  },
+  }: { numSteps: number; workloads: readonly Workload[]; isPure?: boolean },
 ): Chosen {
   if (chosen.isNamed || chosen.saved) return chosen;
   const mechanism = isPure
-    ? pureMechanism(workloads.every(isOfSteps))
-    : (preferred ?? defaultMechanism(numSteps, hasQuickOptimum(workloads, numSteps)));
+    ? pureMechanism(workloads.every((workload) => isOfSteps(workload, numSteps)))
+    : defaultMechanism(numSteps, hasQuickOptimum(workloads, numSteps));
   return { ...chosen, mechanism, name: nameText(mechanism, chosen.parameters) };
 }
 

@@ -5,8 +5,7 @@
 import { given } from '../../../core/given.js';
 import { DEFAULT_CONFIDENCE } from '../../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../../shared/parameters.js';
-import type { DpFtrl, Participation, Workload } from '../../../types/all.js';
-import type { Bound } from '../../../types/streams/options.js';
+import type { DpFtrl, Workload } from '../../../types/all.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
 import type { Streams } from '../../../types/streams/stream.js';
 import { Misuse } from '../../base/failure.js';
@@ -16,6 +15,7 @@ import { textColumns, type StepOptions } from '../../input/steps.js';
 import { Clock, type Times } from '../../input/time.js';
 import { trueSumsOf } from '../../input/truth.js';
 import { State, type StoreOptions } from '../../state/state.js';
+import { boundOf } from './bound.js';
 import { sortByTime, type Prepared, type TableColumns } from './prepare.js';
 import { Releases, type OpenStream, type StoredStream } from './releases.js';
 import type { Settings } from './settings.js';
@@ -35,8 +35,6 @@ export interface StreamKind {
 /** A stream, its steps, and what ends it. */
 export interface Opened<R extends Reading> {
   stream: OpenStream<R>;
-  /** Reading before the first step, if an earlier run released it. */
-  before: R | undefined;
   releases: Releases<R>;
   /** How rows become steps. */
   stepping: StepOptions;
@@ -45,16 +43,9 @@ export interface Opened<R extends Reading> {
   close(): Promise<void>;
 }
 
-function boundOf(participation: Participation): Bound | { epochs: number } {
-  if (participation === 'single') return 'once';
-  if ('epochs' in participation) return participation;
-  const { participations, minSeparation } = participation;
-  return { times: participations, apart: minSeparation };
-}
-
 /** Returns the options of the stream that all kinds have. */
-function optionsOf(settings: Settings, { problem }: Prepared): object {
-  const { people, target, neighbours, seed, confidence = DEFAULT_CONFIDENCE } = settings;
+function optionsOf(settings: Settings, { problem, target }: Prepared): object {
+  const { people, neighbours, seed, confidence = DEFAULT_CONFIDENCE } = settings;
   const { mechanism, numSteps, participation } = problem;
   const parameters = given(Object.fromEntries(PARAMETER_NAMES.map((it) => [it, problem[it]])));
   const bound = boundOf(participation);
@@ -106,7 +97,7 @@ async function openStored<R extends Reading>(
   const { people, times, command, state: where } = settings;
   const { column: by, labels } = kind.wanted.categories ?? {};
   const state = await State.open(where!, {
-    command: kind.name === 'sums' ? 'sums' : command,
+    command: kind.name === 'sums' && command === 'release' ? 'sums' : command,
     columns: by === undefined ? rows.columns : [],
     by,
     domain: kind.name === 'histogram' ? undefined : labels,
@@ -122,8 +113,7 @@ async function openStored<R extends Reading>(
       const what = `at most ${stream.step + 1}, the first step without a release`;
       throw new Misuse(`--first-step must be ${what}, got ${from + 1}`);
     }
-    const before = from > 0 ? await stream.at(from - 1) : undefined;
-    return { state, stream, from, before, times: all };
+    return { state, stream, from, times: all };
   } catch (error) {
     await state.close();
     throw error;
@@ -173,6 +163,5 @@ export async function openStream<R extends Reading>(
     if (stored) await stored.state.close();
     else await stream.dispose();
   };
-  const before = stored?.before;
-  return { stream, before, releases, stepping, state: stored?.state, close };
+  return { stream, releases, stepping, state: stored?.state, close };
 }

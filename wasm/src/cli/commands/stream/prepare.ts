@@ -7,6 +7,7 @@ import { counted } from '../../../shared/counted.js';
 import { Span } from '../../../shared/span.js';
 import type { DpFtrl, MechanismName, MechanismParameters } from '../../../types/all.js';
 import type { Participation, SavedStrategy, Workload } from '../../../types/all.js';
+import type { PrivacyTarget } from '../../../types/streams/options.js';
 import { Misuse } from '../../base/failure.js';
 import { isRegularFile } from '../../input/input.js';
 import { personOf } from '../../input/people.js';
@@ -18,6 +19,8 @@ import { Clock, keyOf, timeOf, type Times } from '../../input/time.js';
 import { readWorkloads } from '../../input/workload.js';
 import { withDefault, type Chosen } from '../../options/strategy.js';
 import { findFirst } from '../../output/progress.js';
+import { boundOf } from './bound.js';
+import { chooseNoise, type Choice } from './choice.js';
 import type { Settings } from './settings.js';
 
 /** Columns to read, except those of texts, which are added. */
@@ -42,6 +45,18 @@ export interface Prepared {
   /** Workloads that are released together. */
   workloads: readonly Workload[];
   problem: Problem;
+  target: PrivacyTarget;
+  /** Present if the noise was chosen for the question. */
+  choice: Choice | undefined;
+}
+
+/** What a question asks of the table, and of its mechanism. */
+export interface Asked {
+  wanted: TableColumns;
+  /** Workloads of the question; by default those of --workload. */
+  workloads?: readonly Workload[];
+  /** Clip norm of a question for which the noise is chosen, if no mechanism is named. */
+  chosenFor?: number | undefined;
 }
 
 /** Sorts the rows, whose columns must be in their final order. */
@@ -90,33 +105,51 @@ function givenSteps({ steps, times, state }: Settings): number | undefined {
   throw new Misuse(`--from and --to span ${counted(range, 'step')}, the strategy is for ${steps}`);
 }
 
+/**
+ * Chooses the noise of a question, unless the caller named it. A budget has one account, in which
+ * Laplace noise costs far more than Gaussian noise of the same guarantee, so that it is --pure that
+ * asks for it.
+ */
+function choiceOf(
+  dp: DpFtrl,
+  { chosen, target, participation, neighbours, budget }: Settings,
+  {
+    numSteps,
+    workloads,
+    clip,
+  }: { numSteps: number; workloads: readonly Workload[]; clip: number | undefined },
+): Choice | undefined {
+  const isNamed = chosen.isNamed || chosen.saved !== undefined || target.delta === 0;
+  if (clip === undefined || isNamed || workloads.length > 1) return undefined;
+  return chooseNoise(dp, {
+    steps: numSteps,
+    workload: workloads[0]!,
+    participation: boundOf(participation),
+    ...{ clip, target, neighbours },
+    isGaussian: budget !== undefined,
+  });
+}
+
 /** Reads the header and the horizon, and searches for parameters first if that takes long. */
 export async function prepare(
   dp: DpFtrl,
   settings: Settings,
-  {
-    wanted,
-    preferred,
-  }: {
-    wanted: TableColumns;
-    preferred(numSteps: number): MechanismName | undefined;
-  },
+  { wanted, workloads: own, chosenFor }: Asked,
 ): Promise<Prepared> {
-  const { people, times, target, quiet, state, budget, output, files, format, missing } = settings;
+  const { people, times, quiet, state, budget, output, files, format, missing } = settings;
   const texts = textColumns(people, times).names;
   const table = { ...wanted, texts, ids: people?.column, format, missing };
   const rows = await RowStream.open(files, table);
   if (times?.sorts && state === undefined) await sortByTime(rows, times);
   const known = givenSteps(settings);
   const numSteps = known ?? (await countSteps(settings, rows));
-  const given = await readWorkloads(settings.workloads, numSteps);
+  const given = own ?? (await readWorkloads(settings.workloads, numSteps));
   const workloads = given.length > 0 ? given : [settings.chosen.saved?.workload ?? 'prefix'];
-  const chosen = withDefault(settings.chosen, {
-    numSteps,
-    workloads,
-    preferred: preferred(numSteps),
-    isPure: target.delta === 0,
-  });
+  const choice = choiceOf(dp, settings, { numSteps, workloads, clip: chosenFor });
+  const target = choice?.target ?? settings.target;
+  const chosen = choice
+    ? { ...settings.chosen, mechanism: choice.mechanism, name: choice.mechanism }
+    : withDefault(settings.chosen, { numSteps, workloads, isPure: target.delta === 0 });
   const problem = {
     mechanism: chosen.mechanism,
     ...chosen.parameters,
@@ -134,6 +167,8 @@ export async function prepare(
     surveyed: known === undefined,
     isRehearsed: budget !== undefined && !state && known !== undefined && isWhole,
     workloads,
+    target,
+    choice,
     problem: isSearched
       ? await findFirst(dp, problem, `${settings.command}: ${chosen.name}`)
       : problem,

@@ -26,7 +26,6 @@ export interface OpenStream<R> {
 /** A stream in a file, which releases a step again for the same records. */
 export interface StoredStream<R> extends OpenStream<R> {
   readonly identity: string;
-  at(step: number): Promise<R>;
   releaseAt(step: number, ...lists: readonly unknown[]): Promise<R>;
   releaseBatches(batches: readonly (readonly unknown[])[]): Promise<R[]>;
   begin(): Promise<void>;

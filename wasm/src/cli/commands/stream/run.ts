@@ -4,7 +4,7 @@
 // readings (releases.ts) -> text (step-writer.ts).
 
 import { counted } from '../../../shared/counted.js';
-import type { DpFtrl, MechanismName } from '../../../types/all.js';
+import type { DpFtrl } from '../../../types/all.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
 import { addNote } from '../../base/failure.js';
 import { Interrupted, Interruption } from '../../base/signals.js';
@@ -22,7 +22,8 @@ import { warnWeak } from '../../output/weak.js';
 import { spendingOf, type Budget } from '../../state/budget.js';
 import { ended, unfinished } from '../../state/state-file.js';
 import { openStream, type Opened, type StreamKind } from './open.js';
-import { prepare, rehearse, type Prepared } from './prepare.js';
+import { choiceText, shownOf } from './choice.js';
+import { prepare, rehearse, type Asked, type Prepared } from './prepare.js';
 import type { Settings } from './settings.js';
 import type { StepWriter } from './step-writer.js';
 
@@ -33,10 +34,8 @@ interface Chart<R extends Reading> {
 }
 
 /** A question about a table, whose answer is a stream. */
-export interface Question<R extends Reading> extends StreamKind {
+export interface Question<R extends Reading> extends StreamKind, Asked {
   settings: Settings;
-  /** Mechanism to take by default for a horizon; if undefined, that of all releases. */
-  preferred?(numSteps: number): MechanismName | undefined;
   /** Warnings about a run, printed when its release begins. */
   notices?(run: Run<R>): readonly string[];
   /** Whether any number is distinguishable from 0; absent if intervals already show this. */
@@ -74,7 +73,7 @@ async function begin<R extends Reading>(run: Run<R>): Promise<Begun<R>> {
   const { dp, question, settings, prepared, opened } = run;
   const { command, people, times, mode, seed, showTrue, quiet, budget, missing } = settings;
   const { participation } = settings;
-  const { chosen, rows, problem } = prepared;
+  const { chosen, choice, rows, problem } = prepared;
   const { certificate } = opened.stream;
   const { columns } = rows;
   const { name } = chosen;
@@ -101,11 +100,13 @@ async function begin<R extends Reading>(run: Run<R>): Promise<Begun<R>> {
   const isPrivate = seed === undefined && !showTrue;
   const { clippedTo } = question;
   const spoken = { name, mode, whom, clippedTo, missing: missing.claim };
-  const claim = isPrivate ? guarantee(certificate, spoken) : NOT_PRIVATE;
+  const how = choice ? `; ${choiceText(choice)}` : '';
+  const claim = isPrivate ? guarantee(certificate, spoken) + how : NOT_PRIVATE;
   if (!quiet && isPrivate) say(command, claim);
   await writer.begin(certificate, {
     private: isPrivate,
     mode,
+    ...(choice && { choice: shownOf(choice) }),
     protects: whom.unit,
     ...(times && { timeZone: times.zone.name }),
   });
@@ -240,12 +241,11 @@ function noteSeen(error: unknown, budget: Budget | undefined, { seen }: Sink): v
 
 /** Releases the rows of the input. */
 export async function answer<R extends Reading>(dp: DpFtrl, question: Question<R>): Promise<void> {
-  const { settings, wanted } = question;
+  const { settings } = question;
   const { output, plot, quiet, budget } = settings;
   await requireWritable(output);
   await plot?.check();
-  const preferred = (numSteps: number) => question.preferred?.(numSteps);
-  const prepared = await prepare(dp, settings, { wanted, preferred });
+  const prepared = await prepare(dp, settings, question);
   const opened = await openStream<R>(dp, question, { settings, prepared });
   const { releases, state } = opened;
   const isGuarded = state !== undefined;
