@@ -319,7 +319,14 @@ test('plot: a picture says so if it leaves out points, and so does its table', a
     hours: (length) => {
       const [by, labels] = ['kind', ['a']];
       const parts = ['count'];
-      const chart = new CountsChart({ bucket: 'hour', zone: 'UTC', unit: 'rows', by, labels, parts });
+      const chart = new CountsChart({
+        bucket: 'hour',
+        zone: 'UTC',
+        unit: 'rows',
+        by,
+        labels,
+        parts,
+      });
       chart.take(stepsOf(length));
       return chart.figure();
     },
@@ -346,9 +353,9 @@ test('plot: a picture says so if it leaves out points, and so does its table', a
     [257, 8, 13],
     [2560, 1, 40],
   ]) {
-    const model = async () => ({ lastWeights: Array(numWeights).fill(1) });
-    const learner = { numSteps, batchSize, step: numSteps, model };
-    const chart = new WeightsChart(learner);
+    const last = async () => new Float64Array(numWeights).fill(1);
+    const learner = { steps: numSteps, step: numSteps, weights: last };
+    const chart = new WeightsChart(learner, batchSize);
     await chart.look();
     const weights = Array.from({ length: numWeights }, (_, i) => i);
     const { picture } = chart.figure({ weights }, weights.map(String));

@@ -61,7 +61,7 @@ async function counts(bucket, cells, ...more) {
   ];
   const { stdout } = await ran(args, table(cells));
   const [, ...lines] = stdout.trimEnd().split('\n');
-  return lines.map((line) => line.split(',')).map((it) => [it[0], Number(it[5])]);
+  return lines.map((line) => line.split(',')).map((it) => [it[0], Number(it[3])]);
 }
 
 const berlin = ['--time-zone', 'Europe/Berlin'];

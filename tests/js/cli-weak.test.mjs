@@ -15,7 +15,8 @@ const daily = ['--time-column', 'time', '--bucket', 'day'];
 /** Commands that release, each with 840 rows or a number of rows that is not public. */
 const COMMANDS = {
   release: ['--clip', '1', '--column', 'count', example('shop_day')],
-  count: [...daily, example('site_visits')],
+  // A named mechanism has Gaussian noise, and so a delta.
+  count: [...daily, '--mechanism', 'independent', example('site_visits')],
   learn: ['--label', 'label', '--passes', '1', '--clip', '1', example('pendulum')],
   queries: ['--workload', 'identity', ...minutes, example('gym_visits')],
   choose: ['--winner', ...minutes, example('gym_visits')],

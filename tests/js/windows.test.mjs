@@ -387,7 +387,7 @@ test('release --workload: invalid and unsupported workloads are refused', async 
   await refused('window=-2', /--workload window must be between 1 and/);
   const window = ['--workload', 'window=3'];
   const pure = ['release', '--pure', '--epsilon', '1', '--clip', '1', ...window];
-  await fails(pure, 2, /--workload must be 'prefix' with --pure/, { input });
+  await fails(pure, 2, /--workload must be 'prefix' or a window of 1 with --pure/, { input });
   const lattice = [...release, '--mode', 'lattice', '--mechanism', 'blt', ...window];
   await fails(lattice, 2, /--workload must be prefix, got "window=3"/, { input });
   await fails(['count', ...window], 2, /unknown option "--workload"/);

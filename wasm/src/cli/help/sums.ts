@@ -69,8 +69,8 @@ ${PARAMETERS}
                    stops early writes the buckets that it released
 ${PLOT}
   --json           one object: private, mode, protects, timeZone, certificate, by, categories, rows,
-                   complete, choice (of the noise); and error, with code, row, line and column but no cell, if a row ended
-                   it early
+                   complete, choice (of the noise); and error, with code, row, line and column but
+                   no cell, if a row ended it early
   --quiet          no guarantee or notice on standard error
   --seed S         fixed noise, for tests and demonstrations: NOT private
   --show-nonprivate  adds the numbers without noise, count_true and total_true: NOT private
