@@ -177,7 +177,7 @@ test('count: of a person each category counts once in a bucket, scaled down by t
   );
 });
 
-/** What `--json` says of a run over a table with only a header. */
+/** Returns what `--json` says of a run over a table with only a header. */
 async function chosen(...args) {
   const begin = ['count', ...daily, '--json', '--quiet', ...args];
   const { code, stdout, stderr } = await dpFtrl(begin, { input: 'time,visitor\n' });

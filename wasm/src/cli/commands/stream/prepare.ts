@@ -50,7 +50,7 @@ export interface Prepared {
   choice: Choice | undefined;
 }
 
-/** What a question asks of the table, and of its mechanism. */
+/** The part of a question that is about the table and the mechanism. */
 export interface Asked {
   wanted: TableColumns;
   /** Workloads of the question; by default those of --workload. */
