@@ -302,7 +302,12 @@ export function readSumsMechanism(
   const name = pureMechanism(kind === 'window' && width === 1);
   const mechanism = readMechanism(reader, [name], () => name, true);
   if (name !== PURE_STEPS_MECHANISM) {
-    requireWorkload(reader, mechanism, ['prefix'], "must be 'prefix' or a window of 1 with {delta} = 0");
+    requireWorkload(
+      reader,
+      mechanism,
+      ['prefix'],
+      "must be 'prefix' or a window of 1 with {delta} = 0",
+    );
   }
   return mechanism;
 }
