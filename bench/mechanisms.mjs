@@ -24,14 +24,11 @@ function problemsAt(numSteps) {
           ...[
             [4, 8],
             [8, 4],
-          ].map(([participations, minSeparation]) => [
-            `${participations} times, ${minSeparation} apart`,
-            { participation: { participations, minSeparation } },
+          ].map(([times, apart]) => [
+            `${times} times, ${apart} apart`,
+            { participation: { times, apart } },
           ]),
-          [
-            '4 times, n/8 apart',
-            { participation: { participations: 4, minSeparation: numSteps / 8 } },
-          ],
+          ['4 times, n/8 apart', { participation: { times: 4, apart: numSteps / 8 } }],
         ];
   return [
     ['prefix sums', {}],

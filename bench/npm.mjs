@@ -17,7 +17,7 @@ const insecureSeed = 1;
 function mechanismOf(name) {
   const [, mechanism, buffers] = /^(blt|optimal)(?:-(\d+))?$/.exec(name) ?? [];
   if (mechanism === undefined) return { mechanism: name };
-  const search = { mechanism, buffers: Number(buffers ?? 4), numSteps: NUM_STEPS };
+  const search = { strategy: { name: mechanism, buffers: Number(buffers ?? 4) }, steps: NUM_STEPS };
   return { mechanism: dp.optimize(search).result() };
 }
 
@@ -34,7 +34,7 @@ function batches(make, next) {
 }
 
 function simulated(precision, numRows, numCalls, { name, dimension }) {
-  const options = { ...mechanismOf(name), numSteps: NUM_STEPS, dimension, precision };
+  const options = { strategy: mechanismOf(name).mechanism, steps: NUM_STEPS, dimension, precision };
   const Rows = precision === 'float32' ? Float32Array : Float64Array;
   const out = new Rows(numRows * dimension);
   const make = () => dp.study.noise({ ...options, seed: 1 });
@@ -45,13 +45,8 @@ function simulated(precision, numRows, numCalls, { name, dimension }) {
 }
 
 function rounded(increments, numRows, { name, dimension }) {
-  const options = {
-    ...mechanismOf(name),
-    numSteps: NUM_STEPS,
-    dimension,
-    increments,
-    insecureSeed,
-  };
+  const strategy = mechanismOf(name).mechanism;
+  const options = { strategy, steps: NUM_STEPS, dimension, increments, insecureSeed };
   const out = new Float64Array(numRows * dimension);
   const run = batches(
     () => dp.noise(options),
@@ -64,13 +59,7 @@ function rounded(increments, numRows, { name, dimension }) {
 
 /** All rows of a mechanism that generates them in advance. */
 function pregenerated({ name, dimension }) {
-  const options = {
-    mechanism: name,
-    numSteps: NUM_STEPS,
-    dimension,
-    precision: 'float64',
-    seed: 1,
-  };
+  const options = { strategy: name, steps: NUM_STEPS, dimension, precision: 'float64', seed: 1 };
   const out = new Float64Array(dimension);
   const run = () => {
     const noise = dp.study.noise(options);

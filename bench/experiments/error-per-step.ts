@@ -50,7 +50,7 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
   const findings: Result['findings'] = [];
   for (const [i, mechanism] of MECHANISMS.entries()) {
     const it = ready(dp, { mechanism }, { numSteps: steps });
-    const options = { mechanism: it.mechanism, numSteps: steps };
+    const options = { strategy: it.mechanism, steps };
     const errors = [...dp.errorPerStep(options)];
     const places = errors.map((_, t) => t).filter((t) => t % stride === 0 || t === steps - 1);
     series.push({

@@ -23,11 +23,16 @@ function* largestErrors(
   numSteps: number,
   numStreams: number,
 ): Generator<number, Float64Array> {
-  const { sensitivity } = dp.error({ mechanism, numSteps });
+  const { sensitivity } = dp.error({ strategy: mechanism, steps: numSteps });
   const largest = new Float64Array(numStreams);
   for (let first = 0; first < numStreams; first += BLOCK) {
     const dimension = Math.min(BLOCK, numStreams - first);
-    const noise = dp.noise({ mechanism, numSteps, dimension, insecureSeed: first + 1 });
+    const noise = dp.noise({
+      strategy: mechanism,
+      steps: numSteps,
+      dimension,
+      insecureSeed: first + 1,
+    });
     try {
       for (let step = 0; step < numSteps; ++step) {
         const row = noise.rounded({ numRows: 1, scale: SCALE });
@@ -59,7 +64,8 @@ function* run(dp: DpFtrl, { steps: numSteps, repeats }: Size): Generator<number,
     for (; !next.done; next = work.next()) yield (k + next.value) / MECHANISMS.length;
     const largest = next.value;
     const measured = betas.map((beta) => largest[Math.ceil((1 - beta) * repeats) - 1]!);
-    const boundAt = (beta: number) => dp.error({ mechanism, numSteps, beta }).simultaneousError!;
+    const boundAt = (beta: number) =>
+      dp.error({ strategy: mechanism, steps: numSteps, beta }).simultaneousError!;
     const bounds = betas.map(boundAt);
     panel.series.push({ name: mechanism, x: betas, y: measured });
     panel.series.push(...boundOf(mechanism, betas, bounds));

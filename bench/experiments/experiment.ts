@@ -2,6 +2,7 @@
 
 // Types and functions shared by the experiments.
 
+import { boundOf as participationOf } from '../../wasm/src/shared/problem.ts';
 import type {
   StrategyInfo,
   DpFtrl,
@@ -69,13 +70,17 @@ export function ready(
   { mechanism, parameters = {}, name = mechanism }: Wish,
   problem: { numSteps: number; participation?: Participation },
 ): Ready {
+  const { numSteps, participation } = problem;
+  const asked = { steps: numSteps, participation: participationOf(participation) };
   const isSearched = SEARCHED.includes(mechanism) && parameters.epochLength === undefined;
   if (isSearched) {
-    const saved = dp.optimize({ mechanism, ...problem, ...parameters, objective: 'mean' }).result();
-    const { meanError } = dp.error({ mechanism: saved, ...problem });
+    const saved = dp
+      .optimize({ strategy: { name: mechanism, ...parameters, objective: 'mean' }, ...asked })
+      .result();
+    const { meanError } = dp.error({ strategy: saved, ...asked });
     return { name, mechanism: saved, parameters: {}, meanError };
   }
-  const { meanError } = dp.error({ mechanism, ...problem, ...parameters });
+  const { meanError } = dp.error({ strategy: { name: mechanism, ...parameters }, ...asked });
   return { name, mechanism, parameters, meanError };
 }
 

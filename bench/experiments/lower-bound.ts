@@ -17,8 +17,8 @@ function searchCurves(dp: DpFtrl, numSteps: number): Series[] {
   const [x, errors, bounds]: [number[], number[], number[]] = [[], [], []];
   for (let status = 'not converged'; status === 'not converged'; ) {
     const maxIterations = x.length + 1;
-    const options = { mechanism: 'optimal', numSteps, objective: 'mean', maxIterations } as const;
-    const found = dp.optimize(options).result();
+    const strategy = { name: 'optimal', objective: 'mean' } as const;
+    const found = dp.optimize({ strategy, steps: numSteps, maxIterations }).result();
     status = found.status;
     if (found.lowerBound === null) break;
     x.push(maxIterations);

@@ -28,8 +28,8 @@ interface Steps {
 /** RMS error of the sums of descent by post-processing, at unit noise. */
 function errorAfterwards(dp: DpFtrl, { mechanism }: Ready, { momentum, rates }: Steps): number {
   const numSteps = rates.length;
-  const { sensitivity } = dp.error({ mechanism, numSteps });
-  const { decoder } = dp.matrices({ mechanism, numSteps });
+  const { sensitivity } = dp.error({ strategy: mechanism, steps: numSteps });
+  const { decoder } = dp.matrices({ strategy: mechanism, steps: numSteps });
   // Rows of the decoder yield prefix sums: applies momentum to their differences and adds these up.
   const velocity = new Float64Array(numSteps);
   const sums = new Float64Array(numSteps * numSteps);
@@ -47,7 +47,7 @@ function errorAfterwards(dp: DpFtrl, { mechanism }: Ready, { momentum, rates }: 
 /** The same error with the encoder made for the momentum. */
 function errorThrough(dp: DpFtrl, { momentum, rates: { length: numSteps } }: Steps): number {
   const workload: Workload = momentum > 0 ? { momentum } : 'prefix';
-  const how = { mechanism: MECHANISM, numSteps, workload } as const;
+  const how = { strategy: MECHANISM, steps: numSteps, workload } as const;
   const { sensitivity } = dp.error(how);
   return sensitivity * rootMeanSquare(dp.matrices(how).decoder, numSteps);
 }
@@ -95,8 +95,9 @@ function measureRates(dp: DpFtrl, size: Size, power: number) {
   const [optimal, root] = (['optimal', MECHANISM] as const).map((mechanism) =>
     ready(dp, { mechanism }, { numSteps }),
   );
-  const how = { mechanism: 'optimal', numSteps, workload: { rates }, objective: 'mean' } as const;
-  const through = dp.optimize(how).result().error;
+  const strategy = { name: 'optimal', objective: 'mean' } as const;
+  const search = dp.optimize({ strategy, steps: numSteps, workload: { rates } });
+  const through = search.result().error;
   const every = ratesOf(power, size.steps);
   const length = mean(every);
   const { mechanism } = ready(dp, { mechanism: 'optimal' }, { numSteps: size.steps });

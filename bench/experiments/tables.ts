@@ -62,8 +62,8 @@ function normalRows(
   { numRows, width, seed }: { numRows: number; width: number; seed: number },
 ): number[][] {
   const scale = 2 ** 20;
-  const options = { mechanism: 'independent', increments: true } as const;
-  const noise = dp.noise({ ...options, numSteps: numRows, dimension: width, insecureSeed: seed });
+  const options = { strategy: 'independent', increments: true } as const;
+  const noise = dp.noise({ ...options, steps: numRows, dimension: width, insecureSeed: seed });
   try {
     const all = noise.rounded({ numRows, scale });
     return Array.from({ length: numRows }, (_, i) =>

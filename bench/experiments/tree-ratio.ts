@@ -76,7 +76,9 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
     const { value, spread } = ratioOf(...squares);
     measured.y.push(value);
     spreads.push(spread);
-    const [tree, root] = MECHANISMS.map((mechanism) => dp.error({ mechanism, numSteps }).meanError);
+    const [tree, root] = MECHANISMS.map(
+      (mechanism) => dp.error({ strategy: mechanism, steps: numSteps }).meanError,
+    );
     predicted.y.push((tree! / root!) ** 2);
     const expected = EXPECTED.get(numSteps) ?? predicted.y.at(-1)!;
     findings.push({ what: `measured ratio at ${numSteps} steps`, value, expected });

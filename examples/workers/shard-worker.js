@@ -24,8 +24,8 @@ function hashOf(values, step, begin) {
 async function hashOfShard({ key, numSteps, begin, end }) {
   const dp = await load();
   const dimension = end - begin;
-  const shard = { dimension, firstCoordinate: begin, buffers: 4 };
-  const noise = dp.noise({ mechanism: 'blt-rational', numSteps, key, ...shard });
+  const shard = { dimension, firstCoordinate: begin, strategy: { name: 'optimal', buffers: 4 } };
+  const noise = dp.noise({ strategy: 'blt-rational', steps: numSteps, key, ...shard });
   let hash = 0n;
   for (let step = 0; step < numSteps; ++step) {
     hash += hashOf(noise.rounded({ numRows: 1, scale: 64 }), step, begin);

@@ -37,7 +37,10 @@ function errorsOf(options, objective, mechanism = 'optimal') {
   const sums = library.prefixSum({ ...options, pure: true });
   const pure = of(sums.certificate);
   sums.dispose();
-  return { pure, gaussian: (delta) => of(library.certificate({ ...options, mechanism, delta })) };
+  return {
+    pure,
+    gaussian: (delta) => of(library.certificate({ ...options, strategy: mechanism, delta })),
+  };
 }
 
 const floorsOf = (page) =>
@@ -108,7 +111,7 @@ for (const objective of some(['max', 'mean'], 2)) {
     if (objective === 'max')
       near(
         crossing,
-        library.compare({ numSteps: 840, epsilon: 1 }).result().pure.crossoverDelta,
+        library.compare({ steps: 840, epsilon: 1 }).result().pure.crossoverDelta,
         5e-3,
       );
     // The cursor moves through the powers of ten.

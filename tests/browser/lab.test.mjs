@@ -287,12 +287,12 @@ test('figures are exported as SVG, with the values that the page shows', async (
   const errors = await pictureOf(page, 'errors');
   assert.equal(errors.lines.length, 2);
   const deviations = await pictureOf(page, 'deviations');
-  const { maxError } = library.error({ mechanism: 'optimal', numSteps: 840 });
+  const { maxError } = library.error({ strategy: 'optimal', steps: 840 });
   const top = Math.min(...deviations.lines[0].map(([, y]) => y));
   assert.ok(Math.abs(valueAt(deviations, top) / maxError - 1) < 0.01);
   const matrices = await pictureOf(page, 'matrices');
   assert.equal(matrices.cells.length, 8);
-  const { encoder } = library.matrices({ mechanism: 'optimal', numSteps: 64 });
+  const { encoder } = library.matrices({ strategy: 'optimal', steps: 64 });
   const numBig = encoder.filter((value) => Math.abs(value) > 1e-13 * Math.max(...encoder)).length;
   assert.equal(matrices.cells[0], numBig);
   // In deployed mode the true total is unknown, so the picture must not contain it.

@@ -160,7 +160,7 @@ test('the mechanism’s λ is not the learner’s', async () => {
     .advance(30);
   assert.equal((await readKey(page, '#sums'))['2σ band'], 2 * stddev[29]);
   await reveal(page, 'errors', '.key');
-  const { maxError } = library.error({ mechanism: 'lambda-cgd', lambda: 0.25, numSteps: 30 });
+  const { maxError } = library.error({ strategy: { name: 'lambda-cgd', lambda: 0.25 }, steps: 30 });
   assert.equal((await readKey(page, '#errors')).max, maxError);
   await page.close();
 });
@@ -198,7 +198,7 @@ const readEntry = (page, map) =>
 test('the matrices of the tree: the keyboard reads entries, and each value has its own colour', async () => {
   const { page, said } = await open('steps=8&mechanism=tree');
   await reveal(page, 'factorization', '.map');
-  const matrices = library.matrices({ mechanism: 'tree', numSteps: 8 });
+  const matrices = library.matrices({ strategy: 'tree', steps: 8 });
   const { encoder, decoder, noiseCovariance, numMeasurements: m } = matrices;
   // In the whole tree over eight steps, the root covers all of them and two leaves one each.
   assert.equal(
@@ -258,7 +258,7 @@ test('the pointer reads an entry, and leaving gives the summary back', async () 
   const before = await heights();
   const box = await (await page.$('.map:nth-child(1) canvas')).boundingBox();
   await page.mouse.move(box.x + (2.5 / 64) * box.width, box.y + (10.5 / 64) * box.height);
-  const { encoder } = library.matrices({ mechanism: 'square-root', numSteps: 64 });
+  const { encoder } = library.matrices({ strategy: 'square-root', steps: 64 });
   const [text, value] = await readEntry(page, 1);
   assert.match(text, /^row 11, column 3: /);
   assert.equal(value, encoder[10 * 64 + 2]);
@@ -284,7 +284,7 @@ test('two mechanisms share their scales; their first entries are in tables', asy
   const rows = await page.$$eval('#factorization-numbers table:first-child tbody tr', (all) =>
     all.map((row) => [...row.querySelectorAll('data')].map((one) => Number(one.value))),
   );
-  const { encoder } = library.matrices({ mechanism: 'tree', numSteps: 32 });
+  const { encoder } = library.matrices({ strategy: 'tree', steps: 32 });
   rows.forEach((row, i) => assert.deepEqual(row, [...encoder.slice(32 * i, 32 * i + 8)]));
   await page.close();
 });
@@ -296,11 +296,11 @@ test('the errors are those of the library, on either axis, with the lower bound'
     page.$$eval(`${selector} .key data`, (all) => all.map((one) => Number(one.value)));
   const expected = (step) => {
     const each = ['tree', 'square-root'].flatMap((mechanism) => {
-      const options = { mechanism, numSteps: 300 };
+      const options = { strategy: mechanism, steps: 300 };
       const { maxError, meanError } = library.error(options);
       return [library.errorPerStep(options)[step - 1], maxError, meanError];
     });
-    return [...each, library.error({ mechanism: 'tree', numSteps: 300 }).lowerBound];
+    return [...each, library.error({ strategy: 'tree', steps: 300 }).lowerBound];
   };
   assert.deepEqual(await values('#errors'), expected(300));
   for (const axis of ['linear', 'log']) {
@@ -341,7 +341,7 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
   await reveal(page, 'ranking', 'tbody tr');
   for (const objective of ['max', 'mean']) {
     await page.select('#ranking-view', objective);
-    const { mechanisms, leftOut } = library.compare({ numSteps: 300, objective }).result();
+    const { mechanisms, leftOut } = library.compare({ steps: 300, objective }).result();
     await page.waitForFunction(
       (first) => Number(document.querySelector('#ranking td.ratio data').value) === first,
       {},
@@ -391,7 +391,7 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
 test('a row with parameters of its own is chosen with them', async () => {
   const { page } = await open('steps=64');
   await reveal(page, 'ranking', 'tbody tr');
-  const { mechanisms } = library.compare({ numSteps: 64 }).result();
+  const { mechanisms } = library.compare({ steps: 64 }).result();
   const index = mechanisms.findIndex(({ parameters }) => Object.keys(parameters).length > 0);
   assert.ok(index >= 0, 'there is such a row');
   await page.click(`#ranking tr[data-index="${index}"] button`);
@@ -404,7 +404,7 @@ test('a row with parameters of its own is chosen with them', async () => {
   );
   await settled(page);
   const { mechanism, parameters } = mechanisms[index];
-  const { maxError } = library.error({ mechanism, numSteps: 64, ...parameters });
+  const { maxError } = library.error({ strategy: { name: mechanism, ...parameters }, steps: 64 });
   await reveal(page, 'errors', '.key');
   assert.equal((await readKey(page, '#errors')).max, maxError);
   await page.close();

@@ -102,10 +102,10 @@ test('participation: sensitivity and noise are those of the library, and in the 
   await enter(page, '#set-minSeparation', '100');
   await page.waitForFunction(() => /participations=3&min-separation=100/.test(location.hash));
   await settled(page);
-  const participation = { participations: 3, minSeparation: 100 };
-  const target = { ...private1, numSteps: 840 };
+  const participation = { times: 3, apart: 100 };
+  const target = { ...private1, steps: 840 };
   const certificates = ['square-root', 'tree'].map((mechanism) =>
-    library.certificate({ ...target, mechanism, participation }),
+    library.certificate({ ...target, strategy: mechanism, participation }),
   );
   const hint = await textOf(page, '#set-participation-hint');
   assert.match(
@@ -131,7 +131,7 @@ test('participation: sensitivity and noise are those of the library, and in the 
   await reveal(page, 'errors', '.key');
   const errors = await readKey(page, '#errors');
   // The key has a “max” for each; the last one belongs to the tree.
-  const unit = library.error({ mechanism: 'tree', numSteps: 840, participation });
+  const unit = library.error({ strategy: 'tree', steps: 840, participation });
   assert.equal(errors.max, unit.maxError);
   await page.reload();
   await settled(page);
@@ -142,7 +142,7 @@ test('participation: sensitivity and noise are those of the library, and in the 
   assert.ok(await page.$eval('#set-minSeparation', (one) => one.getClientRects().length === 0));
   const epochs = library.certificate({
     ...target,
-    mechanism: 'square-root',
+    strategy: 'square-root',
     participation: { epochs: 3 },
   });
   assert.equal(await valueOf(page, '#target-noise'), Number(epochs.noiseStddev.toPrecision(4)));

@@ -41,7 +41,7 @@ test('the optimum is the default, and its proven gap is shown', async () => {
   const { page, said } = await openPage(browser, `${site.url}#steps=500`, { calm: true });
   await settled(page);
   assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'optimal');
-  const saved = library.optimize({ numSteps: 500 }).result();
+  const saved = library.optimize({ steps: 500 }).result();
   const { Gap, ...rows } = await certificateOf(page);
   const gap = saved.ratio - 1;
   assert.ok(gap > 0 && gap < 1e-3);

@@ -255,7 +255,7 @@ test('several sums share one budget, and the page shows what error each would ha
   await drawn(page, 'sum-1,sum-2');
   assert.match(page.url(), /together=total%2Cwindow%3D60/);
   const revenue = rows.slice(0, 200).map((row) => Number(row[3]));
-  const own = { mechanism: 'normalized-square-root', numSteps: 200 };
+  const own = { strategy: 'normalized-square-root', steps: 200 };
   const workloads = ['prefix', { window: 60 }];
   const statistic = library.statistic({
     ...target,

@@ -53,7 +53,7 @@ async function press(page, selector, key, times = 1) {
 test('the tree: the numbers are those of the library, and the handle lights the blocks of a total', async () => {
   await inScene('tree', async (page, scene) => {
     const errorOf = (mechanism, steps = numSteps) =>
-      dp.error({ mechanism, numSteps: steps }).maxError;
+      dp.error({ strategy: mechanism, steps }).maxError;
     const texts = [];
     for (const name of ['independent', 'tree', 'honaker']) {
       texts.push(await readNear(page, `${scene} data.${name}`, errorOf(name)));
@@ -76,7 +76,7 @@ test('the tree: the numbers are those of the library, and the handle lights the 
       const said = await attribute(page, slider, 'aria-valuetext');
       assert.match(said, /^step [\d,]+: (one|\d+) blocks?, noise [\d.]+ against [\d.]+$/);
     }
-    const stddev = dp.errorPerStep({ mechanism: 'tree', numSteps });
+    const stddev = dp.errorPerStep({ strategy: 'tree', steps: numSteps });
     const readout = await page.$eval(`${scene} .readout`, (one) => one.textContent);
     assert.ok(readout.includes(stddev[1022].toFixed(2)), readout);
 
@@ -95,7 +95,8 @@ test('the tree: the numbers are those of the library, and the handle lights the 
 
 test('the floor: the numbers and the errors of the bars are those of the library', async () => {
   await inScene('floor', async (page, scene) => {
-    const optimum = (buffers) => dp.error({ mechanism: 'optimal', numSteps, buffers });
+    const optimum = (buffers) =>
+      dp.error({ strategy: { name: 'optimal', buffers }, steps: numSteps });
     const texts = [];
     const numbers = await page.$$(`${scene} data.optimal`);
     for (const [i, buffers] of [1, 2, 3, 4, 8].entries()) {
@@ -104,8 +105,8 @@ test('the floor: the numbers and the errors of the bars are those of the library
     }
     assert.equal(numbers.length, texts.length);
     // The row called optimal is the mechanism of the first picture.
-    assert.equal(optimum(8).maxError, dp.error({ mechanism: 'optimal', numSteps }).maxError);
-    const root = dp.error({ mechanism: 'square-root', numSteps }).maxError;
+    assert.equal(optimum(8).maxError, dp.error({ strategy: 'optimal', steps: numSteps }).maxError);
+    const root = dp.error({ strategy: 'square-root', steps: numSteps }).maxError;
     texts.push(await readNear(page, `${scene} data.square-root`, root));
     texts.push(await readNear(page, `${scene} data.floor`, optimum(8).lowerBound, 1e-6));
     assert.deepEqual(texts, ['3.848', '3.099', '2.998', '2.969', '2.962', '3.273', '2.9615']);
@@ -120,7 +121,10 @@ test('the floor: the numbers and the errors of the bars are those of the library
     await press(page, first, 'ArrowUp', 6);
     assert.equal(await attribute(page, first, 'aria-valuenow'), '-0.97');
     assert.equal(await attribute(page, first, 'aria-valuetext'), '0.97 of it taken back');
-    const lambda = dp.error({ mechanism: 'lambda-cgd', lambda: 0.97, numSteps }).maxError;
+    const lambda = dp.error({
+      strategy: { name: 'lambda-cgd', lambda: 0.97 },
+      steps: numSteps,
+    }).maxError;
     assert.equal(await readNear(page, `${scene} data.own`, lambda), '5.701');
     await press(page, first, 'Home');
     assert.equal((await read(page, `${scene} data.best`)).text, '5.701', 'the best is kept');
@@ -168,7 +172,7 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
       );
     await shows('1,000 totals');
     for (const mechanism of ['independent', 'tree', 'honaker', 'square-root', 'optimal']) {
-      const { maxError } = dp.error({ mechanism, numSteps: 1000 });
+      const { maxError } = dp.error({ strategy: mechanism, steps: 1000 });
       await readNear(page, `${scene} data.${mechanism}.noise`, maxError, 1e-5);
       const margin = 2 * noiseMultiplier * maxError;
       await readNear(page, `${scene} data.${mechanism}.margin`, margin, 1e-5);
@@ -179,7 +183,7 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
     await page.keyboard.type('10');
     await shows('±\u00a010');
     for (const mechanism of ['independent', 'optimal']) {
-      const { maxError } = dp.error({ mechanism, numSteps: 1000 });
+      const { maxError } = dp.error({ strategy: mechanism, steps: 1000 });
       const { epsilon } = dp.calibrate({ mu: (2 * maxError) / 10, delta });
       await readNear(page, `${scene} data.${mechanism}.epsilon`, epsilon, 1e-4);
     }
@@ -191,7 +195,7 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
 
     const address = new URLSearchParams((await attribute(page, '#yours-lab', 'href')).slice(1));
     assert.equal(address.get('steps'), '1000');
-    const { maxError } = dp.error({ mechanism: 'optimal', numSteps: 1000 });
+    const { maxError } = dp.error({ strategy: 'optimal', steps: 1000 });
     const { epsilon } = dp.calibrate({ mu: (2 * maxError) / 10, delta });
     assert.equal(address.get('epsilon'), String(Number(epsilon.toPrecision(3))));
     await press(page, slider, 'Home');

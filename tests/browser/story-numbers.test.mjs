@@ -32,7 +32,7 @@ function uniforms(seed) {
 
 test('the blocks of a total are dyadic and adjacent, and give the error of the library', () => {
   for (const numSteps of [1, 2, 3, 7, 8, 20, 21, 1000, 1024]) {
-    const stddev = dp.errorPerStep({ mechanism: 'tree', numSteps });
+    const stddev = dp.errorPerStep({ strategy: 'tree', steps: numSteps });
     const heights = tree.numHeights(numSteps);
     for (let step = 1; step <= numSteps; ++step) {
       const blocks = tree.blocksOf(step);
@@ -58,7 +58,7 @@ test('the plain tree beats fresh noise from 21 steps on, and before only at 13 a
   const better = [];
   for (const numSteps of [...short, ...long]) {
     const [plain, fresh] = ['tree', 'independent'].map(
-      (mechanism) => dp.error({ mechanism, numSteps }).maxError,
+      (mechanism) => dp.error({ strategy: mechanism, steps: numSteps }).maxError,
     );
     if (plain < fresh * (1 - 1e-12)) better.push(numSteps);
   }
@@ -76,10 +76,10 @@ test('bars: the square root, one bar and two bars have the errors of the library
     ]) {
       const what = `${options.mechanism} at ${numSteps} steps`;
       const own = errorsOfBars(bars, numSteps);
-      const { sensitivity, maxError } = dp.error({ ...options, numSteps });
+      const { sensitivity, maxError } = dp.error({ ...options, steps: numSteps });
       assertNear(own.sensitivity, sensitivity, `${what}, sensitivity`);
       assertNear(own.worst, maxError, `${what}, worst step`);
-      const stddev = dp.errorPerStep({ ...options, numSteps });
+      const stddev = dp.errorPerStep({ ...options, steps: numSteps });
       own.stddev.forEach((value, i) => assertNear(value, stddev[i], `${what}, step ${i}`));
     }
   }
@@ -131,7 +131,7 @@ test('bars: no random change beats the square root, whose error is above the flo
   const numSteps = 1024;
   const best = floor.squareRootBars(numSteps);
   const least = floor.errorsOfBars(best, numSteps).worst;
-  const { lowerBound } = dp.error({ mechanism: 'optimal', numSteps });
+  const { lowerBound } = dp.error({ strategy: 'optimal', steps: numSteps });
   assert.ok(least > 1.1 * lowerBound);
   const uniform = uniforms(2);
   for (let round = 0; round < 200; ++round) {
@@ -149,7 +149,7 @@ test('bars: the square root makes an increment noisier and the worst total quiet
   assert.equal((root.increment / fresh.increment).toFixed(2), '2.04');
   assert.equal((fresh.worst / root.worst).toFixed(1), '9.8');
   // Variance of the last of 64 increments, from the library's covariance of the totals.
-  const { noiseCovariance: cov } = dp.matrices({ mechanism: 'square-root', numSteps: 64 });
+  const { noiseCovariance: cov } = dp.matrices({ strategy: 'square-root', steps: 64 });
   const at = (i, j) => cov[64 * i + j];
   const variance = at(63, 63) + at(62, 62) - 2 * at(63, 62);
   const own = floor.errorsOfBars(floor.squareRootBars(64), 64);
@@ -167,7 +167,7 @@ test('the table over the horizon: rows computed again are the same', () => {
     rankedMechanisms.forEach((mechanism, i) => {
       // The optimum for more than 20,000 steps takes longer than all other rows together.
       if (mechanism === 'optimal' && (numSteps > 20_000 || Math.log10(numSteps) % 1 > 0.1)) return;
-      const found = dp.error({ mechanism, numSteps });
+      const found = dp.error({ strategy: mechanism, steps: numSteps });
       assertNear(errors[i], found.maxError, `${mechanism} at ${numSteps} steps`, 6e-6);
       if (mechanism === 'optimal') assertNear(bound, found.lowerBound, `floor, ${numSteps}`, 6e-6);
     });

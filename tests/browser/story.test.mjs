@@ -76,7 +76,8 @@ test('a scene can be embedded alone', async () => {
 
 const privacy = { epsilon: 1, delta: 1e-6 };
 const numSteps = 1024;
-const errorOf = (mechanism, options) => library.error({ mechanism, numSteps, ...options });
+const errorOf = (mechanism, options) =>
+  library.error({ strategy: mechanism, steps: numSteps, ...options });
 /** Twice the standard deviation of the worst total, in people. */
 const bandOf = (mechanism) =>
   2 * library.calibrate(privacy).noiseMultiplier * errorOf(mechanism).maxError;
@@ -256,10 +257,10 @@ test('naive: the funnel follows the horizon, with the numbers of the library', a
     await page.waitForFunction(
       (text) => document.querySelector('.naive-error').value === text,
       {},
-      String(library.error({ mechanism: 'independent', numSteps: steps }).maxError),
+      String(library.error({ strategy: 'independent', steps }).maxError),
     );
     assert.equal(await textOf(page, '.naive-error'), times);
-    const output = library.error({ mechanism: 'output', numSteps: steps }).maxError;
+    const output = library.error({ strategy: 'output', steps }).maxError;
     near(await numberOf(page, '.naive-band'), 2 * noiseMultiplier * output, `${steps} steps`);
   };
   await shows(1024, '32');
@@ -307,7 +308,10 @@ async function checkTotals(page, lambda) {
   }));
   const ys = d.match(/[ML][\d.]+ [\d.]+/g).map((point) => Number(point.split(' ')[1]));
   const shown = ys[numSteps] - ys[numSteps - 1];
-  const errors = library.errorPerStep({ mechanism: 'lambda-cgd', lambda, numSteps });
+  const errors = library.errorPerStep({
+    strategy: { name: 'lambda-cgd', lambda },
+    steps: numSteps,
+  });
   const band = 2 * library.calibrate(privacy).noiseMultiplier * errors[numSteps - 1];
   const wanted = ((2 * band) / 600) * (height - 66); // the axis goes from -300 to 300
   assert.ok(Math.abs(shown - wanted) < 1, `lambda ${lambda}: ${shown} px, expected ${wanted}`);
@@ -495,7 +499,7 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
     }
     const spokenStep = await page.$eval('#scene-tree [role=slider]', (one) => one.ariaValueText);
     const [last, fresh] = ['tree', 'independent'].map((mechanism) =>
-      library.errorPerStep({ mechanism, numSteps }).at(-1).toFixed(2),
+      library.errorPerStep({ strategy: mechanism, steps: numSteps }).at(-1).toFixed(2),
     );
     assert.equal(spokenStep, `step 1,024: one block, noise ${last} against ${fresh}`);
     near(await numbers('floor', 'square-root'), errorOf('square-root').maxError, 'square root');

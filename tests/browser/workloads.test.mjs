@@ -133,7 +133,7 @@ test('a window: chosen by keyboard, it is in every figure and in the link', asyn
   await settled(page);
   assert.match(await titleOf(page), /The sum of the last 60 steps$/);
   const workload = { window: 60 };
-  const problem = { numSteps: 840, mechanism: 'square-root', workload };
+  const problem = { steps: 840, strategy: 'square-root', workload };
   const wanted = released(problem);
   const rows = await readTable(page, 'sums-numbers');
   assert.ok(rows.size > 20);
@@ -156,7 +156,7 @@ test('a window: chosen by keyboard, it is in every figure and in the link', asyn
   near(key['square-root'], library.errorPerStep(problem)[839]);
   await reveal(page, 'ranking', 'tbody tr');
   const { mechanisms, leftOut } = library
-    .compare({ numSteps: 840, objective: 'max', workload })
+    .compare({ steps: 840, objective: 'max', workload })
     .result();
   assert.deepEqual(
     await page.$$eval('#ranking tbody tr', (lines) => lines.map((line) => line.dataset.mechanism)),
@@ -188,7 +188,7 @@ test('a window takes a mechanism that needs no long search, as the library does'
   await settled(page);
   assert.equal(
     await page.$eval('#set-mechanism', (select) => select.value),
-    library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload: { window: 30 } })
+    library.certificate({ steps: 840, epsilon: 1, delta: 1e-6, workload: { window: 30 } })
       .mechanism,
   );
   assert.match(
@@ -204,7 +204,7 @@ test('a window takes a mechanism that needs no long search, as the library does'
   await settled(page);
   assert.equal((await readTable(page, 'sums-numbers')).size, 25);
   const { optimal } = await reveal(page, 'errors', '.key').then(() => readKey(page, '#errors'));
-  const problem = { numSteps: 100, mechanism: 'optimal', workload: { window: 30 } };
+  const problem = { steps: 100, strategy: 'optimal', workload: { window: 30 } };
   near(optimal, library.errorPerStep(problem)[99], 1e-6);
   await page.select('#set-workload', 'total');
   await page.waitForFunction(() => !location.hash.includes('workload'));
@@ -272,10 +272,10 @@ test('a sum with momentum: it has the errors of the library, and an invalid mome
   assert.match(await titleOf(page), /The sum with momentum 0\.5$/);
   const workload = { momentum: 0.5 };
   const mechanism = await page.$eval('#set-mechanism', (select) => select.value);
-  const problem = { numSteps: 840, mechanism, workload };
+  const problem = { steps: 840, strategy: mechanism, workload };
   assert.equal(
     mechanism,
-    library.certificate({ numSteps: 840, epsilon: 1, delta: 1e-6, workload }).mechanism,
+    library.certificate({ steps: 840, epsilon: 1, delta: 1e-6, workload }).mechanism,
   );
   const wanted = released(problem);
   for (const [step, { release, truth, stddev }] of await readTable(page, 'sums-numbers')) {
@@ -314,8 +314,8 @@ test('for a window, randomised response and the wide band are computed over the 
     /wide band/.test(document.getElementById('simultaneous-note').textContent),
   );
   const problem = {
-    numSteps: 840,
-    mechanism: 'square-root',
+    steps: 840,
+    strategy: 'square-root',
     workload: { window: 10 },
     beta: 0.05,
     dimension: 1,

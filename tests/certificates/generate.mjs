@@ -99,7 +99,7 @@ function addOfCommand(parameters) {
         mechanism,
         numSteps: steps,
         ...rest
-      } = dp.error({ ...parameters, numSteps, neighbours });
+      } = dp.error({ steps: numSteps, neighbours, strategy: { name: 'optimal', ...parameters } });
       const { mechanism: _, ...given } = parameters;
       add(`error of the command ${text(parameters)}`, {
         mechanism,
@@ -126,18 +126,12 @@ for (const target of PRIVACY.slice(0, 2)) {
   const { delta, ...pure } = target;
   addSums({ numSteps: 8, ...pure, pure: true });
   addSums({ numSteps: 8, workload: { window: 1 }, ...pure, pure: true });
-  const options = { mechanism: 'square-root', numSteps: 6, ...target };
+  const options = { strategy: 'square-root', steps: 6, ...target };
   add(`certificate ${text(options)}`, dp.certificate(options));
 }
 
 for (const target of PRIVACY.slice(0, 2)) {
-  const noise = dp.noise({
-    mechanism: 'tree',
-    numSteps: 6,
-    dimension: 2,
-    increments: true,
-    ...target,
-  });
+  const noise = dp.noise({ strategy: 'tree', steps: 6, dimension: 2, increments: true, ...target });
   add(`certificate of noise ${text(target)}`, noise.certificate);
   noise.dispose();
 }
@@ -159,10 +153,10 @@ for (const fixedTimes of [false, true]) {
   addStatistic({ ...what, ...how, epsilon: 1, delta: 1e-6 });
 }
 
-const searched = plainOf(dp.optimize({ mechanism: 'optimal', numSteps: 6 }).result());
+const searched = plainOf(dp.optimize({ strategy: 'optimal', steps: 6 }).result());
 add(
   'certificate with a saved strategy',
-  dp.certificate({ mechanism: searched, numSteps: 6, ...PRIVACY[0] }),
+  dp.certificate({ strategy: searched, steps: 6, ...PRIVACY[0] }),
   { strategy: searched },
 );
 const always = documents.splice(0);
@@ -170,7 +164,7 @@ const always = documents.splice(0);
 for (const numSteps of HORIZONS)
   for (const variant of VARIANTS)
     for (const participation of participations(numSteps)) {
-      const options = { ...variant, numSteps, participation };
+      const options = { ...variant, steps: numSteps, participation };
       // The two forms alternate.
       if (++turn % 3 !== 0) addMechanism(options);
       else {
@@ -215,7 +209,7 @@ for (const mechanism of SEARCHED)
   for (const numSteps of [3, 6, 8])
     for (const objective of ['max', 'mean'])
       for (const participation of participations(numSteps)) {
-        const wanted = { mechanism, numSteps, objective, participation };
+        const wanted = { strategy: { name: mechanism, objective }, steps: numSteps, participation };
         const saved = fits(() => dp.optimize(wanted).result());
         if (saved === undefined) continue;
         const strategy = plainOf(saved);
@@ -223,14 +217,14 @@ for (const mechanism of SEARCHED)
         const target = PRIVACY[++turn % PRIVACY.length];
         add(
           `certificate of ${text({ ...wanted, ...target })}`,
-          fits(() => dp.certificate({ mechanism: strategy, numSteps, participation, ...target })),
+          fits(() => dp.certificate({ strategy, steps: numSteps, participation, ...target })),
           { strategy },
         );
       }
 
 for (const [workload] of WORKLOADS)
   for (const objective of ['max', 'mean']) {
-    const wanted = { mechanism: 'optimal', numSteps: 8, objective, workload };
+    const wanted = { strategy: { name: 'optimal', objective }, steps: 8, workload };
     const saved = fits(() => dp.optimize(wanted).result());
     if (saved) add(`strategy ${text(wanted)}`, plainOf(saved));
   }

@@ -16,16 +16,16 @@ const target = { epsilon: 1, delta: 1e-6 };
 test('limits: beyond them, optimize finds nothing, and optimal says that it is for single participation', () => {
   const { denseSteps, epochSteps, epochSumSteps } = limits;
   assert.deepEqual([denseSteps, epochSteps, epochSumSteps], [2048, 1024, 2048], 'as documented');
-  const window = { numSteps: denseSteps + 1, workload: { window: 2 } };
+  const window = { steps: denseSteps + 1, workload: { window: 2 } };
   assert.throws(() => dp.optimize(window).result(), {
     constraint: new RegExp(`at most ${denseSteps} `),
   });
-  const epochs = { numSteps: epochSumSteps + 2, participation: { epochs: 2 } };
+  const epochs = { steps: epochSumSteps + 2, participation: { epochs: 2 } };
   assert.equal(dp.optimize(epochs).result().status, 'infeasible');
-  const optimal = { mechanism: 'optimal', ...epochs };
+  const optimal = { strategy: 'optimal', ...epochs };
   assert.equal(dp.error(optimal).optimisedFor, 'single participation');
   assert.equal(dp.certificate({ ...optimal, ...target }).optimisedFor, 'single participation');
-  const within = { ...optimal, numSteps: 16 };
+  const within = { ...optimal, steps: 16 };
   assert.ok(!('optimisedFor' in dp.error(within)));
   assert.ok(!('optimisedFor' in dp.certificate({ ...within, ...target })));
   assert.ok(Object.isFrozen(limits));
@@ -39,13 +39,17 @@ test(
     const participation = { epochs: 2 };
     const ofRow = (numSteps) =>
       dp
-        .compare({ numSteps, participation })
+        .compare({ steps: numSteps, participation })
         .result()
         .mechanisms.find(({ mechanism }) => mechanism === 'optimal').optimisedFor;
     assert.equal(ofRow(epochSumSteps + 2), 'single participation');
     assert.equal(ofRow(16), undefined);
     const found = dp
-      .optimize({ numSteps: epochSteps + 4, participation, objective: 'mean' })
+      .optimize({
+        steps: epochSteps + 4,
+        participation,
+        strategy: { name: 'optimal', objective: 'mean' },
+      })
       .result();
     assert.equal(found.status, 'converged');
     assert.ok(found.ratio < 1 + 1e-6);
@@ -151,7 +155,7 @@ test('error: known values at 1024 steps', () => {
     output: [32, 32],
   };
   for (const [mechanism, [maxError, meanError]] of Object.entries(expected)) {
-    const error = dp.error({ mechanism, numSteps: 1024 });
+    const error = dp.error({ strategy: mechanism, steps: 1024 });
     close(error.maxError, maxError, 1e-9);
     if (meanError) close(error.meanError, meanError, 1e-9);
     assert.ok(error.decoderResidual < 1e-12 && error.residualSteps > 0);
@@ -165,8 +169,8 @@ test('error: known values at 1024 steps', () => {
 test('error: maxError is the largest error of a step, and meanError is their root mean square', () => {
   for (const mechanism of names) {
     for (const numSteps of [1, 2, 3, 7, 8, 100]) {
-      const { maxError, meanError } = dp.error({ mechanism, numSteps });
-      const steps = dp.errorPerStep({ mechanism, numSteps });
+      const { maxError, meanError } = dp.error({ strategy: mechanism, steps: numSteps });
+      const steps = dp.errorPerStep({ strategy: mechanism, steps: numSteps });
       assert.ok(steps instanceof Float64Array);
       assert.equal(steps.length, numSteps);
       close(Math.max(...steps), maxError, 1e-12);
@@ -176,8 +180,8 @@ test('error: maxError is the largest error of a step, and meanError is their roo
 });
 
 test('error: boundMethod names the method that found the lower bound', () => {
-  const method = (numSteps) => dp.error({ mechanism: 'tree', numSteps }).boundMethod;
-  assert.ok(dp.error({ mechanism: 'tree', numSteps: 2 ** 22 + 1 }).lowerBound > 5.5);
+  const method = (numSteps) => dp.error({ strategy: 'tree', steps: numSteps }).boundMethod;
+  assert.ok(dp.error({ strategy: 'tree', steps: 2 ** 22 + 1 }).lowerBound > 5.5);
   assert.equal(method(2 ** 22 + 1), 'schatten');
   assert.equal(method(2 ** 22), 'schatten', 'where the optimum would take long');
   assert.equal(method(2 ** 16), 'dual');
@@ -188,7 +192,7 @@ test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour 
     ['zero-out', 1],
     ['replace-one', 2],
   ]) {
-    const options = { mechanism: 'honaker', numSteps: 100, clipNorm: 3, neighbours, ...target };
+    const options = { strategy: 'honaker', steps: 100, clip: 3, neighbours, ...target };
     const it = dp.certificate(options);
     close(it.noiseStddev, it.noiseMultiplier * it.sensitivity * 3 * distance, 1e-9);
     close(it.noiseMultiplier, 4.224679, 1e-6);
@@ -197,7 +201,7 @@ test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour 
     assert.equal(it.participation, 'single');
     assert.equal(it.sensitivityExactness, 'exact');
   }
-  assert.equal(dp.certificate({ numSteps: 4, ...target }).mechanism, 'optimal');
+  assert.equal(dp.certificate({ steps: 4, ...target }).mechanism, 'optimal');
 });
 
 test('defaults: leaving options out gives the same as writing out their defaults', () => {
@@ -245,7 +249,7 @@ test('defaults: leaving options out gives the same as writing out their defaults
 });
 
 test('bad input: values out of range are RangeErrors that name parameter and value', () => {
-  const make = (change) => () => dp.certificate({ numSteps: 10, ...target, ...change });
+  const make = (change) => () => dp.certificate({ steps: 10, ...target, ...change });
   const cases = [
     [make({ epsilon: 0 }), /epsilon must be .*, got 0/],
     [make({ epsilon: -1 }), /epsilon must be .*, got -1/],
@@ -271,14 +275,14 @@ test('bad input: values out of range are RangeErrors that name parameter and val
     [() => dp.calibrate({ rho: -1, delta: 0.1 }), /rho must be .*, got -1/],
     [() => dp.calibrate({ mu: NaN, delta: 0.1 }), /mu must be .*, got NaN/],
     [() => dp.calibrate({ mu: 1, delta: 2 }), /delta must be .*, got 2/],
-    [() => dp.error({ mechanism: 'tree', numSteps: 0 }), /numSteps must be .*, got 0/],
+    [() => dp.error({ strategy: 'tree', steps: 0 }), /numSteps must be .*, got 0/],
   ];
   for (const [call, message] of cases) rejects(call, RangeError, 'invalid_argument', message);
 });
 
 test('bad input: messages begin with the function called, and name the bad parameter', () => {
   const sums = { numSteps: 4, dimension: 1, mechanism: 'tree', ...target };
-  const error = (options) => () => dp.error({ mechanism: 'tree', numSteps: 4, ...options });
+  const error = (options) => () => dp.error({ strategy: 'tree', steps: 4, ...options });
   const cases = [
     [error({ workload: { window: 0 } }), /^error: window must be between 1 and/],
     [error({ workload: { momentum: 1 } }), /^error: momentum must be at least 0/],
@@ -287,20 +291,17 @@ test('bad input: messages begin with the function called, and name the bad param
     [error({ mechanism: 'tree-k', arity: 1 }), /^error: tree-k: arity must be between 2 and/],
     [error({ participation: { participations: 0, minSeparation: 1 } }), /^error: participations /],
     [error({ epochLength: 0 }), /^error: epochLength must be/],
-    [() => dp.errorPerStep({ mechanism: 'tree', numSteps: 2 ** 30 }), /^errorPerStep: numSteps /],
-    [() => dp.matrices({ mechanism: 'tree', numSteps: 1025 }), /^matrices: numSteps must be /],
+    [() => dp.errorPerStep({ strategy: 'tree', steps: 2 ** 30 }), /^errorPerStep: numSteps /],
+    [() => dp.matrices({ strategy: 'tree', steps: 1025 }), /^matrices: numSteps must be /],
     [() => dp.bounds({ steps: 0 }), /^bounds: steps must be between/],
     [() => dp.calibrate({ epsilon: -1, delta: 0.1 }), /^calibrate: epsilon must be positive/],
     [() => dp.calibrate({ epsilon: -1, delta: 0 }).mu, /^calibrate: epsilon must be positive/],
+    [() => dp.compare({ steps: 4, workload: { window: 0 } }).result(), /^compare: window must be/],
     [
-      () => dp.compare({ numSteps: 4, workload: { window: 0 } }).result(),
-      /^compare: window must be/,
-    ],
-    [
-      () => dp.optimize({ mechanism: 'tree', numSteps: 4 }).result(),
+      () => dp.optimize({ strategy: 'tree', steps: 4 }).result(),
       /^optimize: mechanism must be one that a search finds: blt, .*, got "tree"$/,
     ],
-    [() => dp.certificate({ numSteps: 4, ...target, clipNorm: -1 }), /^certificate: clipNorm must/],
+    [() => dp.certificate({ steps: 4, ...target, clip: -1 }), /^certificate: clipNorm must/],
     [() => dp.prefixSum({ ...sums, dimension: 0 }), /^prefixSum: dimension must be between/],
     [
       () => dp.prefixSum({ ...sums, mechanism: 'haar', mode: 'lattice' }),
@@ -316,8 +317,8 @@ test('bad input: wrong types are TypeErrors that name the option', () => {
     [() => dp.certificate(), /certificate: options must be an object, got undefined/],
     [() => dp.certificate([]), /options must be an object, got array/],
     [() => dp.certificate({ ...target }), /certificate: numSteps must be a number, got undefined/],
-    [() => dp.certificate({ numSteps: '10', ...target }), /numSteps must be a number, got string/],
-    [() => dp.certificate({ numSteps: 10n, ...target }), /numSteps must be a number, got bigint/],
+    [() => dp.certificate({ steps: '10', ...target }), /numSteps must be a number, got string/],
+    [() => dp.certificate({ steps: 10n, ...target }), /numSteps must be a number, got bigint/],
     [
       () => dp.prefixSum({ numSteps: 1, ...target, epsilon: '1' }),
       /prefixSum: epsilon must be a number, got string/,
@@ -330,11 +331,8 @@ test('bad input: wrong types are TypeErrors that name the option', () => {
       () => dp.prefixSum({ numSteps: 1, ...target, insecureSeed: '7' }),
       /insecureSeed must be a number or a bigint, got string/,
     ],
-    [
-      () => dp.error({ mechanism: 5, numSteps: 1 }),
-      /error: mechanism must be a string, got number/,
-    ],
-    [() => dp.error({ numSteps: 1 }), /mechanism must be a string, got undefined/],
+    [() => dp.error({ strategy: 5, steps: 1 }), /error: mechanism must be a string, got number/],
+    [() => dp.error({ steps: 1 }), /mechanism must be a string, got undefined/],
     [
       () => dp.calibrate({ delta: 0.1 }),
       /epsilon must be given, or else rho or mu, and only one of them, got none/,
@@ -395,7 +393,7 @@ test('options: an inherited option is refused, not ignored, and each is read onc
   }
   dp.certificate(Object.assign(Object.create(null), { numSteps: 4, ...target }));
   let reads = 0;
-  const options = { numSteps: 4, ...target };
+  const options = { steps: 4, ...target };
   Object.defineProperty(options, 'epsilon', { enumerable: true, get: () => ++reads });
   assert.equal(dp.certificate(options).epsilon, 1);
   assert.equal(reads, 1);

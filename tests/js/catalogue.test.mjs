@@ -78,7 +78,7 @@ test('parameters: the core takes a value of the kind in the table, and refuses o
   const entries = dp.strategies;
   for (const name of PARAMETER_NAMES) {
     const taker = entries.find((entry) => entry.parameters.includes(name))?.name ?? 'tree';
-    const options = { mechanism: taker, numSteps: 8 };
+    const options = { strategy: taker, steps: 8 };
     const given = special[name] ?? { ...together[name], [name]: values[PARAMETERS[name]] };
     assert.ok(dp.error({ ...options, ...given }).maxError > 0, name);
     const refused = { ...options, ...given, [name]: wrong[PARAMETERS[name]] };
@@ -107,7 +107,7 @@ test('parameters: the declarations and the guide agree with the table', () => {
 test('matrices: B C is the workload, and errors are those of B and C', () => {
   for (const mechanism of names) {
     for (const [workload, name, entry] of WORKLOADS) {
-      const options = { mechanism, numSteps: 8, workload };
+      const options = { strategy: mechanism, steps: 8, workload };
       const where = `${mechanism}, ${name}`;
       const { numSteps, numMeasurements: m, encoder, decoder, ...rest } = dp.matrices(options);
       assert.equal(numSteps, 8);
@@ -139,7 +139,7 @@ function transpose(matrix, [n, m]) {
 test('matrices: shapes are right at awkward horizons, and more than 1024 steps are refused', () => {
   for (const mechanism of names) {
     for (const numSteps of HORIZONS) {
-      const it = dp.matrices({ mechanism, numSteps });
+      const it = dp.matrices({ strategy: mechanism, steps: numSteps });
       assert.equal(it.encoder.length, it.numMeasurements * numSteps);
       assert.equal(it.decoder.length, it.numMeasurements * numSteps);
       assert.equal(it.noiseCovariance.length, numSteps ** 2);
@@ -149,13 +149,13 @@ test('matrices: shapes are right at awkward horizons, and more than 1024 steps a
     }
   }
   const message = /matrices: numSteps must be between 1 and 1024, got 1025/;
-  const call = () => dp.matrices({ mechanism: 'tree', numSteps: 1025 });
+  const call = () => dp.matrices({ strategy: 'tree', steps: 1025 });
   rejects(call, RangeError, 'invalid_argument', message);
 });
 
 test('matrices: B C is the workload at 1024 steps', () => {
   const n = 1024;
-  const of = { mechanism: 'square-root', numSteps: n };
+  const of = { strategy: 'square-root', steps: n };
   const { encoder, decoder, numMeasurements, noiseCovariance } = dp.matrices(of);
   for (const [row, column] of [
     [0, 0],
@@ -177,7 +177,11 @@ test('matrices: B C is the workload at 1024 steps', () => {
 test('error: the bound of a workload is below the error of every mechanism', () => {
   for (const [workload] of WORKLOADS) {
     for (const mechanism of names) {
-      const { lowerBound, meanError, maxError } = dp.error({ mechanism, numSteps: 8, workload });
+      const { lowerBound, meanError, maxError } = dp.error({
+        strategy: mechanism,
+        steps: 8,
+        workload,
+      });
       assert.ok(lowerBound > 0 && lowerBound <= maxError * (1 + 1e-12), mechanism);
       assert.ok(meanError <= maxError * (1 + 1e-12));
     }
@@ -188,7 +192,7 @@ const madeForParticipation = new Set(['optimal', 'blt', 'banded-toeplitz', 'band
 
 test('error: more participations never cost less, and 1 costs the same as single participation', () => {
   for (const mechanism of names) {
-    const at = (participation) => dp.error({ mechanism, numSteps: 12, participation });
+    const at = (participation) => dp.error({ strategy: mechanism, steps: 12, participation });
     const single = at('single');
     assert.equal(single.participation, 'single');
     for (const once of [{ epochs: 1 }, { participations: 1, minSeparation: 1 }]) {
@@ -212,21 +216,21 @@ test('error: more participations never cost less, and 1 costs the same as single
       close(epochs.maxError / epochs.sensitivity, single.maxError / single.sensitivity, 1e-12);
     }
   }
-  const independent = { mechanism: 'independent', numSteps: 12, participation: { epochs: 3 } };
+  const independent = { strategy: 'independent', steps: 12, participation: { epochs: 3 } };
   close(dp.error(independent).sensitivity, Math.sqrt(3), 1e-12);
 });
 
 test('error: a parameter that a mechanism does not take is refused, not ignored', () => {
   for (const { name, parameters } of dp.strategies) {
     if (parameters.includes('nu')) continue;
-    const call = () => dp.error({ mechanism: name, numSteps: 8, nu: 0.5 });
+    const call = () => dp.error({ strategy: { name: name, nu: 0.5 }, steps: 8 });
     rejects(call, RangeError, 'invalid_argument', /nu/);
   }
 });
 
 test('certificate: workload, participation and bound are the same as those of error', () => {
   for (const participation of ['single', { epochs: 2 }, { participations: 2, minSeparation: 3 }]) {
-    const options = { mechanism: 'tree', numSteps: 8, participation, workload: { window: 3 } };
+    const options = { strategy: 'tree', steps: 8, participation, workload: { window: 3 } };
     // Ratio and gap refer to one objective and follow from the other values.
     const { objective, ratio, gap, ...error } = dp.error(options);
     const it = dp.certificate({ ...options, epsilon: 1, delta: 1e-6 });
@@ -249,7 +253,7 @@ test('prefixSum, simulation: participation sets the sensitivity, and simulations
 });
 
 test('bad input: errors for invalid workloads name the parameter and the problem', () => {
-  const make = (workload) => () => dp.error({ mechanism: 'tree', numSteps: 3, workload });
+  const make = (workload) => () => dp.error({ strategy: 'tree', steps: 3, workload });
   const types = [
     [make(5), /error: workload must be 'prefix' or an object, got number/],
     [make(null), /error: workload must be 'prefix' or an object, got null/],
@@ -286,7 +290,7 @@ test('bad input: errors for invalid workloads name the parameter and the problem
 });
 
 test('bad input: errors for invalid participations name the parameter and the problem', () => {
-  const make = (participation) => () => dp.error({ mechanism: 'tree', numSteps: 6, participation });
+  const make = (participation) => () => dp.error({ strategy: 'tree', steps: 6, participation });
   const types = [
     [make(5), /error: participation must be 'single' or an object, got number/],
     [make({}), /error: participations must be a number, got undefined/],
@@ -309,7 +313,7 @@ test('bad input: errors for invalid participations name the parameter and the pr
 });
 
 test('bad input: errors for parameters of the wrong type name the parameter', () => {
-  const make = (change) => () => dp.error({ mechanism: 'tree', numSteps: 6, ...change });
+  const make = (change) => () => dp.error({ strategy: 'tree', steps: 6, ...change });
   const cases = [
     [make({ bands: '4' }), /error: bands must be a number, got string/],
     [make({ nu: null }), /error: nu must be a number, got null/],
@@ -336,7 +340,7 @@ function checkComparison(comparison, { objective: _, ...options }) {
       assert.ok(row.ratio >= 1, `${row.mechanism} is below the lower bound`);
     }
     const { mechanism, parameters } = row;
-    const alone = dp.error({ ...options, mechanism, ...parameters });
+    const alone = dp.error({ ...options, strategy: { name: mechanism, ...parameters } });
     for (const key of ['sensitivity', 'sensitivityExactness', 'maxError', 'meanError']) {
       assert.equal(row[key], alone[key], `${mechanism}: ${key}`);
     }
@@ -400,7 +404,7 @@ test('bounds: proved bounds are given beside published ones, with where those ho
   assert.ok(max <= 2.961464832637 && max > 2.9614, 'the optimum');
   assert.ok(mean <= 2.955451992328 && mean > 2.9554);
   close(schatten, 2.909584, 1e-6);
-  const root = dp.error({ mechanism: 'square-root', numSteps: 1024 });
+  const root = dp.error({ strategy: 'square-root', steps: 1024 });
   assert.ok(root.maxError <= squareRoot.max && root.meanError <= squareRoot.mean);
   assert.deepEqual([published.max.holds, published.mean.holds], [false, true]);
   const from = [published.max, published.mean, published.lower].map((it) => it.holdsFrom);
@@ -434,9 +438,8 @@ test('bounds: the least error over epochs lies between a lower and an upper boun
   assert.ok(epochs.upper <= epochs.lower * (1 + 1.1e-5));
   assert.equal(epochs.minDimension, 2);
   const optimum = {
-    mechanism: 'optimal',
-    numSteps: 64,
-    objective: 'mean',
+    strategy: { name: 'optimal', objective: 'mean' },
+    steps: 64,
     participation: { epochs: 4 },
   };
   assert.ok(dp.error(optimum).meanError >= epochs.lower);
@@ -445,7 +448,7 @@ test('bounds: the least error over epochs lies between a lower and an upper boun
 });
 
 test('bounds: beyond dense matrices, the lower bound of compare is close to the optimum over epochs', () => {
-  const problem = { numSteps: 2048, participation: { epochs: 2 }, objective: 'mean' };
+  const problem = { steps: 2048, participation: { epochs: 2 }, objective: 'mean' };
   const { epochs } = dp.bounds({ steps: 2048, epochs: 2, gap: 1e-3 });
   const { lowerBound } = dp.compare(problem).result();
   assert.ok(lowerBound <= epochs.upper && lowerBound > 0.998 * epochs.lower);
@@ -481,7 +484,7 @@ test('compare: a variant has errors of its own, and normalised columns are an im
     [7, 'max'],
     [256, 'mean'],
   ]) {
-    const { mechanisms } = dp.compare({ numSteps, objective }).result();
+    const { mechanisms } = dp.compare({ steps: numSteps, objective }).result();
     for (const row of mechanisms.filter(({ parameters }) => Object.keys(parameters).length > 0)) {
       const name = `${row.mechanism} ${JSON.stringify(row.parameters)}`;
       const same = mechanisms.filter(
@@ -490,7 +493,7 @@ test('compare: a variant has errors of its own, and normalised columns are an im
           Math.abs(other.meanError / row.meanError - 1) < 1e-9,
       );
       assert.equal(same.length, 1, name);
-      const plain = dp.error({ mechanism: row.mechanism, numSteps });
+      const plain = dp.error({ strategy: row.mechanism, steps: numSteps });
       const aim = objective === 'max' ? 'maxError' : 'meanError';
       if (row.parameters.normalizeColumns) assert.ok(row[aim] < plain[aim], name);
     }
@@ -498,19 +501,19 @@ test('compare: a variant has errors of its own, and normalised columns are an im
 });
 
 test('compare: normalised columns are among the variants', () => {
-  const { mechanisms } = dp.compare({ numSteps: 64 }).result();
+  const { mechanisms } = dp.compare({ steps: 64 }).result();
   assert.ok(mechanisms.some((row) => row.parameters.normalizeColumns));
 });
 
 test('compare: 2^20 steps take less than ten seconds of processor time', () => {
   const start = process.cpuUsage();
-  const comparison = dp.compare({ numSteps: 2 ** 20 }).result();
+  const comparison = dp.compare({ steps: 2 ** 20 }).result();
   assert.ok(process.cpuUsage(start).user < 10e6);
   assert.ok(comparison.mechanisms.length > 3 && comparison.lowerBound !== null);
 });
 
 test('compare: what has no formula at this size is left out, with the reason', () => {
-  const { lowerBound, mechanisms, leftOut } = dp.compare({ numSteps: 2 ** 40 }).result();
+  const { lowerBound, mechanisms, leftOut } = dp.compare({ steps: 2 ** 40 }).result();
   assert.ok(lowerBound > 9);
   assert.ok(mechanisms.some((row) => row.mechanism === 'tree'));
   const { reason } = leftOut.find((row) => row.mechanism === 'square-root');
@@ -530,10 +533,10 @@ test('compare: an invalid problem is refused rather than leaving out every mecha
     rejects(() => dp.compare(options).result(), RangeError, 'invalid_argument', message);
   }
   const unknown = /compare: mechanism is an unknown option; known are numSteps/;
-  const call = () => dp.compare({ numSteps: 4, mechanism: 'tree' }).result();
+  const call = () => dp.compare({ steps: 4, strategy: 'tree' }).result();
   rejects(call, TypeError, 'wrong_type', unknown);
   const size = 4097;
-  const large = { numSteps: size, workload: { matrix: lowerTriangular(size, () => 1) } };
+  const large = { steps: size, workload: { matrix: lowerTriangular(size, () => 1) } };
   rejects(
     () => dp.compare(large).result(),
     DpError,
@@ -543,7 +546,7 @@ test('compare: an invalid problem is refused rather than leaving out every mecha
 });
 
 test('compare: it runs piece by piece, and its result is that of all at once', async () => {
-  const search = dp.compare({ numSteps: 12 });
+  const search = dp.compare({ steps: 12 });
   let [last, pieces] = [0, 0];
   for (const { fraction, iterations } of search) {
     assert.ok(fraction >= last && fraction <= 1);
@@ -552,27 +555,27 @@ test('compare: it runs piece by piece, and its result is that of all at once', a
     assert.ok(iterations === pieces || fraction === 1);
   }
   assert.ok(pieces >= 24 && last === 1);
-  const whole = dp.compare({ numSteps: 12 }).result();
+  const whole = dp.compare({ steps: 12 }).result();
   assert.deepEqual(search.result(), whole);
   assert.equal(search.result(), search.result());
   assert.ok(whole.mechanisms.every((row) => row.pureDp));
   const fractions = [];
   const onProgress = ({ fraction }) => fractions.push(fraction);
-  assert.deepEqual(await dp.compare({ numSteps: 12 }).run({ onProgress }), whole);
+  assert.deepEqual(await dp.compare({ steps: 12 }).run({ onProgress }), whole);
   assert.equal(fractions.at(-1), 1);
 });
 
 test('compare: a search that is stopped goes on where it was, unless it was disposed of', async () => {
   const stop = new AbortController();
-  const stopped = dp.compare({ numSteps: 12 });
+  const stopped = dp.compare({ steps: 12 });
   const onProgress = ({ iterations }) => iterations === 3 && stop.abort();
   const aborted = stopped.run({ signal: stop.signal, onProgress });
   await assert.rejects(aborted, { code: 'aborted', call: 'compare' });
   const [next] = stopped;
   assert.equal(next.iterations, 4);
-  assert.deepEqual(await stopped.run(), dp.compare({ numSteps: 12 }).result());
+  assert.deepEqual(await stopped.run(), dp.compare({ steps: 12 }).result());
   await assert.rejects(stopped.run({ signal: 1 }), /compare: signal must be an AbortSignal/);
-  const gone = dp.compare({ numSteps: 12 });
+  const gone = dp.compare({ steps: 12 });
   gone.dispose();
   assert.throws(() => gone.result(), { code: 'disposed' });
 });

@@ -22,7 +22,7 @@ test('error: every mechanism has the same errors as in the library', async () =>
   for (const { name } of dp.strategies) {
     const args = ['error', '--mechanism', name, '--steps', '8'];
     const { steps, parameters, ...rest } = await json(args);
-    const { numSteps, ...expected } = dp.error({ mechanism: name, numSteps: 8 });
+    const { numSteps, ...expected } = dp.error({ strategy: name, steps: 8 });
     assert.deepEqual(rest, expected);
     assert.deepEqual([steps, parameters], [numSteps, {}]);
   }
@@ -44,7 +44,10 @@ test('error: every parameter arrives', async () => {
   for (const [mechanism, args, parameters] of cases) {
     const it = await json(['error', '--mechanism', mechanism, '--steps', '8', ...args]);
     assert.deepEqual(it.parameters, parameters);
-    assert.equal(it.maxError, dp.error({ mechanism, numSteps: 8, ...parameters }).maxError);
+    assert.equal(
+      it.maxError,
+      dp.error({ strategy: { name: mechanism, ...parameters }, steps: 8 }).maxError,
+    );
   }
   await fails([...error, '--bands', '2'], 2, /bands/);
 });
@@ -57,7 +60,7 @@ test('error: replace-one doubles sensitivity, errors and bound', async () => {
     assert.equal(twice[key], 2 * once[key]);
   }
   assert.deepEqual([twice.ratio, twice.gap], [once.ratio, once.gap]);
-  const options = { mechanism: 'tree', numSteps: 8 };
+  const options = { strategy: 'tree', steps: 8 };
   const plain = dp.error({ ...options, neighbours: 'zero-out' });
   const far = dp.error({ ...options, neighbours: 'replace-one' });
   assert.deepEqual(plain, dp.error(options));
@@ -89,7 +92,7 @@ test('error: workloads can be given by name or by file', async () => {
   ];
   for (const [text, workload] of cases) {
     const it = await json([...error, '--workload', text]);
-    const expected = dp.error({ mechanism: 'tree', numSteps: 4, workload });
+    const expected = dp.error({ strategy: 'tree', steps: 4, workload });
     assert.equal(it.workload, expected.workload);
     close(it.maxError, expected.maxError, 1e-12);
   }
@@ -97,9 +100,9 @@ test('error: workloads can be given by name or by file', async () => {
 
 test('compare: JSON is that of the library', async () => {
   const args = ['compare', '--steps', '40', '--objective', 'mean'];
-  assert.deepEqual(await json(args), dp.compare({ numSteps: 40, objective: 'mean' }).result());
+  assert.deepEqual(await json(args), dp.compare({ steps: 40, objective: 'mean' }).result());
   const epochs = await json(['compare', '--steps', '24', '--epochs', '3']);
-  assert.deepEqual(epochs, dp.compare({ numSteps: 24, participation: { epochs: 3 } }).result());
+  assert.deepEqual(epochs, dp.compare({ steps: 24, participation: { epochs: 3 } }).result());
 });
 
 test('compare: the table fits a terminal, has the best first and lists what was left out', async () => {
@@ -112,9 +115,7 @@ test('compare: the table fits a terminal, has the best first and lists what was 
       lines.every((line) => line.length <= 100),
       stdout,
     );
-    const { mechanisms, leftOut, lowerBound, boundMethod } = dp
-      .compare({ numSteps: steps })
-      .result();
+    const { mechanisms, leftOut, lowerBound, boundMethod } = dp.compare({ steps }).result();
     const ranks = lines.flatMap((line) => line.match(/^ *(\d+) {2}([\w-]+)/) ?? []);
     mechanisms.forEach((row, i) => {
       assert.deepEqual(ranks.slice(3 * i + 1, 3 * i + 3), [String(i + 1), row.mechanism]);
@@ -181,9 +182,9 @@ test('error: learning rates can be combined with momentum', async () => {
   const rates = file('steps.csv', '1\n0.5\n0.25\n0.125\n');
   const it = await json([...error, '--workload', `${rates},momentum=0.5`]);
   const workload = { rates: [1, 0.5, 0.25, 0.125], momentum: 0.5 };
-  const expected = dp.error({ mechanism: 'tree', numSteps: 4, workload });
+  const expected = dp.error({ strategy: 'tree', steps: 4, workload });
   assert.deepEqual([it.workload, it.meanError], ['rates,momentum=0.5', expected.meanError]);
-  const without = dp.error({ mechanism: 'tree', numSteps: 4, workload: { rates: workload.rates } });
+  const without = dp.error({ strategy: 'tree', steps: 4, workload: { rates: workload.rates } });
   assert.notEqual(it.meanError, without.meanError);
 });
 
@@ -195,19 +196,19 @@ test('compare: the output names the bound and the errors that normalising raises
     /max error of every factorization for records of at least 2 numbers: ([\d.]+)\n/.exec(stdout);
   assert.match(stdout, /\nFor all records: [\d.]+\.\n/);
   const workload = { momentum: 0.9 };
-  const participation = { participations: 4, minSeparation: 8 };
-  const { lowerBound } = dp.compare({ numSteps: 32, workload, participation }).result();
+  const participation = { times: 4, apart: 8 };
+  const { lowerBound } = dp.compare({ steps: 32, workload, participation }).result();
   assert.ok(Math.abs(Number(claimed[1]) / lowerBound - 1) < 1e-4);
   const note = '\noptimal is optimised for single participation.\n';
   const parts = stdout.split(note);
   assert.equal(parts.length, 2, 'the note stands there once');
   assert.ok(!parts.join('').includes('single'), 'it is that of four participations');
 
-  const { raisedByNormalizing, mechanisms } = dp.compare({ numSteps: 64, workload }).result();
+  const { raisedByNormalizing, mechanisms } = dp.compare({ steps: 64, workload }).result();
   assert.ok(raisedByNormalizing.length > 0);
   for (const mechanism of raisedByNormalizing) {
     const plain = mechanisms.find((it) => it.mechanism === mechanism);
-    const options = { mechanism, numSteps: 64, workload, normalizeColumns: true };
+    const options = { strategy: { name: mechanism, normalizeColumns: true }, steps: 64, workload };
     const error = dp.error(options);
     assert.ok(error.raisedByNormalizing && error.maxError > plain.maxError, mechanism);
   }
@@ -215,13 +216,13 @@ test('compare: the output names the bound and the errors that normalising raises
   const raised = [...once, '--mechanism', raisedByNormalizing[0]];
   assert.equal((await json(raised)).raisedByNormalizing, true);
   assert.match((await dpFtrl(raised)).stdout, /\nnormalised columns +they raise this error/);
-  const lowered = { mechanism: 'square-root', numSteps: 32, normalizeColumns: true };
+  const lowered = { strategy: { name: 'square-root', normalizeColumns: true }, steps: 32 };
   assert.equal(dp.error(lowered).raisedByNormalizing, false);
-  assert.ok(!('raisedByNormalizing' in dp.error({ mechanism: 'tree', numSteps: 32 })));
+  assert.ok(!('raisedByNormalizing' in dp.error({ strategy: 'tree', steps: 32 })));
   const text = (await dpFtrl(['compare', '--steps', '64', '--workload', 'momentum=0.9'])).stdout;
   const line = /Normalised columns raise the error of: ([^.]+)\./.exec(text.replace(/\s+/g, ' '));
   assert.deepEqual(line[1].split(', '), raisedByNormalizing);
-  const { leftOut } = dp.compare({ numSteps: 300 }).result();
+  const { leftOut } = dp.compare({ steps: 300 }).result();
   const start = 'normalised columns are tried up to 256';
   assert.ok(leftOut.some(({ reason }) => reason.startsWith(start)));
 });

@@ -211,9 +211,8 @@ test('count: no noise that is known for the question is less than the chosen one
     assert.equal(certificate.numSteps, steps, where);
     assert.equal(certificate.delta, choice.noise === 'Laplace' ? 0 : delta, where);
     assert.ok(choice.std <= choice.next.std, where);
-    const participation = times > 1 ? { participations: times, minSeparation: 1 } : undefined;
     const asked = {
-      ...{ numSteps: steps, participation },
+      ...{ steps, participation: times > 1 ? { times, apart: 1 } : undefined },
       workload: question === 'days' ? { window: 1 } : 'prefix',
     };
     const { clipNorm, noiseMultiplier, meanError } = certificate;
@@ -227,10 +226,10 @@ test('count: no noise that is known for the question is less than the chosen one
       assert.ok(choice.std <= 1.01 * naive, `${where}: ${naive}`);
     }
     if (steps > 365) continue;
-    for (const mechanism of ['optimal', 'tree', 'honaker', 'square-root', 'blt', 'independent']) {
-      const { meanError: unit } = dp.error({ ...asked, mechanism });
+    for (const strategy of ['optimal', 'tree', 'honaker', 'square-root', 'blt', 'independent']) {
+      const { meanError: unit } = dp.error({ ...asked, strategy });
       const std = unit * dp.calibrate({ epsilon, delta }).noiseMultiplier;
-      assert.ok(choice.std <= 1.01 * std, `${where}: ${mechanism} ${std}`);
+      assert.ok(choice.std <= 1.01 * std, `${where}: ${strategy} ${std}`);
     }
   }
 });
@@ -259,7 +258,7 @@ test('count: a day has the noise of a day, and a named mechanism or a budget is 
 });
 
 test('count: the noise of the buckets has the predicted std', () => {
-  const options = { mechanism: 'optimal', numSteps: 6 };
+  const options = { strategy: 'optimal', steps: 6 };
   const unit = dp.incrementStddevs(options);
   const numRuns = 500;
   const squares = new Float64Array(6);

@@ -18,7 +18,7 @@ const dp = await load();
 const folder = scratchFolder('optimize');
 const file = writerIn(folder);
 
-const saved = dp.optimize({ numSteps: 30 }).result();
+const saved = dp.optimize({ steps: 30 }).result();
 const strategy = file('strategy.json', JSON.stringify(saved));
 const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];
 const rows = `x\n${'1\n'.repeat(30)}`;
@@ -42,7 +42,7 @@ test('optimize: the JSON is that of the library', async () => {
   for (const [args, options] of cases) {
     assert.deepEqual(
       await json([...search, ...args]),
-      dp.optimize({ numSteps: 30, ...options }).result(),
+      dp.optimize({ steps: 30, ...options }).result(),
     );
   }
 });
@@ -64,12 +64,12 @@ test('optimize: it prints a report, writes the whole file, and leaves standard e
 
 test('error, compare and release take a saved strategy', async () => {
   const { steps, parameters, ...rest } = await json(['error', '--strategy', strategy]);
-  const { numSteps, ...expected } = dp.error({ mechanism: saved, numSteps: 30 });
+  const { numSteps, ...expected } = dp.error({ strategy: saved, steps: 30 });
   assert.deepEqual([rest, steps, parameters], [expected, numSteps, {}]);
   const table = await dpFtrl(['error', '--strategy', strategy, '--steps', '30']);
   assert.match(table.stdout, /^mechanism +optimal from .*strategy\.json\n/);
   const compared = await json(['compare', '--steps', '30', '--strategy', strategy]);
-  assert.deepEqual(compared, dp.compare({ numSteps: 30, strategies: [saved] }).result());
+  assert.deepEqual(compared, dp.compare({ steps: 30, strategies: [saved] }).result());
   const words = await dpFtrl(['compare', '--steps', '30', '--strategy', strategy]);
   assert.match(words.stdout, /^ *\d+ +optimal \(saved\) /m);
 
@@ -92,7 +92,7 @@ test('error, compare and release take a saved strategy', async () => {
 });
 
 test('--strategy: the participation is that of the file, and another one is reported', async () => {
-  const found = dp.optimize({ numSteps: 8, participation: { epochs: 4 } }).result();
+  const found = dp.optimize({ steps: 8, participation: { epochs: 4 } }).result();
   const epochs = file('epochs.json', JSON.stringify(found));
   const own = await dpFtrl(['error', '--strategy', epochs]);
   assert.match(own.stdout, /\nparticipation +4 epochs\n/);
@@ -271,13 +271,15 @@ test('query weights: the search finds the least weighted error, and saves the we
   assert.deepEqual([saved.queryWeights, saved.status], [weights, 'converged']);
   assert.ok(saved.ratio >= 1 && saved.ratio < 1 + 1e-7, `${saved.ratio}`);
   const weighted = (mechanism) => {
-    const errors = dp.errorPerStep({ mechanism, numSteps: 12 });
+    const errors = dp.errorPerStep({ strategy: mechanism, steps: 12 });
     return Math.sqrt(errors.reduce((sum, e, i) => sum + weights[i] * e * e, 0) / 12);
   };
   close(weighted(saved), saved.error, 1e-12);
-  const plain = dp.optimize({ numSteps: 12, objective: 'mean', buffers: 'exact' }).result();
+  const plain = dp
+    .optimize({ steps: 12, strategy: { name: 'optimal', objective: 'mean', buffers: 'exact' } })
+    .result();
   assert.ok(weighted(plain) > saved.error * 1.001, 'others are worse by that measure');
-  const error = dp.error({ mechanism: saved, numSteps: 12 });
+  const error = dp.error({ strategy: saved, steps: 12 });
   assert.ok(error.meanError > plain.error && error.ratio >= 1, 'and this one without weights');
   await fails(
     ['optimize', '--steps', '12', '--query-weights', path],

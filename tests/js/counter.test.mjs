@@ -17,8 +17,8 @@ const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 7n };
 const saved = (mechanism, participation = 'single') =>
   whole
     .optimize({
-      mechanism,
-      numSteps,
+      strategy: mechanism,
+      steps: numSteps,
       participation,
       ...(participation === 'single' && { buffers: 3 }),
     })
@@ -82,11 +82,11 @@ test('counter: a ledger of either package goes on in the other', async () => {
 test('counter: optimal without a saved strategy is that in closed form, up to 2.8 % above the best', () => {
   for (const steps of [1, 2, 12, 1024]) {
     const options = { ...target, numSteps: steps };
-    const plan = whole.optimize({ mechanism: 'optimal', numSteps: steps, solver: 'none' }).result();
+    const plan = whole.optimize({ strategy: 'optimal', steps, solver: 'none' }).result();
     const own = counter.prefixSum({ ...options, mechanism: 'optimal' });
     const theirs = whole.prefixSum({ ...options, mechanism: plan });
     assert.deepEqual(own.certificate, theirs.certificate);
-    const best = whole.error({ mechanism: 'optimal', numSteps: steps });
+    const best = whole.error({ strategy: 'optimal', steps });
     const ratio = own.certificate.maxError / best.maxError;
     assert.ok(ratio > 1 - 1e-9 && ratio < 1.028, `${steps} steps: ${ratio}`);
     const zeros = new Float64Array(steps);
@@ -96,7 +96,9 @@ test('counter: optimal without a saved strategy is that in closed form, up to 2.
 
 test('counter: totals over a long horizon equal those of the whole package', () => {
   const numSteps = 2 ** 17 + 40;
-  const mechanism = whole.optimize({ mechanism: 'optimal', numSteps, solver: 'none' }).result();
+  const mechanism = whole
+    .optimize({ strategy: 'optimal', steps: numSteps, solver: 'none' })
+    .result();
   const zeros = new Float64Array(numSteps);
   const [own, theirs] = [counter, whole].map((dp) =>
     dp.prefixSum({ ...target, numSteps, mechanism }).releaseMany(zeros),
@@ -133,7 +135,7 @@ test('counter: it has four mechanisms of the whole package, described alike exce
 
 test('counter: options that it does not support are refused by name', () => {
   const fading = whole
-    .optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } })
+    .optimize({ strategy: 'optimal', steps: numSteps, workload: { decay: 0.9 } })
     .result();
   for (const [options, code, message] of [
     [

@@ -57,11 +57,13 @@ test('errors: a value out of range, a wrong type and a failure have the expected
 test('errors: a constraint names other parameters in braces, the message without them', () => {
   const numSteps = 6;
   const error = errorOf(() =>
-    dp.error({ mechanism: 'tree', numSteps, participation: { epochs: 4 } }),
+    dp.error({ strategy: 'tree', steps: numSteps, participation: { epochs: 4 } }),
   );
   assert.equal(error.constraint, 'must be a divisor of {numSteps} = 6');
   assert.equal(error.message, 'error: epochs must be a divisor of numSteps = 6, got 4');
-  const core = errorOf(() => dp.error({ mechanism: 'tree', numSteps, completeEpochs: true }));
+  const core = errorOf(() =>
+    dp.error({ strategy: { name: 'tree', completeEpochs: true }, steps: numSteps }),
+  );
   assert.equal(core.parameter, 'completeEpochs');
   assert.equal(core.constraint, 'must be given together with {epochLength}');
 });
@@ -179,7 +181,7 @@ test('errors: they come out of a worker with their fields', async () => {
   const { connect } = await importEntry('dp-ftrl/worker-client');
   const client = connect({ worker: new Worker(entryUrl('dp-ftrl/worker')) });
   try {
-    const options = { numSteps: 4, ...target, clipNorm: -1 };
+    const options = { steps: 4, ...target, clip: -1 };
     const here = errorOf(() => dp.certificate(options));
     const there = await client.certificate(options).catch((error) => error);
     assert.ok(there instanceof RangeError);

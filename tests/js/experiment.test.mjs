@@ -171,7 +171,7 @@ test('experiment: an encoder made for the momentum has less noise, and the same 
   const result = experiment('momentum', 64);
   const [after, through] = result.panels[0].series.map(({ y }) => y);
   close(through[0], after[0], 1e-12);
-  close(after[0], dp.error({ mechanism: 'square-root', numSteps: 64 }).meanError, 1e-12);
+  close(after[0], dp.error({ strategy: 'square-root', steps: 64 }).meanError, 1e-12);
   after.slice(1).forEach((error, i) => assert.ok(through[i + 1] < error, `${error}`));
   assert.equal(found(result, /^momentum 0: the same for regret/)[0], 1);
   // For rates, the square root is that of prefix sums in either case.
@@ -183,9 +183,11 @@ test('experiment: an encoder made for the momentum has less noise, and the same 
   const overRoot = found(result, /post-processing, square-root/);
   powers.forEach((power, i) => {
     const rates = Array.from({ length: 64 }, (_, t) => (t + 1) ** -power);
-    const problem = { numSteps: 64, workload: { rates } };
-    const { error } = dp.optimize({ ...problem, mechanism: 'optimal', objective: 'mean' }).result();
-    close(overRoot[i], error / dp.error({ ...problem, mechanism: 'square-root' }).meanError, 1e-9);
+    const problem = { steps: 64, workload: { rates } };
+    const { error } = dp
+      .optimize({ ...problem, strategy: { name: 'optimal', objective: 'mean' } })
+      .result();
+    close(overRoot[i], error / dp.error({ ...problem, strategy: 'square-root' }).meanError, 1e-9);
   });
   const regrets = curve(result, 'regret, best lambda (NOT private)', 2).y;
   close(regrets[0], 1, 1e-3);

@@ -104,7 +104,7 @@ function adamOracle(strategy, certificate, grid) {
 }
 
 function matricesOf(mechanism) {
-  const { decoder } = dp.matrices({ mechanism, numSteps: target.steps });
+  const { decoder } = dp.matrices({ strategy: mechanism, steps: target.steps });
   const width = decoder.length / target.steps;
   return {
     B: Array.from({ length: target.steps }, (_, t) => [

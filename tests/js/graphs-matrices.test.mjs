@@ -38,7 +38,7 @@ test('graphs: no edge that appears and disappears once moves the encoded counts 
     for (const [mechanism, encoderOf] of Object.entries(encoders)) {
       const encoder = encoderOf(numSteps);
       const sensitivityFor = (participation) =>
-        dp.error({ mechanism, numSteps, participation }).sensitivity;
+        dp.error({ strategy: mechanism, steps: numSteps, participation }).sensitivity;
       const stated = sensitivityFor({ participations: 2, minSeparation: 1 });
       let longest = 0;
       let longestOfAll = 0;

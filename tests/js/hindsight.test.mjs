@@ -11,8 +11,7 @@ import { generator } from './support/sources.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
-const target = { mechanism: 'honaker', numSteps: 60, epsilon: 2, delta: 1e-6, clipNorm: 1.5 };
-const streamed = { strategy: 'honaker', steps: 60, epsilon: 2, delta: 1e-6, clip: 1.5 };
+const target = { strategy: 'honaker', steps: 60, epsilon: 2, delta: 1e-6, clip: 1.5 };
 const random = generator(4);
 const features = Float64Array.from({ length: 120 }, () => 2 * random() - 1);
 const labels = Float64Array.from({ length: 60 }, (_, i) => Number(features[2 * i] > 0.1));
@@ -44,7 +43,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
         twin.learn(features.subarray(40), labels.subarray(20), rest);
         predictions.set(rest, 20);
       });
-      const learner = dp.learner({ ...streamed, ...fixed, dimension: 2, insecureSeed: 3 });
+      const learner = dp.learner({ ...target, ...fixed, dimension: 2, insecureSeed: 3 });
       const losses = using(learner, (it) => it.losses(predictions, labels));
       for (let i = 20; i < 60; ++i) close(losses[i], twinLoss[i], 1e-12);
       using(dp.study.comparator({ ...fixed, dimension: 2, gap: 1e-7 }), (comparator) => {
@@ -123,7 +122,7 @@ test('hindsight: each term of a bound equals its formula, and bounds are null wh
   const [n, L, D] = [60, 1.5, 2];
   const noise = (certificate.noiseMultiplier * certificate.meanError) / 4;
   close(lambda, (L / D) * Math.sqrt(n * (1 + 2 * Math.sqrt(3) * noise)), 1e-12);
-  const learner = dp.learner({ ...streamed, ...rule });
+  const learner = dp.learner({ ...target, ...rule });
   close(
     lambda,
     using(learner, (it) => it.lambda()),
@@ -142,7 +141,7 @@ test('hindsight: each term of a bound equals its formula, and bounds are null wh
   assert.ok(doubling.highProbability.noise > doubling.expected.noise && doubling.hazan === null);
   const none = dp.study.regretBounds(certificate, { ...rule, descent: {} });
   assert.deepEqual([none.expected, none.highProbability, none.hazan], [null, null, null]);
-  const independent = dp.certificate({ ...target, mechanism: 'independent' });
+  const independent = dp.certificate({ ...target, strategy: 'independent' });
   assert.ok(dp.study.regretBounds(independent, { ...rule, descent: {} }).expected.noise > 0);
   assert.equal(dp.study.regretBounds(independent, { descent: { momentum: 0.5 } }).expected, null);
 });

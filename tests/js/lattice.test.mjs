@@ -15,7 +15,7 @@ const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
 const scratch = scratchFolder('lattice');
 
-const plain = { mechanism: 'honaker', numSteps: 40, epsilon: 1, delta: 1e-6 };
+const plain = { strategy: 'honaker', steps: 40, epsilon: 1, delta: 1e-6 };
 const target = { ...plain, mode: 'lattice' };
 const seeded = { ...target, clipNorm: 1.5, insecureSeed: 21 };
 const NOISES = ['discrete-gaussian', 'rounded-gaussian'];

@@ -284,7 +284,7 @@ test('learner: descent with momentum is a function of the releases', () => {
   withLearner({ ...options, strategy: 'optimal', descent: rates }, ({ certificate }) => {
     assert.equal(certificate.workload, 'prefix');
     assert.equal(certificate.objective, 'mean');
-    const own = { mechanism: 'optimal', objective: 'mean', numSteps: options.steps };
+    const own = { strategy: { name: 'optimal', objective: 'mean' }, steps: options.steps };
     const { meanError } = dp.error(own);
     assert.ok(certificate.meanError > 1.001 * meanError);
   });

@@ -8,7 +8,7 @@ import { importEntry } from './support/consumer.mjs';
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
 const key = Uint8Array.from({ length: 32 }, (_, i) => i);
-const options = { mechanism: 'blt-rational', numSteps: 40, key };
+const options = { strategy: 'blt-rational', steps: 40, key };
 
 function withNoise(more, use) {
   const noise = dp.noise({ ...options, ...more });
@@ -107,7 +107,7 @@ test('noise: increments of every mechanism add up to the rows of totals bit for 
     for (let i = 3; i < added.length; i++) added[i] += added[i - 3];
     assert.deepEqual(added, sums, mechanism);
   }
-  const momentum = { ...options, mechanism: 'tree', workload: { momentum: 0.9 }, increments: true };
+  const momentum = { ...options, strategy: 'tree', workload: { momentum: 0.9 }, increments: true };
   rejects(
     () => dp.noise(momentum),
     DpError,
@@ -135,7 +135,7 @@ test('noise: increments are the same after seeking and after a checkpoint', () =
   }
 });
 
-const target = { mechanism: 'tree', numSteps: 20, epsilon: 2, delta: 1e-6, clipNorm: 2 };
+const target = { strategy: 'tree', steps: 20, epsilon: 2, delta: 1e-6, clip: 2 };
 const seeded = { ...target, dimension: 3, insecureSeed: 4 };
 
 function withGradientNoise(more, use) {

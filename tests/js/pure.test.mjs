@@ -66,7 +66,7 @@ test('pure: the certificate has no delta, and says which norm clips', () => {
     close(sums.stddev(3), Math.SQRT2 * noiseStddev, 1e-9);
     close(sums.stddev(4), Math.sqrt(3) * noiseStddev, 1e-9);
   });
-  assert.equal(dp.certificate({ numSteps: 40, epsilon: 1, delta: 1e-6 }).laplace, undefined);
+  assert.equal(dp.certificate({ steps: 40, epsilon: 1, delta: 1e-6 }).laplace, undefined);
 });
 
 test('pure: a single step is a total, for the command, too', async () => {
@@ -256,7 +256,7 @@ test('pure: what has no meaning without a delta is refused by name', async () =>
   refused({ normalizeColumns: true }, 'normalizeColumns', /left out with pure/);
   refused({ bands: 4 }, 'bands', /left out with pure/);
   refused({ mechanism: 'honaker' }, 'mechanism', /tree-k/);
-  const saved = dp.optimize({ mechanism: 'blt', numSteps: 40, buffers: 2 }).result();
+  const saved = dp.optimize({ strategy: { name: 'blt', buffers: 2 }, steps: 40 }).result();
   refused({ mechanism: saved }, 'mechanism', /a saved strategy/);
   refused({ workload: { window: 3 } }, 'workload', /prefix/);
   refused({ pure: 1 }, 'pure', /boolean/);
@@ -283,9 +283,7 @@ test('compare: pure and approximate DP have the same error at the crossover delt
     [1, 3.83078e-7],
     [4, 6.28513e-6],
   ]) {
-    const { pure, mechanisms } = dp
-      .compare({ numSteps: 1024, objective: 'mean', epsilon })
-      .result();
+    const { pure, mechanisms } = dp.compare({ steps: 1024, objective: 'mean', epsilon }).result();
     close(pure.crossoverDelta / delta, 1, 1e-4);
     assert.deepEqual(pure.parameters, { arity: 13, subtractive: true });
     close((pure.meanError * epsilon) ** 2, 170.5078125, 1e-9);
@@ -297,11 +295,11 @@ test('compare: pure and approximate DP have the same error at the crossover delt
     assert.ok(gaussian(pure.crossoverDelta / 2) > pure.meanError);
     assert.ok(gaussian(pure.crossoverDelta * 2) < pure.meanError);
   }
-  assert.equal(dp.compare({ numSteps: 8 }).result().pure, undefined);
+  assert.equal(dp.compare({ steps: 8 }).result().pure, undefined);
   for (const epsilon of [0, -1, NaN, Infinity]) {
-    assert.throws(() => dp.compare({ numSteps: 8, epsilon }).result(), { parameter: 'epsilon' });
+    assert.throws(() => dp.compare({ steps: 8, epsilon }).result(), { parameter: 'epsilon' });
   }
-  const window = { numSteps: 8, epsilon: 1, workload: { window: 3 } };
+  const window = { steps: 8, epsilon: 1, workload: { window: 3 } };
   assert.throws(() => dp.compare(window).result(), { parameter: 'workload' });
 });
 
@@ -375,8 +373,8 @@ test('release --pure: what does not go with it is refused', async () => {
 
 test('incrementStddevs: those of the tree match the noise of totals without a delta', () => {
   const numSteps = 25;
-  const tree = { arity: 5, subtractive: true };
-  const unit = dp.incrementStddevs({ mechanism: 'tree-k', ...tree, numSteps });
+  const tree = { strategy: { name: 'optimal', arity: 5, subtractive: true } };
+  const unit = dp.incrementStddevs({ strategy: 'tree-k', ...tree, steps: numSteps });
   const dimension = 4000;
   const zeros = new Float64Array(numSteps * dimension);
   const totals = withSums({ ...tree, numSteps, dimension }, (sums) => ({
@@ -457,7 +455,7 @@ test('release --pure: budgets of either account add it up, with other releases',
     assert.equal((await dpFtrl(other, { input })).code, 0);
     const file = JSON.parse(readFileSync(path, 'utf8'));
     const costs = file.releases.map((each) => each[account]);
-    const { mu, rho } = dp.certificate({ numSteps: 4, epsilon: 0.5, delta: 1e-7 });
+    const { mu, rho } = dp.certificate({ steps: 4, epsilon: 0.5, delta: 1e-7 });
     const expected = {
       mu: [dp.calibrate({ epsilon: 0.1, delta: 0 }).mu, mu],
       rho: [dp.calibrate({ epsilon: 0.1, delta: 0 }).rho, rho],
@@ -493,7 +491,7 @@ test('release --pure --state: goes on where it stopped, and refuses another targ
 test('compare --epsilon: one table shows the errors of both kinds of noise by delta', async () => {
   const compare = ['compare', '--steps', '40', '--epsilon', '1'];
   const json = JSON.parse((await dpFtrl([...compare, '--json'])).stdout);
-  assert.deepEqual(json, dp.compare({ numSteps: 40, epsilon: 1 }).result());
+  assert.deepEqual(json, dp.compare({ steps: 40, epsilon: 1 }).result());
   const { stdout } = await dpFtrl(compare);
   const crossover = json.pure.crossoverDelta.toPrecision(3);
   assert.ok(stdout.includes(`Below delta ${crossover} its error is smaller.`), stdout);

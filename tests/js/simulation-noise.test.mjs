@@ -11,7 +11,7 @@ const dp = await load();
 const ARRAYS = { float32: Float32Array, float64: Float64Array };
 const PRECISIONS = Object.keys(ARRAYS);
 const NUM_STEPS = 40;
-const options = { mechanism: 'blt', numSteps: NUM_STEPS, seed: 3 };
+const options = { strategy: 'blt', steps: NUM_STEPS, seed: 3 };
 
 function withRows(more, use) {
   const noise = dp.study.noise({ ...options, ...more });
@@ -63,7 +63,12 @@ test('study.noise: many short rows are the same when read at once or one by one'
 test('study.noise: doubles round to the numbers of noise with the same seed', () => {
   for (const mechanism of ['blt', 'tree', 'optimal', 'square-root']) {
     const rows = all({ mechanism, precision: 'float64', dimension: 90 });
-    const noise = dp.noise({ mechanism, numSteps: NUM_STEPS, dimension: 90, insecureSeed: 3 });
+    const noise = dp.noise({
+      strategy: mechanism,
+      steps: NUM_STEPS,
+      dimension: 90,
+      insecureSeed: 3,
+    });
     // No entry is within 2^-40 of a boundary.
     const rounded = noise.rounded({ numRows: NUM_STEPS, scale: 1024 });
     assert.deepEqual(
@@ -80,7 +85,7 @@ test('study.noise: rows of both precisions have the covariance of the mechanism'
   // Each variance has a relative standard error of sqrt(2 / 4096) = 2.2 %. Seven of these give a
   // false alarm below 1e-9.
   const tolerance = 0.155;
-  const { decoder } = dp.matrices({ mechanism: 'blt', numSteps: NUM_STEPS });
+  const { decoder } = dp.matrices({ strategy: 'blt', steps: NUM_STEPS });
   const rowOf = (step) => decoder.subarray(step * NUM_STEPS, (step + 1) * NUM_STEPS);
   const covariance = (s, t) => rowOf(s).reduce((sum, x, i) => sum + x * rowOf(t)[i], 0);
   for (const precision of PRECISIONS) {
@@ -240,7 +245,7 @@ test('study.noise: releases, ledgers, budgets and optimisers take none of it', a
   for (const name of ['prefixSum', 'peopleSum', 'noise']) {
     rejects(() => dp[name](target), TypeError, 'wrong_type', /noise is an unknown option/);
   }
-  const search = { mechanism: 'blt', numSteps: 4, noise };
+  const search = { strategy: 'blt', steps: 4, noise };
   rejects(
     () => dp.optimize(search).result(),
     TypeError,

@@ -12,7 +12,7 @@ const { load } = await importEntry('dp-ftrl');
 const dp = await load();
 
 test('error: beta adds simultaneous errors, scaled as all others', () => {
-  const problem = { mechanism: 'square-root', numSteps: 8 };
+  const problem = { strategy: 'square-root', steps: 8 };
   const plain = dp.error(problem);
   assert.equal('simultaneousError' in plain, false);
   const found = dp.error({ ...problem, beta: 0.05 });
@@ -34,13 +34,13 @@ test('error: beta adds simultaneous errors, scaled as all others', () => {
 });
 
 test('error: rows that are independent have the product bound', () => {
-  const found = dp.error({ mechanism: 'output', numSteps: 4, beta: 0.05 });
+  const found = dp.error({ strategy: 'output', steps: 4, beta: 0.05 });
   assert.equal(found.simultaneousMethod, 'product');
   close(found.simultaneousError, 4.981830262038271, 1e-9); // 2 sqrt(2) erfinv(0.95^(1/4)), by mpmath
 });
 
 test('error: simulated streams give a lower level, and the same seed gives the same one', () => {
-  const problem = { mechanism: 'square-root', numSteps: 64, beta: 0.05 };
+  const problem = { strategy: 'square-root', steps: 64, beta: 0.05 };
   const plain = dp.error(problem);
   assert.equal('simultaneousSampled' in plain, false);
   const found = dp.error({ ...problem, numPaths: 20000 });
@@ -68,7 +68,7 @@ test('error: simulated streams give a lower level, and the same seed gives the s
 });
 
 test('error: a bad beta or dimension is refused by name', () => {
-  const problem = { mechanism: 'tree', numSteps: 4 };
+  const problem = { strategy: 'tree', steps: 4 };
   for (const beta of [0, 1, -1, NaN, Infinity]) {
     assert.throws(() => dp.error({ ...problem, beta }), { parameter: 'beta' });
   }
@@ -80,7 +80,7 @@ test('error: a bad beta or dimension is refused by name', () => {
 });
 
 test('error: without a delta, the error is that of the released totals', () => {
-  const target = { numSteps: 40, epsilon: 0.5, clipNorm: 3, neighbours: 'replace-one', pure: true };
+  const target = { steps: 40, epsilon: 0.5, clip: 3, neighbours: 'replace-one', pure: true };
   const found = dp.error({ ...target, beta: 0.05, dimension: 2 });
   const sums = dp.prefixSum({ ...target, dimension: 2, insecureSeed: 1 });
   const stds = Array.from({ length: 40 }, (_, step) => sums.stddev(step));
@@ -149,7 +149,7 @@ test('error: several workloads keep to their levels together', () => {
   const numSteps = 24;
   const workloads = ['prefix', { window: 2 }, { window: 5 }, { momentum: 0, decay: 0.75 }];
   const beta = 0.1;
-  const found = dp.error({ numSteps, workloads, beta });
+  const found = dp.error({ steps: numSteps, workloads, beta });
   assert.equal(found.workload, 'prefix + window=2 + window=5 + momentum=0,decay=0.75');
   const sums = dp.statistic({
     ...{ statistic: 'sums', workloads, numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 1 },
@@ -173,8 +173,8 @@ test('error: several workloads keep to their levels together', () => {
   // More than 530 of 4000 draws exceed true levels with probability below 5e-10 (Chernoff). The
   // noise of totals is drawn from its covariance, which for a tree is the same without other
   // workloads; the noise of other sums is computed from differences of totals.
-  const { noiseCovariance } = dp.matrices({ mechanism: 'tree', numSteps });
-  const tree = dp.error({ mechanism: 'tree', numSteps, workloads, beta });
+  const { noiseCovariance } = dp.matrices({ strategy: 'tree', steps: numSteps });
+  const tree = dp.error({ strategy: 'tree', steps: numSteps, workloads, beta });
   const levels = tree.workloads.map((own) => own.simultaneousError);
   const root = cholesky(noiseCovariance, numSteps);
   const normal = normals(7);
@@ -197,7 +197,7 @@ test('error: several workloads keep to their levels together', () => {
 });
 
 test('error: several workloads: errors scale with neighbours, and bad options are refused by name', () => {
-  const problem = { numSteps: 8, workloads: ['prefix', { window: 3 }] };
+  const problem = { steps: 8, workloads: ['prefix', { window: 3 }] };
   const wide = dp.error({ ...problem, beta: 0.05, dimension: 3, neighbours: 'replace-one' });
   const narrow = dp.error({ ...problem, beta: 0.05, dimension: 3 });
   wide.workloads.forEach((own, i) => {
@@ -206,11 +206,11 @@ test('error: several workloads: errors scale with neighbours, and bad options ar
     }
     assert.ok(own.simultaneousNorm > own.simultaneousError);
   });
-  const [one] = dp.error({ numSteps: 8, workloads: [{ window: 3 }], beta: 0.05 }).workloads;
+  const [one] = dp.error({ steps: 8, workloads: [{ window: 3 }], beta: 0.05 }).workloads;
   assert.equal(one.workload, 'window=3');
   // Alongside others, a workload must hold with a higher probability, so its level is higher.
-  const alone = dp.error({ numSteps: 8, mechanism: 'tree', beta: 0.05 });
-  const beside = dp.error({ ...problem, mechanism: 'tree', beta: 0.05 });
+  const alone = dp.error({ steps: 8, strategy: 'tree', beta: 0.05 });
+  const beside = dp.error({ ...problem, strategy: 'tree', beta: 0.05 });
   assert.ok(beside.workloads[0].simultaneousError > alone.simultaneousError);
   for (const [more, parameter] of [
     [{ beta: 0 }, 'beta'],
@@ -228,14 +228,14 @@ test('error: several workloads: errors scale with neighbours, and bad options ar
   ]) {
     assert.throws(() => dp.error({ ...problem, ...more }), { call: 'error', parameter }, parameter);
   }
-  assert.throws(() => dp.error({ numSteps: 8, mechanism: 'tree', importance: [1] }), {
+  assert.throws(() => dp.error({ steps: 8, strategy: 'tree', importance: [1] }), {
     parameter: 'importance',
   });
 });
 
 test('command: error --pure and error of several workloads print the numbers of the package', async () => {
   const pure = ['error', '--pure', '--epsilon', '0.5', '--clip', '3', '--steps', '40'];
-  const target = { numSteps: 40, epsilon: 0.5, clipNorm: 3, pure: true, beta: 0.05 };
+  const target = { steps: 40, epsilon: 0.5, clip: 3, pure: true, beta: 0.05 };
   const asked = [...pure, '--beta', '0.05'];
   const { steps, parameters, ...rest } = await json([...asked, '--dimension', '2']);
   assert.deepEqual({ numSteps: steps, ...rest }, dp.error({ ...target, dimension: 2 }));
@@ -248,7 +248,7 @@ test('command: error --pure and error of several workloads print the numbers of 
   const several = ['error', '--steps', '30', ...both, '--beta', '0.05', '--importance', '1,4'];
   const found = await json(several);
   const workloads = ['prefix', { window: 7 }];
-  const own = dp.error({ numSteps: 30, workloads, beta: 0.05, importance: [1, 4] });
+  const own = dp.error({ steps: 30, workloads, beta: 0.05, importance: [1, 4] });
   assert.deepEqual(found.workloads, own.workloads);
   assert.deepEqual([found.lowerBound, found.ratio, found.steps], [own.lowerBound, own.ratio, 30]);
   const table = (await dpFtrl(several)).stdout;
@@ -303,7 +303,7 @@ test('command: error --beta and bounds --rho print the numbers of the package', 
   const args = ['error', '--mechanism', 'square-root', '--steps', '8', '--beta', '0.05'];
   const more = ['--dimension', '3', '--paths', '1000', '--seed', '5'];
   const found = await json([...args, ...more]);
-  const problem = { mechanism: 'square-root', numSteps: 8, beta: 0.05 };
+  const problem = { strategy: 'square-root', steps: 8, beta: 0.05 };
   const own = dp.error({ ...problem, dimension: 3, numPaths: 1000, seed: 5 });
   const names = ['simultaneousError', 'simultaneousNorm', 'simultaneousSampled'];
   for (const name of ['beta', 'dimension', ...names]) {

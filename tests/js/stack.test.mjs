@@ -112,7 +112,7 @@ test('sums: errors are given for each workload and for all, and match the measur
 test('sums: one budget for all gives each less noise than a share of its own', () => {
   const joint = withStatistic({ ...what, workloads: workloads.slice(0, 3) }, (it) => it.workloads);
   joint.forEach(({ meanError }, i) => {
-    const options = { numSteps: 40, mechanism: 'optimal', objective: 'mean' };
+    const options = { steps: 40, strategy: { name: 'optimal', objective: 'mean' } };
     const alone = dp.error({ ...options, workload: workloads[i] }).meanError;
     assert.ok(meanError < 0.9 * Math.sqrt(3) * alone, `workload ${i}`);
   });

@@ -26,7 +26,7 @@ const SEARCHES = [
   { mechanism: 'banded-toeplitz', numSteps: 100, bands: 6 },
 ];
 
-const saved = dp.optimize({ mechanism: 'optimal', numSteps: 40 }).result();
+const saved = dp.optimize({ strategy: 'optimal', steps: 40 }).result();
 
 test('optimize: a result has all its fields, as plain data that JSON preserves', () => {
   for (const options of SEARCHES) {
@@ -46,7 +46,7 @@ test('optimize: a result has all its fields, as plain data that JSON preserves',
     assert.ok(it.error >= it.lowerBound && it.lowerBound > 1);
     assert.equal(it.boundMethod, 'dual');
     assert.equal(it.ratio, it.error / it.lowerBound);
-    const { maxError, meanError } = dp.error({ mechanism: it, numSteps: it.numSteps });
+    const { maxError, meanError } = dp.error({ strategy: it, steps: it.numSteps });
     assert.equal(it.error, it.objective === 'max' ? maxError : meanError);
     assert.deepEqual(structuredClone(it), it);
     assert.deepEqual(JSON.parse(JSON.stringify(it)), it, 'JSON loses nothing');
@@ -54,10 +54,10 @@ test('optimize: a result has all its fields, as plain data that JSON preserves',
 });
 
 test('optimize: the optimum at 1024 steps is certified, and full accuracy comes closer to it', () => {
-  const best = dp.optimize({ numSteps: 1024 }).result();
+  const best = dp.optimize({ steps: 1024 }).result();
   assert.ok(best.lowerBound <= 2.961464832637 && best.lowerBound > 2.9614645);
   close(best.error, 2.961464832637, 1e-4);
-  const exact = dp.optimize({ numSteps: 1024, buffers: 0 }).result();
+  const exact = dp.optimize({ steps: 1024, strategy: { name: 'optimal', buffers: 0 } }).result();
   assert.ok(exact.ratio < 1 + 2e-7, `${exact.ratio}`);
   assert.ok(exact.ratio < best.ratio);
 });
@@ -84,8 +84,8 @@ test('a strategy from JSON releases the same totals, bit for bit', () => {
 });
 
 test('a saved strategy can be used wherever a mechanism is named', () => {
-  const options = { mechanism: saved, numSteps: 40 };
-  const named = { mechanism: 'optimal', numSteps: 40 };
+  const options = { strategy: saved, steps: 40 };
+  const named = { strategy: 'optimal', steps: 40 };
   assert.deepEqual(dp.error(options), dp.error(named));
   assert.deepEqual(dp.errorPerStep(options), dp.errorPerStep(named));
   assert.deepEqual(dp.matrices(options), dp.matrices(named));
@@ -98,7 +98,7 @@ test('a saved strategy can be used wherever a mechanism is named', () => {
     return noisySums;
   };
   assert.deepEqual(steps(saved), steps('optimal'));
-  const often = { participations: 3, minSeparation: 5 };
+  const often = { times: 3, apart: 5 };
   // A search cannot optimise for this participation, and says so; a saved strategy is used as
   // given.
   const { optimisedFor, ...searched } = dp.error({ ...named, participation: often });
@@ -108,23 +108,25 @@ test('a saved strategy can be used wherever a mechanism is named', () => {
 
 test('a saved strategy determines the workload, and another one is refused', () => {
   const workload = { rates: Array.from({ length: 20 }, (_, t) => 1 - 0.03 * t) };
-  const rated = dp.optimize({ numSteps: 20, objective: 'mean', workload }).result();
+  const rated = dp
+    .optimize({ steps: 20, workload, strategy: { name: 'optimal', objective: 'mean' } })
+    .result();
   assert.deepEqual(rated.workload, workload);
-  const own = dp.error({ mechanism: rated, numSteps: 20 });
+  const own = dp.error({ strategy: rated, steps: 20 });
   assert.equal(own.workload, 'rates');
-  assert.deepEqual(dp.error({ mechanism: rated, numSteps: 20, workload }), own);
+  assert.deepEqual(dp.error({ strategy: rated, steps: 20, workload }), own);
   close(own.gap, own.meanError / own.lowerBound - 1, 1e-12);
   const kept = JSON.parse(JSON.stringify(rated));
-  assert.deepEqual(dp.error({ mechanism: kept, numSteps: 20 }), own);
+  assert.deepEqual(dp.error({ strategy: kept, steps: 20 }), own);
   const other = { rates: workload.rates.map((rate) => rate + 0.1) };
   rejects(
-    () => dp.error({ mechanism: rated, numSteps: 20, workload: other }),
+    () => dp.error({ strategy: rated, steps: 20, workload: other }),
     RangeError,
     'invalid_argument',
     /workload must be that of the saved strategy, rates, got another one/,
   );
   rejects(
-    () => dp.error({ mechanism: rated, numSteps: 20, workload: 'prefix' }),
+    () => dp.error({ strategy: rated, steps: 20, workload: 'prefix' }),
     RangeError,
     'invalid_argument',
     /workload must be that of the saved strategy, rates, got prefix/,
@@ -135,11 +137,11 @@ test('a saved strategy determines the workload, and another one is refused', () 
 });
 
 test('optimize: blt is optimised for the given participation', () => {
-  const participation = { participations: 4, minSeparation: 16 };
-  const often = dp.optimize({ mechanism: 'blt', numSteps: 64, participation }).result();
-  const once = dp.optimize({ mechanism: 'blt', numSteps: 64 }).result();
+  const participation = { times: 4, apart: 16 };
+  const often = dp.optimize({ strategy: 'blt', steps: 64, participation }).result();
+  const once = dp.optimize({ strategy: 'blt', steps: 64 }).result();
   assert.deepEqual(often.participation, participation);
-  const error = (mechanism) => dp.error({ mechanism, numSteps: 64, participation }).maxError;
+  const error = (mechanism) => dp.error({ strategy: mechanism, steps: 64, participation }).maxError;
   assert.equal(error(often), often.error);
   assert.ok(error(often) < error(once));
 });
@@ -148,7 +150,7 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   const refuses = (change, Kind, code, message) => {
     const damaged = structuredClone(saved);
     change(damaged);
-    rejects(() => dp.error({ mechanism: damaged, numSteps: 40 }), Kind, code, message);
+    rejects(() => dp.error({ strategy: damaged, steps: 40 }), Kind, code, message);
   };
   const range = (change, message) => refuses(change, RangeError, 'invalid_argument', message);
   const type = (change, message) => refuses(change, TypeError, 'wrong_type', message);
@@ -208,17 +210,17 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
     assert.ok(found.ratio >= 1 && found.ratio < 1.02, `${found.ratio}`);
     const { numSteps, ...problem } = options;
     const kept = JSON.parse(JSON.stringify(found));
-    const named = dp.matrices({ mechanism: 'optimal', ...options });
+    const named = dp.matrices({ strategy: 'optimal', ...options });
     const { participation } = problem;
     const again = dp.matrices({
-      mechanism: kept,
-      numSteps,
+      strategy: kept,
+      steps: numSteps,
       ...(participation !== undefined && { participation }),
     });
     assert.deepEqual(again, named);
   }
-  const exact = dp.error({ mechanism: 'optimal', numSteps: 32, workload, buffers: 0 });
-  const decoded = dp.error({ mechanism: 'optimal', numSteps: 32, workload, buffers: 30 });
+  const exact = dp.error({ strategy: { name: 'optimal', buffers: 0 }, steps: 32, workload });
+  const decoded = dp.error({ strategy: { name: 'optimal', buffers: 30 }, steps: 32, workload });
   assert.ok(exact.ratio < 1.001 && decoded.ratio > 1.1, 'full accuracy is that of the workload');
 });
 
@@ -237,7 +239,7 @@ test('optimal: long horizons for which errors are not known are refused before t
   cases.push([{ workload: momentum, buffers: 'exact' }, blt], [{ workload: window }, blt]);
   cases.push([{ workload: { ...rates, ...momentum }, objective: 'mean' }, blt]);
   for (const [options, message] of cases) {
-    const all = { mechanism: 'optimal', numSteps, ...options };
+    const all = { strategy: 'optimal', steps: numSteps, ...options };
     const target = { epsilon: 1, delta: 1e-6 };
     rejects(() => dp.optimize(all), DpError, 'unsupported', message);
     rejects(() => dp.error(all), DpError, 'unsupported', message);
@@ -245,10 +247,10 @@ test('optimal: long horizons for which errors are not known are refused before t
     rejects(() => dp.errorPerStep(all), DpError, 'unsupported', message);
   }
   // The alternatives named in the messages exist. Noise needs no errors.
-  const long = { numSteps: 3000, workload: momentum };
-  assert.ok(dp.error({ mechanism: 'blt', buffers: 2, ...long }).maxError > 1);
-  const longer = { numSteps, workload: window };
-  assert.ok(dp.error({ mechanism: 'blt', buffers: 2, ...longer }).maxError > 1);
+  const long = { steps: 3000, workload: momentum };
+  assert.ok(dp.error({ strategy: { name: 'blt', buffers: 2 }, ...long }).maxError > 1);
+  const longer = { steps: numSteps, workload: window };
+  assert.ok(dp.error({ strategy: { name: 'blt', buffers: 2 }, ...longer }).maxError > 1);
   const noise = (options) => dp.noise({ ...long, dimension: 1, insecureSeed: 1, ...options });
   const stream = noise({ mechanism: 'optimal' });
   assert.equal(stream.rounded({ numRows: 3000, scale: 1 }).length, 3000);
@@ -262,15 +264,15 @@ test('optimal: long horizons for which errors are not known are refused before t
 });
 
 test('optimize: unsupported problems are infeasible, and options without effect are refused', () => {
-  const status = (options) => dp.optimize({ numSteps: 16, ...options }).result().status;
-  const participation = { participations: 2, minSeparation: 4 };
+  const status = (options) => dp.optimize({ steps: 16, ...options }).result().status;
+  const participation = { times: 2, apart: 4 };
   assert.equal(status({ participation }), 'infeasible');
   assert.equal(status({ mechanism: 'blt', participation, buffers: 1 }), 'converged');
   assert.equal(status({ workload: { window: 3 }, buffers: 4 }), 'infeasible');
   assert.equal(status({ workload: { window: 3 }, buffers: 0 }), 'converged');
   const refuses = (options, message) =>
     rejects(
-      () => dp.optimize({ numSteps: 16, ...options }).result(),
+      () => dp.optimize({ steps: 16, ...options }).result(),
       RangeError,
       'invalid_argument',
       message,
@@ -284,14 +286,14 @@ test('optimize: unsupported problems are infeasible, and options without effect 
   refuses({ solver: 'none', gap: 1e-3 }, /gap cannot be given without a solver/);
   refuses({ gap: 0 }, /gap must be above 0 and below 1, got 0/);
   refuses({ mechanism: 'blt', gap: 1e-3 }, /gap cannot be given for blt/);
-  const coarse = dp.optimize({ numSteps: 200, gap: 1e-2 }).result();
-  const fine = dp.optimize({ numSteps: 200, gap: 1e-10 }).result();
+  const coarse = dp.optimize({ steps: 200, gap: 1e-2 }).result();
+  const fine = dp.optimize({ steps: 200, gap: 1e-10 }).result();
   assert.ok(coarse.iterations < fine.iterations && coarse.lowerBound <= fine.lowerBound);
 });
 
 test('effective parameters: errors and certificates have those that were chosen', () => {
   const of = (mechanism, options = {}) =>
-    dp.error({ mechanism, numSteps: 1024, ...options }).effectiveParameters;
+    dp.error({ strategy: mechanism, steps: 1024, ...options }).effectiveParameters;
   assert.deepEqual(of('tree-k'), { arity: 7, subtractive: true });
   assert.deepEqual(of('tree'), {});
   assert.deepEqual(of('tree', { epochLength: 100 }), { epochLength: 100 });
@@ -300,8 +302,8 @@ test('effective parameters: errors and certificates have those that were chosen'
   assert.ok(of('lambda-cgd').lambda > 0.9);
   const { bands, coefficients } = of('banded-square-root', { bands: 3 });
   assert.deepEqual([bands, coefficients], [3, [1, 0.5, 0.375]]);
-  const blt = dp.optimize({ mechanism: 'blt', numSteps: 100, buffers: 2 }).result();
-  const options = { mechanism: 'blt', numSteps: 100, buffers: 2 };
+  const blt = dp.optimize({ strategy: { name: 'blt', buffers: 2 }, steps: 100 }).result();
+  const options = { strategy: { name: 'blt', buffers: 2 }, steps: 100 };
   const expected = { buffers: 2, ...blt.parameters };
   assert.deepEqual(dp.error(options).effectiveParameters, expected);
   const certificate = dp.certificate({ ...options, epsilon: 1, delta: 1e-6 });
@@ -310,7 +312,7 @@ test('effective parameters: errors and certificates have those that were chosen'
 
 test('errors and certificates state the participation in numbers', () => {
   const schema = (participation) => {
-    const options = { mechanism: 'tree', numSteps: 12, participation };
+    const options = { strategy: 'tree', steps: 12, participation };
     const error = dp.error(options);
     const certificate = dp.certificate({ ...options, epsilon: 1, delta: 1e-6 });
     const of = ({ maxParticipations, separation }) => [maxParticipations, separation];
@@ -332,9 +334,9 @@ test('from three epochs on, a lower bound states for which dimensions of records
     ],
     2,
   )) {
-    const problem = { numSteps: 18, participation: { epochs } };
-    const error = dp.error({ mechanism: 'tree', ...problem });
-    const saved = dp.optimize({ mechanism: 'optimal', ...problem }).result();
+    const problem = { steps: 18, participation: { epochs } };
+    const error = dp.error({ strategy: 'tree', ...problem });
+    const saved = dp.optimize({ strategy: 'optimal', ...problem }).result();
     const comparison = dp.compare(problem).result();
     for (const { lowerBoundMinDimension, lowerBoundEveryDimension, lowerBound } of [
       error,
@@ -346,12 +348,12 @@ test('from three epochs on, a lower bound states for which dimensions of records
     }
     assert.equal(Object.hasOwn(saved, 'lowerBoundMinDimension'), dimension > 1);
     // The strategy is read again, with twice the bound for neighbours twice as far apart.
-    const again = dp.error({ mechanism: saved, numSteps: 18, neighbours: 'replace-one' });
+    const again = dp.error({ strategy: saved, steps: 18, neighbours: 'replace-one' });
     assert.equal(again.lowerBoundMinDimension, dimension);
     assert.ok(again.lowerBoundEveryDimension > saved.error, 'doubled');
     for (const bad of [NaN, Infinity, 0, -1, 1.5])
       rejects(
-        () => dp.error({ mechanism: { ...saved, lowerBoundMinDimension: bad }, numSteps: 18 }),
+        () => dp.error({ strategy: { ...saved, lowerBoundMinDimension: bad }, steps: 18 }),
         RangeError,
         'invalid_argument',
         /lowerBoundMinDimension/,
@@ -370,7 +372,7 @@ test('a saved bound states if it does not hold for records of every dimension', 
     [{ participations: 9, minSeparation: 200 }, 2],
   ]) {
     const saved = dp
-      .optimize({ mechanism: 'blt', numSteps: 600, buffers: 1, participation })
+      .optimize({ strategy: { name: 'blt', buffers: 1 }, steps: 600, participation })
       .result();
     const { lowerBound, lowerBoundMinDimension, lowerBoundEveryDimension } = saved;
     assert.equal(lowerBoundMinDimension, minDimension);
@@ -383,7 +385,7 @@ test('a saved bound states if it does not hold for records of every dimension', 
 });
 
 test('blt: errors are known at a thousand million steps, but noise is refused', () => {
-  const options = { mechanism: 'blt', numSteps: 1e9, buffers: 4 };
+  const options = { strategy: { name: 'blt', buffers: 4 }, steps: 1e9 };
   const { maxError, ratio } = dp.error(options);
   assert.ok(ratio > 1 && ratio < 1.15, `${ratio}`);
   assert.equal(dp.optimize(options).result().error, maxError);
@@ -396,7 +398,7 @@ test('blt: errors are known at a thousand million steps, but noise is refused', 
 });
 
 test('nothing else can be given beside a saved strategy', () => {
-  const options = { mechanism: saved, numSteps: 40 };
+  const options = { strategy: saved, steps: 40 };
   const others = { buffers: 8, objective: 'max', normalizeColumns: true };
   for (const [name, value] of Object.entries(others)) {
     rejects(
@@ -406,14 +408,14 @@ test('nothing else can be given beside a saved strategy', () => {
       new RegExp(`${name} cannot be given together with a plan`),
     );
   }
-  const of = (mechanism) => () => dp.error({ mechanism, numSteps: 4 });
+  const of = (mechanism) => () => dp.error({ strategy: mechanism, steps: 4 });
   rejects(of(null), TypeError, 'wrong_type', /a string, got null/);
   rejects(of([]), RangeError, 'invalid_argument', /format/);
 });
 
 test('optimize: mechanisms and options that no search supports are refused', () => {
   const refuses = (options, Kind, code, message) =>
-    rejects(() => dp.optimize({ numSteps: 8, ...options }).result(), Kind, code, message);
+    rejects(() => dp.optimize({ steps: 8, ...options }).result(), Kind, code, message);
   refuses(
     { mechanism: 'tree' },
     RangeError,
@@ -440,7 +442,7 @@ test('optimize: mechanisms and options that no search supports are refused', () 
 
 test('optimize: a search in pieces gives the same result as one at once', () => {
   const before = dp.liveHandles;
-  const options = { numSteps: 300 };
+  const options = { steps: 300 };
   const search = dp.optimize(options);
   let last = 0;
   for (const { fraction } of search) {
@@ -454,58 +456,56 @@ test('optimize: a search in pieces gives the same result as one at once', () => 
   unfinished.dispose();
   assert.throws(() => unfinished.result(), DpError);
   assert.equal(dp.liveHandles, before, 'optimize leaves nothing behind');
-  const { status, iterations } = dp.optimize({ numSteps: 300, maxIterations: 2 }).result();
+  const { status, iterations } = dp.optimize({ steps: 300, maxIterations: 2 }).result();
   assert.deepEqual([status, iterations], ['not converged', 2]);
 });
 
 test('error: ratio and gap of the objective to the bound, for every mechanism', () => {
   for (const { name, parameters } of dp.strategies) {
-    const options = { mechanism: name, numSteps: 50 };
+    const options = { strategy: name, steps: 50 };
     const it = dp.error(options);
     assert.equal(it.objective, 'max');
     assert.equal(it.ratio, it.maxError / it.lowerBound);
     assert.equal(it.gap, it.ratio - 1);
     assert.ok(it.gap >= 0, name);
     if (!parameters.includes('objective')) continue;
-    const mean = dp.error({ ...options, objective: 'mean' });
+    const mean = dp.error({ ...options, strategy: { name: 'optimal', objective: 'mean' } });
     assert.equal(mean.ratio, mean.meanError / mean.lowerBound);
   }
   const workload = { window: 10 };
   const long = dp.error({
-    mechanism: 'optimal',
-    numSteps: 300,
+    strategy: { name: 'optimal', objective: 'mean', buffers: 4 },
+    steps: 300,
     workload,
-    objective: 'mean',
-    buffers: 4,
   });
   assert.ok(long.gap > 0 && long.lowerBound > 1.5, 'every workload has a bound');
 });
 
 test('a saved strategy: its own bound, and the participation it was optimised for', () => {
   const four = { epochs: 4 };
-  const it = dp.optimize({ numSteps: 140, participation: four, maxIterations: 9 }).result();
+  const it = dp.optimize({ steps: 140, participation: four, maxIterations: 9 }).result();
   const numSteps = 140;
-  const own = dp.error({ mechanism: it, numSteps });
+  const own = dp.error({ strategy: it, steps: numSteps });
   assert.equal(own.participation, 'fixed-epoch');
-  assert.deepEqual(own, dp.error({ mechanism: it, numSteps, participation: four }));
+  assert.deepEqual(own, dp.error({ strategy: it, steps: numSteps, participation: four }));
   assert.deepEqual([own.maxError, own.lowerBound], [it.error, it.lowerBound]);
-  const once = dp.error({ mechanism: it, numSteps, participation: 'single' });
+  const once = dp.error({ strategy: it, steps: numSteps, participation: 'once' });
   assert.equal(once.participation, 'single');
   assert.ok(once.maxError < own.maxError);
   const { participation, ...unstated } = it;
-  assert.deepEqual(dp.error({ mechanism: unstated, numSteps }), once);
-  const { mechanisms } = dp.compare({ numSteps, strategies: [it] }).result();
+  assert.deepEqual(dp.error({ strategy: unstated, steps: numSteps }), once);
+  const { mechanisms } = dp.compare({ steps: numSteps, strategies: [it] }).result();
   assert.equal(mechanisms.find((row) => row.saved).maxError, once.maxError, 'one problem for all');
   const sums = dp.prefixSum({ ...target, mechanism: it, numSteps, dimension: 1 });
   assert.equal(sums.certificate.participation, 'fixed-epoch', 'as much noise as its users need');
   sums.dispose();
   const damaged = structuredClone(it);
   damaged.parameters.columnDuals[3] *= -40;
-  assert.ok(dp.error({ mechanism: damaged, numSteps }).lowerBound <= it.lowerBound);
-  assert.equal(dp.error({ mechanism: damaged, numSteps }).maxError, it.error);
+  assert.ok(dp.error({ strategy: damaged, steps: numSteps }).lowerBound <= it.lowerBound);
+  assert.equal(dp.error({ strategy: damaged, steps: numSteps }).maxError, it.error);
   damaged.parameters.columnDuals.pop();
   rejects(
-    () => dp.error({ mechanism: damaged, numSteps }),
+    () => dp.error({ strategy: damaged, steps: numSteps }),
     RangeError,
     'invalid_argument',
     /columnDuals must be one number, or one for each epoch, for each of 140 steps, got 559/,
@@ -513,17 +513,17 @@ test('a saved strategy: its own bound, and the participation it was optimised fo
 });
 
 test('compare: saved strategies stand in the table', () => {
-  const coarse = dp.optimize({ numSteps: 40, buffers: 1 }).result();
-  const { mechanisms } = dp.compare({ numSteps: 40, strategies: [coarse, saved] }).result();
+  const coarse = dp.optimize({ steps: 40, strategy: { name: 'optimal', buffers: 1 } }).result();
+  const { mechanisms } = dp.compare({ steps: 40, strategies: [coarse, saved] }).result();
   const rows = mechanisms.filter((row) => row.saved);
   assert.deepEqual(
     rows.map((row) => row.maxError),
     [saved.error, coarse.error],
   );
   assert.ok(rows.every((row) => row.mechanism === 'optimal' && row.ratio >= 1));
-  assert.equal(mechanisms.length - 2, dp.compare({ numSteps: 40 }).result().mechanisms.length);
+  assert.equal(mechanisms.length - 2, dp.compare({ steps: 40 }).result().mechanisms.length);
   const refuses = (options, message) =>
-    assert.throws(() => dp.compare({ numSteps: 40, ...options }).result(), message);
+    assert.throws(() => dp.compare({ steps: 40, ...options }).result(), message);
   refuses({ strategies: saved }, /strategies must be an array, got object/);
   refuses({ strategies: ['optimal'] }, /strategies\[0\] must be a saved strategy, got string/);
   refuses({ numSteps: 41, strategies: [saved] }, /numSteps must be 40, that of the saved/);

@@ -73,7 +73,12 @@ test('weights: a release is the sum of records and noise, rounded once', () => {
       using(dp.prefixSum({ ...target, mechanism, workload }), (sums) => {
         const { certificate, grid } = sums;
         assert.equal(certificate.workload, name);
-        const stream = dp.noise({ mechanism, numSteps, workload, insecureSeed: 12 });
+        const stream = dp.noise({
+          strategy: mechanism,
+          steps: numSteps,
+          workload,
+          insecureSeed: 12,
+        });
         // Accurate to 2^-21 of a grid.
         const scale = (certificate.noiseStddev / grid) * 2 ** 20;
         const noise = stream.rounded({ numRows: numSteps, scale });
@@ -128,13 +133,17 @@ test('weights: the default mechanism is the best that is quick to find', () => {
   assert.equal(nameOf({ momentum: 0.9 }, 65_537), 'square-root');
   // Compared with the least mean errors, although the largest error is minimised.
   for (const { decay, num_steps, error: least } of some(golden('optima').decays, 2)) {
-    const problem = { numSteps: num_steps, epsilon: 1, delta: 1e-6, workload: { decay } };
+    const problem = { steps: num_steps, epsilon: 1, delta: 1e-6, workload: { decay } };
     const { meanError } = dp.certificate(problem);
     assert.ok(
       meanError >= least * (1 - 1e-4) && meanError <= 1.05 * least,
       `${decay}: ${meanError}`,
     );
-    close(dp.certificate({ ...problem, objective: 'mean' }).meanError, least, 1e-4);
+    close(
+      dp.certificate({ ...problem, strategy: { name: 'optimal', objective: 'mean' } }).meanError,
+      least,
+      1e-4,
+    );
   }
 });
 
@@ -152,7 +161,9 @@ test('weights: the error of releases is that of the formula', () => {
 });
 
 test('weights: a saved strategy brings its workload', () => {
-  const saved = dp.optimize({ mechanism: 'optimal', numSteps, workload: { decay: 0.9 } }).result();
+  const saved = dp
+    .optimize({ strategy: 'optimal', steps: numSteps, workload: { decay: 0.9 } })
+    .result();
   const copy = JSON.parse(JSON.stringify(saved));
   const released = (options) =>
     using(dp.prefixSum({ ...target, ...options }), (sums) => [...sums.releaseMany(records)]);

@@ -57,8 +57,8 @@ test('windows: releases minus their noise are the sums of the last rows, bit for
         const { certificate, grid } = sums;
         assert.equal(certificate.workload, `window=${window}`);
         const noise = dp.noise({
-          mechanism,
-          numSteps,
+          strategy: mechanism,
+          steps: numSteps,
           workload: { window },
           dimension: 2,
           insecureSeed: 11,
@@ -152,7 +152,7 @@ test('windows: a window as long as the horizon takes states and strategies of ru
     );
     assert.deepEqual(Float64Array.from(released), plain, mechanism);
   }
-  const saved = dp.optimize({ mechanism: 'optimal', numSteps }).result();
+  const saved = dp.optimize({ strategy: 'optimal', steps: numSteps }).result();
   withSums({ ...target, mechanism: saved, workload: { window: numSteps } }, (sums) =>
     assert.equal(sums.certificate.workload, 'prefix'),
   );
@@ -167,18 +167,20 @@ test('windows: the default mechanism is the best that is quick to find', () => {
   assert.equal(nameOf({ numSteps: 65537 }), 'square-root');
   assert.equal(nameOf({ numSteps: 129, workload: { window: 129 } }), 'optimal');
   const { insecureSeed, ...unseeded } = weekly;
-  const { mechanism } = dp.certificate({ ...unseeded, numSteps: 200 });
+  const { mechanism } = dp.certificate({ ...unseeded, steps: 200 });
   assert.equal(mechanism, 'normalized-square-root');
   // Within 5 % of the least errors.
   for (const { width: window, num_steps, error: least } of some(golden('optima').windows, 3)) {
-    const problem = { numSteps: num_steps, epsilon: 1, delta: 1e-6, workload: { window } };
+    const problem = { steps: num_steps, epsilon: 1, delta: 1e-6, workload: { window } };
     const { meanError } = dp.certificate(problem);
     assert.ok(meanError >= least && meanError <= 1.05 * least, `window ${window}`);
   }
 });
 
 test('windows: a saved strategy brings its window', () => {
-  const saved = dp.optimize({ mechanism: 'optimal', numSteps, workload: { window: 7 } }).result();
+  const saved = dp
+    .optimize({ strategy: 'optimal', steps: numSteps, workload: { window: 7 } })
+    .result();
   const options = { ...target, mechanism: saved };
   withSums(options, (sums) => assert.equal(sums.certificate.workload, 'window=7'));
   withSums({ ...options, workload: { window: 7 } }, (sums) => assert.equal(sums.step, 0));

@@ -41,20 +41,20 @@ test('worker: it gives the same answers as the library', async () => {
   assert.deepEqual(await client.learnPlan(facts), dp.learnPlan(facts));
   const pure = { epsilon: 0.5, delta: 0 };
   assert.deepEqual(await client.calibrate(pure), dp.calibrate(pure));
-  const options = { mechanism: 'tree', numSteps: 100 };
+  const options = { strategy: 'tree', steps: 100 };
   assert.deepEqual(await client.error(options), dp.error(options));
   assert.deepEqual(await client.errorPerStep(options), dp.errorPerStep(options));
   assert.deepEqual(await client.matrices(options), dp.matrices(options));
-  const problem = { numSteps: sized(100, 20) };
+  const problem = { steps: sized(100, 20) };
   assert.deepEqual(await client.compare(problem), dp.compare(problem).result());
-  const mechanism = { numSteps: 10, ...target };
+  const mechanism = { steps: 10, ...target };
   assert.deepEqual(await client.certificate(mechanism), { ...dp.certificate(mechanism) });
 });
 
 test('worker: error() gives the results and refusals of the library, pure and for several workloads', async () => {
-  const pure = { numSteps: 100, epsilon: 1, pure: true, beta: 0.05 };
+  const pure = { steps: 100, epsilon: 1, pure: true, beta: 0.05 };
   assert.deepEqual(await client.error(pure), dp.error(pure));
-  const stack = { numSteps: 40, workloads: ['prefix', { window: 7 }], beta: 0.05 };
+  const stack = { steps: 40, workloads: ['prefix', { window: 7 }], beta: 0.05 };
   assert.deepEqual(await client.error(stack), dp.error(stack));
   const wrong = [
     { ...pure, numSteps: 0 },
@@ -76,7 +76,7 @@ test(
   'worker: a long search by name runs in pieces, before the call that needs it',
   onlyInAll,
   async () => {
-    const options = { mechanism: 'banded', numSteps: 160, bands: 4 };
+    const options = { strategy: { name: 'banded', bands: 4 }, steps: 160 };
     const seen = [];
     const onProgress = ({ fraction }) => seen.push(fraction);
     const { effectiveParameters, ...error } = await client.error(options, { onProgress });
@@ -110,13 +110,13 @@ test(
 
     const rows = [];
     const compared = await client.compare(
-      { numSteps: 64 },
+      { steps: 64 },
       { onProgress: ({ fraction }) => rows.push(fraction) },
     );
-    assert.deepEqual(compared, dp.compare({ numSteps: 64 }).result());
+    assert.deepEqual(compared, dp.compare({ steps: 64 }).result());
     assert.ok(rows.length >= 1);
 
-    const long = { mechanism: 'optimal', numSteps: 1000, workload: { window: 9 } };
+    const long = { strategy: 'optimal', steps: 1000, workload: { window: 9 } };
     const controller = new AbortController();
     const given = client.error(long, {
       signal: controller.signal,
@@ -409,7 +409,7 @@ test('worker: when a worker ends, pending and later calls are rejected', async (
     const other = connect({ worker: port });
     const isEnded = { code: 'disposed', message };
     // It may end immediately.
-    const rejected = assert.rejects(other.compare({ numSteps: 512 }), isEnded);
+    const rejected = assert.rejects(other.compare({ steps: 512 }), isEnded);
     await new Promise((resolve) => setTimeout(resolve, 20));
     void end();
     await rejected;
@@ -468,7 +468,7 @@ test('worker: when a worker cannot start, every call fails', async () => {
 });
 
 test('worker: optimize gives what the library gives, and reports its progress', async () => {
-  const options = { numSteps: 2000 };
+  const options = { steps: 2000 };
   const seen = [];
   const saved = await client.optimize(options, { onProgress: (progress) => seen.push(progress) });
   assert.deepEqual(saved, dp.optimize(options).result());
@@ -479,17 +479,17 @@ test('worker: optimize gives what the library gives, and reports its progress', 
     return { iterations, fraction };
   });
   assert.deepEqual(
-    await client.error({ mechanism: saved, numSteps: 2000 }),
-    dp.error({ mechanism: saved, numSteps: 2000 }),
+    await client.error({ strategy: saved, steps: 2000 }),
+    dp.error({ strategy: saved, steps: 2000 }),
   );
-  const blt = { mechanism: 'blt', numSteps: 50 };
+  const blt = { strategy: 'blt', steps: 50 };
   assert.deepEqual(await client.optimize(blt), dp.optimize(blt).result());
   assert.equal(await client.liveHandles(), 0);
 });
 
 test('worker: optimize can be aborted at any time without affecting other calls', async () => {
   const reason = new Error('enough');
-  const options = { numSteps: 50_000 };
+  const options = { steps: 50_000 };
   await assert.rejects(client.optimize(options, { signal: AbortSignal.abort(reason) }), reason);
   const controller = new AbortController();
   let calls = 0;
@@ -500,7 +500,7 @@ test('worker: optimize can be aborted at any time without affecting other calls'
     },
   });
   const waiting = client.optimize(options, { signal: controller.signal });
-  const other = client.error({ mechanism: 'tree', numSteps: 10 });
+  const other = client.error({ strategy: 'tree', steps: 10 });
   await assert.rejects(search, (error) => error === reason);
   await assert.rejects(waiting, (error) => error === reason);
   assert.equal((await other).mechanism, 'tree', 'other calls are not affected');
@@ -513,8 +513,8 @@ test('worker: optimize can be aborted at any time without affecting other calls'
 });
 
 test('worker: bad options of optimize are refused', async () => {
-  const options = { numSteps: 4 };
-  const tree = client.optimize({ mechanism: 'tree', ...options });
+  const options = { steps: 4 };
+  const tree = client.optimize({ strategy: 'tree', ...options });
   await assert.rejects(tree, /mechanism must be one that a search finds/);
   await assert.rejects(client.optimize(options, { signal: 1 }), /an AbortSignal, got number/);
   await assert.rejects(client.optimize(options, { onProgress: 1 }), /a function, got number/);
@@ -577,7 +577,7 @@ test('worker: twin, comparator and bounds are those of the library', async () =>
   });
   await assert.rejects(client.bounds({ steps: 64, sigma: 1 }), /sigma is an unknown option/);
   await assert.rejects(client.bounds({ steps: 64, delta: 0.1 }), /epsilon/);
-  const wide = { mechanism: 'tree', numSteps: 100, beta: 0.05, dimension: 3 };
+  const wide = { strategy: 'tree', steps: 100, beta: 0.05, dimension: 3 };
   assert.deepEqual(await client.error(wide), dp.error(wide));
   await assert.rejects(client.study.twin({ dimension: 2, loss: 'none' }), /loss must be one of/);
   await assert.rejects(client.study.twin({ dimension: 2 }, { signals: 1 }), /unknown option/);
@@ -646,16 +646,13 @@ test('worker: batches can be aborted, and what was cancelled is gone', async () 
 
 test('worker: a comparison reports its progress, and is given up between mechanisms', async () => {
   const seen = [];
-  const problem = { numSteps: 50 };
+  const problem = { steps: 50 };
   const onProgress = ({ fraction }) => seen.push(fraction);
   assert.deepEqual(await client.compare(problem, { onProgress }), dp.compare(problem).result());
   assert.equal(seen.at(-1), 1);
   const controller = new AbortController();
   const { signal } = controller;
-  const given = client.compare(
-    { numSteps: 3000 },
-    { signal, onProgress: () => controller.abort() },
-  );
+  const given = client.compare({ steps: 3000 }, { signal, onProgress: () => controller.abort() });
   await assert.rejects(given, { name: 'AbortError' });
   assert.equal(await client.liveHandles(), 0);
 });
@@ -719,7 +716,7 @@ test('worker: queries give what the library gives, with progress, and are dispos
 });
 
 test('worker: noise and predictions are those of the library', async () => {
-  const options = { mechanism: 'tree', numSteps: 20, dimension: 3, insecureSeed: 9 };
+  const options = { strategy: 'tree', steps: 20, dimension: 3, insecureSeed: 9 };
   const own = dp.noise(options);
   const remote = await client.noise(options);
   assert.deepEqual([remote.dimension, remote.numSteps], [3, 20]);
@@ -733,7 +730,7 @@ test('worker: noise and predictions are those of the library', async () => {
   await assert.rejects(remote.rounded(rows, { signal: abort }), { name: 'AbortError' });
   assert.deepEqual(await remote.rounded(rows), own.rounded(rows));
   await assert.rejects(remote.seek(21), { code: 'invalid_argument' });
-  await assert.rejects(client.noise({ ...options, numSteps: 0 }), { code: 'invalid_argument' });
+  await assert.rejects(client.noise({ ...options, steps: 0 }), { code: 'invalid_argument' });
   await assert.rejects(client.noise({ ...options, increments: true, ...target }), {
     code: 'unsupported',
     parameter: 'epsilon',

@@ -7,8 +7,8 @@ import { compare } from './compare.js';
 import type { Instance } from '../core/handle.js';
 import type { Core, CoreFactorization } from '../core/core.js';
 import { asErrorsOf, makeError } from '../core/errors.js';
-import { ERROR_OPTIONS, MECHANISM_OPTIONS, readFactorization } from './options.js';
-import { defaultOf, readMechanism, readOptions } from './options.js';
+import { defaultOf, readFactorization, readMechanism, readOptions } from './options.js';
+import { readProblemWords, STRATEGY_WORDS } from './problem.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { GRADIENT_LEARNER } from './learning/gradient-learner.js';
 import { LEARNER } from './learning/learner.js';
@@ -188,14 +188,21 @@ export function makeApi(core: Core): DpFtrl {
   const instance = makeInstance(core, core.call('limits'));
   const { mechanisms } = instance;
 
-  function factorization(where: string, options: unknown): CoreFactorization {
-    const reader = readOptions(where, options, ERROR_OPTIONS);
-    return readFactorization(reader, mechanisms);
+  /** Calls `use` with the factorization that options describe. */
+  function withFactorization<T>(where: string, use: (given: CoreFactorization) => T) {
+    return (options: unknown): T => {
+      const reader = readOptions(where, options, STRATEGY_WORDS);
+      return inWords(where, () => use(readFactorization(readProblemWords(reader), mechanisms)));
+    };
   }
 
   function certificate(options: unknown): CheckedCertificate {
-    const reader = readOptions('certificate', options, MECHANISM_OPTIONS);
-    return rated(core.call('certificate', readMechanism(reader, mechanisms, defaultOf)));
+    const known = [...STRATEGY_WORDS, 'epsilon', 'delta', 'clip', 'neighbours'];
+    const reader = readOptions('certificate', options, known);
+    return inWords('certificate', () => {
+      const mechanism = readMechanism(readProblemWords(reader), mechanisms, defaultOf);
+      return rated(core.call('certificate', mechanism));
+    });
   }
 
   return Object.freeze<DpFtrl>({
@@ -203,10 +210,11 @@ export function makeApi(core: Core): DpFtrl {
     strategies: instance.catalogue,
     calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
     error: ((options: unknown) => errorOf(instance, options)) as DpFtrl['error'],
-    errorPerStep: (options) => core.call('errorPerStep', factorization('errorPerStep', options)),
-    incrementStddevs: (options) =>
-      core.call('gradientVariances', factorization('incrementStddevs', options)).map(Math.sqrt),
-    matrices: (options) => core.call('matrices', factorization('matrices', options)),
+    errorPerStep: withFactorization('errorPerStep', (given) => core.call('errorPerStep', given)),
+    incrementStddevs: withFactorization('incrementStddevs', (given) =>
+      core.call('gradientVariances', given).map(Math.sqrt),
+    ),
+    matrices: withFactorization('matrices', (given) => core.call('matrices', given)),
     compare: (options) => compare(instance, options),
     bounds: (options) => bounds(core, options),
     certificate,

@@ -10,11 +10,14 @@ import { DEFAULT_CLIP_NORM, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js
 import type { StrategyInfo, ComparedMechanism, Comparison } from '../types/all.js';
 import type { MechanismName, MechanismParameters, Search } from '../types/all.js';
 import type { PureComparison, Refusal } from '../types/all.js';
-import { COMPARE_OPTIONS, readOptions, readParameters, readProblem } from './options.js';
-import { readSaved } from './options.js';
+import { readOptions, readParameters, readSaved, readWorkload } from './options.js';
+import { ONCE, PROBLEM_WORDS, readParticipation, savedParticipation } from './problem.js';
 import { PiecewiseSearch } from './search.js';
 import { quickLimit } from './searches.js';
 import { readStrategy } from './strategy.js';
+import { inWords as inProblemWords } from './streams/words.js';
+
+const OPTIONS = [...PROBLEM_WORDS, 'objective', 'epsilon', 'strategies'];
 
 /** Largest horizon at which column-normalised variants are compared: they need dense matrices. */
 const MAX_NORMALIZED_STEPS = 256;
@@ -136,11 +139,13 @@ class Table {
   }
 
   private errorOf({ entry, parameters }: Candidate): CoreComparedError {
-    return this.core.call('unitError', {
-      ...this.problem,
-      mechanism: entry.name,
-      parameters: readParameters(new Reader('compare', { ...parameters })),
-    });
+    return inProblemWords('compare', () =>
+      this.core.call('unitError', {
+        ...this.problem,
+        mechanism: entry.name,
+        parameters: readParameters(new Reader('compare', { ...parameters })),
+      }),
+    );
   }
 
   /** Adds a saved strategy, evaluated for the problem of the table. */
@@ -195,6 +200,7 @@ function sort(rows: ComparedMechanism[], objective: Comparison['objective']): vo
 /** Reads the saved strategies, each with its entry in the catalogue. */
 function readStrategies(
   reader: Reader,
+  { numSteps, participation }: CoreProblem,
   catalogue: readonly StrategyInfo[],
 ): [StrategyInfo, CoreFactorization][] {
   const { where } = reader;
@@ -203,9 +209,9 @@ function readStrategies(
   if (!Array.isArray(given)) throw wrongType(where, 'strategies', 'an array', given);
   // Filled in with defaults, because a missing field would be taken from the strategy.
   const problem = new Reader(where, {
-    numSteps: reader.raw('numSteps'),
+    numSteps,
     workload: reader.raw('workload') ?? 'prefix',
-    participation: reader.raw('participation') ?? 'single',
+    participation: savedParticipation(participation),
   });
   return given.map((value: unknown, i) => {
     if (typeof value !== 'object' || value === null) {
@@ -276,14 +282,23 @@ function readEpsilon(reader: Reader, problem: CoreProblem): number | undefined {
 }
 
 export function compare(instance: Instance, options: unknown): Search<Comparison> {
+  const reader = readOptions('compare', options, OPTIONS);
+  return inProblemWords('compare', () => begin(instance, reader));
+}
+
+function begin(instance: Instance, reader: Reader): Search<Comparison> {
   const { core, catalogue } = instance;
-  const reader = readOptions('compare', options, COMPARE_OPTIONS);
   const objective = reader.oneOfOr('objective', OBJECTIVES);
-  const problem = readProblem(reader);
+  const steps = reader.count('steps');
+  const problem: CoreProblem = {
+    numSteps: steps,
+    workload: readWorkload(reader.where, reader.raw('workload'), steps),
+    participation: readParticipation(reader, steps) ?? ONCE,
+  };
   const epsilon = readEpsilon(reader, problem);
   // Errors in the problem itself are refused here, instead of leaving out every mechanism.
   const { workload, participation, ...bound } = core.call('problem', { ...problem, objective });
-  const strategies = readStrategies(reader, catalogue);
+  const strategies = readStrategies(reader, problem, catalogue);
   const table = new Table(core, problem, bound.lowerBound, objective);
   const rows = tableRows(table, catalogue, problem, strategies);
   const numPieces = 2 * catalogue.length + strategies.length;

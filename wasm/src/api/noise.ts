@@ -10,20 +10,14 @@ import { asErrorsOf, makeError } from '../core/errors.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
 import { KEY_BYTES, withKey } from '../core/key.js';
 import type { Certificate, GradientNoise, MechanismName, Noise } from '../types/all.js';
-import { MECHANISM_OPTIONS, readFactorization, readMechanism, readOptions } from './options.js';
-import { requireLength } from './options.js';
+import { readFactorization, readMechanism, readOptions, requireLength } from './options.js';
+import { readProblemWords, STRATEGY_WORDS } from './problem.js';
+import { inWords } from './streams/words.js';
 
 /** Options of a privacy target, which `addNoiseTo` needs. */
-const TARGET_OPTIONS = ['epsilon', 'delta', 'clipNorm', 'neighbours', 'grid'];
-const OPTIONS = [
-  ...MECHANISM_OPTIONS,
-  'grid',
-  'dimension',
-  'firstCoordinate',
-  'increments',
-  'key',
-  'insecureSeed',
-];
+const TARGET_OPTIONS = ['epsilon', 'delta', 'clip', 'neighbours', 'grid'];
+const OWN = ['dimension', 'firstCoordinate', 'increments', 'key', 'insecureSeed'];
+const OPTIONS = [...STRATEGY_WORDS, ...TARGET_OPTIONS, ...OWN];
 const MAX_SCALE = 2 ** 40;
 
 function requireBytes(where: string, name: string, value: unknown): Uint8Array {
@@ -138,15 +132,15 @@ function readTarget(reader: Reader, mechanisms: readonly MechanismName[]) {
       reader.raw('firstCoordinate'),
     );
   }
-  return { ...readMechanism(reader, mechanisms), grid: reader.numberOr('grid', undefined) };
+  const mechanism = readMechanism(readProblemWords(reader), mechanisms);
+  return { ...mechanism, grid: reader.numberOr('grid', undefined) };
 }
 
-export function makeNoise(instance: Instance, options: unknown): Noise {
+function begin(instance: Instance, reader: Reader): Noise {
   const { core, mechanisms } = instance;
-  const reader = readOptions('noise', options, OPTIONS);
   const target = readTarget(reader, mechanisms);
   const complete = {
-    ...(target ?? readFactorization(reader, mechanisms)),
+    ...(target ?? readFactorization(readProblemWords(reader), mechanisms)),
     dimension: reader.countOr('dimension', 1),
     firstCoordinate: reader.countOr('firstCoordinate', 0),
     increments: reader.flagOr('increments', false),
@@ -165,4 +159,9 @@ export function makeNoise(instance: Instance, options: unknown): Noise {
     return new CoreGradientNoise(instance, id, facts);
   };
   return withKey('noise', complete, make, readKey(reader));
+}
+
+export function makeNoise(instance: Instance, options: unknown): Noise {
+  const reader = readOptions('noise', options, OPTIONS);
+  return inWords('noise', () => begin(instance, reader));
 }

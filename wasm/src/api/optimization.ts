@@ -2,13 +2,16 @@
 
 // Searches for an optimised mechanism.
 
-import { float64s } from '../core/check.js';
+import { float64s, type Reader } from '../core/check.js';
 import type { Instance } from '../core/handle.js';
 import { DEFAULT_MECHANISM } from '../shared/defaults.js';
-import { OPTIMIZE_OPTIONS, readNamed, readOptions, requireLength } from './options.js';
+import { readNamed, readOptions, requireLength } from './options.js';
+import { inOtherWords, ONCE, PROBLEM_WORDS, readParticipation } from './problem.js';
+import { readStrategyWords, savedParticipation } from './problem.js';
 import { saveStrategy, type Asked } from './strategy.js';
 import { PiecewiseSearch, SearchHandle } from './search.js';
-import type { Participation, SavedStrategy, Workload } from '../types/all.js';
+import { inWords } from './streams/words.js';
+import type { SavedStrategy, Workload } from '../types/all.js';
 
 /** Converts arrays to plain ones for JSON. */
 function plainWorkload(workload: Workload): Workload {
@@ -28,7 +31,7 @@ export class Optimization extends PiecewiseSearch<SavedStrategy> {
     private readonly asked: Asked,
   ) {
     super('optimize', {
-      step: () => core.call('plannerAdvance', handle.id),
+      step: () => inWords('optimize', () => core.call('plannerAdvance', handle.id)),
       finish: () => saveStrategy(this.asked, core.call('plannerResult', handle.id), this.keep),
       dispose: () => handle.dispose(),
     });
@@ -46,11 +49,14 @@ export class Optimization extends PiecewiseSearch<SavedStrategy> {
   private keep: ((values: Float64Array) => ArrayLike<number>) | undefined;
 }
 
-export function optimize(instance: Instance, options: unknown): Optimization {
+const OPTIONS = [...PROBLEM_WORDS, 'strategy', 'solver', 'maxIterations', 'gap', 'queryWeights'];
+
+function begin(instance: Instance, reader: Reader): Optimization {
   const { core, mechanisms } = instance;
-  const reader = readOptions('optimize', options, OPTIMIZE_OPTIONS);
-  const mechanism = reader.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM);
-  const named = readNamed(reader, mechanism);
+  const inner = inOtherWords(reader, readStrategyWords(reader));
+  const mechanism = inner.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM);
+  const named = readNamed(inner, mechanism);
+  const participation = readParticipation(reader, named.numSteps) ?? ONCE;
   const queryWeights = reader.has('queryWeights')
     ? float64s(reader.where, 'queryWeights', reader.raw('queryWeights'))
     : undefined;
@@ -58,6 +64,7 @@ export function optimize(instance: Instance, options: unknown): Optimization {
     requireLength(reader.where, 'queryWeights', queryWeights.length, named.numSteps);
   const id = core.call('plannerCreate', {
     ...named,
+    participation,
     queryWeights,
     useSolver: reader.oneOfOr('solver', ['exact', 'none']) === 'exact',
     maxIterations: reader.countOr('maxIterations', undefined),
@@ -67,8 +74,13 @@ export function optimize(instance: Instance, options: unknown): Optimization {
     mechanism,
     numSteps: named.numSteps,
     workload: plainWorkload((reader.raw('workload') as Workload | undefined) ?? 'prefix'),
-    participation: (reader.raw('participation') as Participation | undefined) ?? 'single',
+    participation: savedParticipation(participation),
     objective: named.parameters.objective ?? 'max',
     ...(queryWeights && { queryWeights: Array.from(queryWeights) }),
   });
+}
+
+export function optimize(instance: Instance, options: unknown): Optimization {
+  const reader = readOptions('optimize', options, OPTIONS);
+  return inWords('optimize', () => begin(instance, reader));
 }

@@ -17,15 +17,6 @@ import { readStrategy, type ReadStrategy } from './strategy.js';
 const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
 export const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
 export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNorm', 'neighbours'];
-export const COMPARE_OPTIONS = [...PROBLEM_OPTIONS, 'objective', 'epsilon', 'strategies'];
-export const OPTIMIZE_OPTIONS = [
-  ...ERROR_OPTIONS,
-  'solver',
-  'maxIterations',
-  'gap',
-  'queryWeights',
-];
-
 /** Returns a reader of `value`, whose keys must be among `known`. */
 export function readOptions(where: Where, value: unknown, known: readonly string[]): Reader {
   return new Reader(where, optionsObject(where, value, known));

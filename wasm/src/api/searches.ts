@@ -7,15 +7,17 @@ import { Reader } from '../core/check.js';
 import type { CoreProblem } from '../core/core.js';
 import { given } from '../core/given.js';
 import { DEFAULT_MECHANISM, MAX_QUICK_DENSE_STEPS } from '../shared/defaults.js';
-import type { ParameterName } from '../shared/parameters.js';
-import type { CheckedCertificate, DpFtrl } from '../types/all.js';
-import type { ErrorOptions, MechanismName, MechanismOptions } from '../types/all.js';
+import { boundOf } from '../shared/problem.js';
+import { PARAMETER_NAMES, type ParameterName } from '../shared/parameters.js';
+import type { CertificateOptions, CheckedCertificate, DpFtrl } from '../types/all.js';
+import type { MechanismName, MechanismOptions, Problem } from '../types/all.js';
 import type { OptimizeOptions, Progress, Search } from '../types/all.js';
 import type { SavedStrategy, SearchLimits, UnitError, UnitErrorOptions } from '../types/all.js';
-import type { Bound } from '../types/streams/options.js';
+import type { Strategy, StrategyParameters } from '../types/streams/options.js';
 import type { Streams } from '../types/streams/stream.js';
 import type { Optimization } from './optimization.js';
 import { defaultOf, readProblem } from './options.js';
+import { readProblemWords } from './problem.js';
 
 /** A computation that runs piece by piece. */
 export type Pieces<T> = Generator<Progress, T, void>;
@@ -62,25 +64,30 @@ export function quickLimit(
     : MAX_QUICK_STEPS[name];
 }
 
-/** Returns the options of the search that a mechanism needs, if that takes long. */
+/** Options that a strategy depends on, none of them checked. */
+interface StrategyOptions extends Problem {
+  strategy?: Strategy;
+  delta?: number;
+}
+
+/** Returns the options of the search that a strategy needs, if that takes long. */
 function longSearch(
   { strategies }: DpFtrl,
-  options: ErrorOptions | MechanismOptions,
+  { steps, workload, people, participation, strategy, ...others }: StrategyOptions,
 ): OptimizeOptions | undefined {
-  const { numSteps, workload, participation } = options;
-  if (typeof options.mechanism === 'object') return undefined;
-  // Trees without a delta are found at once, and a stack makes its own mechanism from its
-  // workloads.
-  if ('pure' in options || 'workloads' in options) return undefined;
-  if (NOT_SEARCHED.some((name) => options[name] !== undefined)) return undefined;
-  const problem = readProblem(new Reader('search', { numSteps, workload, participation }));
-  const mechanism = options.mechanism ?? defaultOf(problem);
-  const limits = strategies.find(({ name }) => name === DEFAULT_MECHANISM)!.limits!;
-  const limit = quickLimit(mechanism, problem, limits, options.objective);
-  if (limit === undefined || numSteps <= limit) return undefined;
-  const { bands, buffers, objective } = options;
-  const all = { mechanism, numSteps, workload, participation, bands, buffers, objective };
-  return given(all) as OptimizeOptions;
+  // Trees without a delta are found at once, and sums make their own strategy from their workloads.
+  if (others.delta === 0 || 'workloads' in others) return undefined;
+  const own = typeof strategy === 'object' ? strategy : given({ name: strategy });
+  if ('format' in own || NOT_SEARCHED.some((name) => name in own)) return undefined;
+  const bound = people ?? participation ?? 'once';
+  const reader = new Reader('search', { steps, workload, participation: bound });
+  const problem = readProblem(readProblemWords(reader));
+  const { name = defaultOf(problem), bands, buffers, objective } = own as StrategyParameters;
+  const limits = strategies.find((it) => it.name === DEFAULT_MECHANISM)!.limits!;
+  const limit = quickLimit(name, problem, limits, objective);
+  if (limit === undefined || steps <= limit) return undefined;
+  const searched = given({ name, bands, buffers, objective }) as StrategyParameters;
+  return given({ steps, workload, participation: bound, strategy: searched }) as OptimizeOptions;
 }
 
 /** Runs a whole search. */
@@ -100,7 +107,7 @@ export function* inPieces<T>(search: Search<T>): Pieces<T> {
 function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefined> {
   let search: OptimizeOptions | undefined;
   try {
-    search = longSearch(api, options as ErrorOptions);
+    search = longSearch(api, hasOldWords(options) ? inNewWords(options) : (options as Problem));
   } catch {
     // The function that takes the options reports what is wrong with them.
   }
@@ -123,10 +130,11 @@ export function* foundFirst<Options extends object>(
   return saved === undefined ? options : withSaved(options, saved);
 }
 
-function withSaved<Options extends object>(options: Options, mechanism: SavedStrategy): Options {
+function withSaved<Options extends object>(options: Options, strategy: SavedStrategy): Options {
+  if (!hasOldWords(options)) return { ...options, strategy };
   const names = ['bands', 'buffers', 'objective'];
   const others = Object.entries(options).filter(([name]) => !names.includes(name));
-  return { ...Object.fromEntries(others), mechanism } as Options;
+  return { ...Object.fromEntries(others), mechanism: strategy } as Options;
 }
 
 /** Makes a stream, after searching for its strategy piece by piece if that takes long. */
@@ -136,32 +144,24 @@ export function* streamInPieces(
   options: object,
 ): Pieces<unknown> {
   const make = api[name] as (options: object) => unknown;
-  const { steps, workload, strategy, people, participation, delta } = options as StreamWords;
-  const own = typeof strategy === 'object' ? strategy : { name: strategy };
-  // Trees without a delta are found at once, and sums make their own strategy from their workloads.
-  const isSearched = name !== 'sums' && delta !== 0 && !(own && 'format' in own);
-  if (!isSearched) return make(options);
-  const { name: mechanism, ...parameters } = own ?? {};
-  const bound = inOldWords(people ?? participation);
-  const words = { ...parameters, mechanism, numSteps: steps, workload, participation: bound };
-  const saved = yield* searchFor(api, given(words));
-  return make(saved === undefined ? options : { ...options, strategy: saved });
+  return make(yield* foundFirst(api, options));
 }
 
-/** Options of a stream that its strategy depends on, none of them checked. */
-interface StreamWords {
-  steps: number;
-  workload?: object | string;
-  strategy?: MechanismName | { name?: MechanismName };
-  people?: Bound;
-  participation?: Bound | { epochs: number };
-  delta: number;
+/** Options of learners and of sums that are no streams, which have a word of their own for steps. */
+function hasOldWords(options: object): options is MechanismOptions {
+  return 'numSteps' in options;
 }
 
-function inOldWords(bound: StreamWords['participation']) {
-  if (bound === 'once') return 'single';
-  if (typeof bound !== 'object' || !('times' in bound)) return bound;
-  return { participations: bound.times, minSeparation: bound.apart };
+/** Returns the options of a mechanism in the words of a problem. */
+function inNewWords(options: MechanismOptions): StrategyOptions {
+  const { numSteps: steps, mechanism, workload, participation, delta, ...others } = options;
+  const parameters = PARAMETER_NAMES.map((name) => [name, others[name]]);
+  const named = given({ name: mechanism, ...Object.fromEntries(parameters) });
+  const strategy = (typeof mechanism === 'object' ? mechanism : named) as Strategy;
+  const isStack = 'pure' in others || 'workloads' in others;
+  const bound = boundOf(participation);
+  const all = { steps, workload, participation: bound, strategy, delta: isStack ? 0 : delta };
+  return given(all) as StrategyOptions;
 }
 
 /** Adds the ratio of the targeted error to the lower bound for every factorization, and the gap. */
@@ -206,7 +206,7 @@ export function* errorInPieces(api: DpFtrl, options: UnitErrorOptions): Pieces<U
 
 export function* certificateInPieces(
   api: DpFtrl,
-  options: MechanismOptions,
+  options: CertificateOptions,
 ): Pieces<CheckedCertificate> {
   const saved = yield* searchFor(api, options);
   if (saved === undefined) return api.certificate(options);

@@ -2,18 +2,20 @@
 
 // Rows of noise in floating point, for simulations.
 
-import { outOfRange, requireCount, roomFor } from '../core/check.js';
+import { outOfRange, type Reader, requireCount, roomFor } from '../core/check.js';
 import type { Fields, Floats, FloatsClass } from '../core/check.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
 import { withKey } from '../core/key.js';
 import type { SimulationNoise } from '../types/all.js';
-import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
+import { readFactorization, readOptions } from './options.js';
+import { readProblemWords, STRATEGY_WORDS } from './problem.js';
+import { inWords } from './streams/words.js';
 
 const WHERE = 'noise';
 const PRECISIONS = { float32: Float32Array, float64: Float64Array } as const;
 /** Options of releases, for which these rows must never be used. */
-const OF_RELEASES = ['epsilon', 'delta', 'clipNorm', 'neighbours', 'key'];
-const OPTIONS = [...ERROR_OPTIONS, 'dimension', 'firstCoordinate', 'precision', 'seed'];
+const OF_RELEASES = ['epsilon', 'delta', 'clip', 'neighbours', 'key'];
+const OPTIONS = [...STRATEGY_WORDS, 'dimension', 'firstCoordinate', 'precision', 'seed'];
 
 class CoreSimulationNoise<Rows extends Floats> extends CoreHandle implements SimulationNoise<Rows> {
   constructor(
@@ -44,21 +46,14 @@ class CoreSimulationNoise<Rows extends Floats> extends CoreHandle implements Sim
   }
 }
 
-export function makeSimulationNoise(instance: Instance, options: unknown): SimulationNoise<Floats> {
+function begin(instance: Instance, reader: Reader): SimulationNoise<Floats> {
   const { core, mechanisms } = instance;
-  const given = (options ?? {}) as Fields;
-  const stray = OF_RELEASES.find((name) => given[name] !== undefined);
-  if (stray !== undefined) {
-    const wanted = 'left out: noise in floating point makes no release private';
-    throw outOfRange(WHERE, stray, wanted, given[stray]);
-  }
-  const reader = readOptions(WHERE, options, OPTIONS);
   const precision = reader.oneOfOr(
     'precision',
     Object.keys(PRECISIONS) as (keyof typeof PRECISIONS)[],
   );
   const complete = {
-    ...readFactorization(reader, mechanisms),
+    ...readFactorization(readProblemWords(reader), mechanisms),
     dimension: reader.countOr('dimension', 1),
     firstCoordinate: reader.countOr('firstCoordinate', 0),
     precision,
@@ -70,4 +65,15 @@ export function makeSimulationNoise(instance: Instance, options: unknown): Simul
     const arrays = PRECISIONS[precision] as FloatsClass<Floats>;
     return new CoreSimulationNoise(instance, id, dimension, numSteps, arrays);
   });
+}
+
+export function makeSimulationNoise(instance: Instance, options: unknown): SimulationNoise<Floats> {
+  const given = (options ?? {}) as Fields;
+  const stray = OF_RELEASES.find((name) => given[name] !== undefined);
+  if (stray !== undefined) {
+    const wanted = 'left out: noise in floating point makes no release private';
+    throw outOfRange(WHERE, stray, wanted, given[stray]);
+  }
+  const reader = readOptions(WHERE, options, OPTIONS);
+  return inWords(WHERE, () => begin(instance, reader));
 }

@@ -2,8 +2,7 @@
 
 // Errors of mechanisms: for one workload and for several at unit noise, and without a delta.
 
-import type { Reader } from '../core/check.js';
-import { outOfRange } from '../core/check.js';
+import { optionsOf, outOfRange, Reader } from '../core/check.js';
 import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
 import { asErrorsOf, makeError, type RefusalError } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
@@ -12,7 +11,9 @@ import { NEIGHBOURS } from '../shared/defaults.js';
 import type { PrefixSum, PureError, StackError, UnitError } from '../types/all.js';
 import { SAME } from './compare.js';
 import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
+import { readProblemWords, STRATEGY_WORDS } from './problem.js';
 import { rated } from './searches.js';
+import { inWords } from './streams/words.js';
 import { readImportance, readStackFactorization, readWorkloads } from './statistics/stack.js';
 import { prefixSumOf } from './sums/prefix-sum.js';
 import { readTotals } from './sums/totals.js';
@@ -36,9 +37,12 @@ const SCALED = [
 
 /** Options that require another one. */
 const BESIDE = { dimension: 'beta', numPaths: 'beta', seed: 'numPaths' };
-const UNIT_ERROR_OPTIONS = [...ERROR_OPTIONS, 'neighbours', 'beta', ...Object.keys(BESIDE)];
-const PURE_OPTIONS = ['pure', 'epsilon', 'clipNorm'];
+const TOGETHER = ['beta', ...Object.keys(BESIDE)];
+const UNIT_ERROR_OPTIONS = [...STRATEGY_WORDS, 'neighbours', ...TOGETHER];
+const PURE_OPTIONS = ['epsilon', 'delta', 'clip'];
 const STACK_OPTIONS = ['workloads', 'importance'];
+/** Options of totals without a delta, in the words of shared checks. */
+const PURE_WORDS = [...ERROR_OPTIONS, 'epsilon', 'clipNorm', 'neighbours'];
 
 /** Reads the neighbours, and the options for errors of all steps together. */
 function readTogether(reader: Reader) {
@@ -150,23 +154,33 @@ function together(totals: PrefixSum, beta: number): number {
   }
 }
 
-/** Returns the error of a mechanism for one workload, for several, or without a delta. */
+function readStackError(instance: Instance, reader: Reader): StackError {
+  return stackError(instance, readProblemWords(reader, [...TOGETHER, ...STACK_OPTIONS]));
+}
+
+function readPureError(instance: Instance, reader: Reader): PureError {
+  const inner = readProblemWords(reader);
+  const words = Object.fromEntries(PURE_WORDS.map((name) => [name, inner.raw(name)]));
+  const others = optionsOf(reader, TOGETHER);
+  return pureError(instance, new Reader(reader.where, { ...words, ...others, pure: true }));
+}
+
+function readUnitError({ core, mechanisms }: Instance, reader: Reader): UnitError {
+  const stray = PURE_OPTIONS.find((name) => reader.has(name));
+  if (stray !== undefined) {
+    throw outOfRange(reader.where, stray, 'left out, or {delta} 0', reader.raw(stray));
+  }
+  const inner = readProblemWords(reader, TOGETHER);
+  return unitError(core, inner, readFactorization(inner, mechanisms));
+}
+
+/** Returns the error of a strategy for one workload, for several, or without a delta. */
 export function errorOf(instance: Instance, options: unknown): UnitError | StackError | PureError {
   const where = 'error';
-  const { core, mechanisms } = instance;
-  const fields = (options ?? {}) as Partial<Record<'workloads' | 'pure', unknown>>;
-  if (fields.workloads !== undefined) {
-    return stackError(
-      instance,
-      readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...STACK_OPTIONS]),
-    );
-  }
-  if (fields.pure !== undefined && fields.pure !== false) {
-    return pureError(
-      instance,
-      readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...PURE_OPTIONS]),
-    );
-  }
-  const reader = readOptions(where, options, [...UNIT_ERROR_OPTIONS, 'workloads', 'pure']);
-  return unitError(core, reader, readFactorization(reader, mechanisms));
+  const { workloads, delta } = (options ?? {}) as { workloads?: unknown; delta?: unknown };
+  const isStack = workloads !== undefined;
+  const own = isStack ? STACK_OPTIONS : [...PURE_OPTIONS, 'workloads'];
+  const reader = readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...own]);
+  const read = isStack ? readStackError : delta === 0 ? readPureError : readUnitError;
+  return inWords(where, () => read(instance, reader));
 }

@@ -16,6 +16,7 @@ export type * from './mechanism.js';
 export type * from './noise.js';
 export type * from './optimization.js';
 export type * from './privacy.js';
+export type * from './problem.js';
 export type * from './queries.js';
 export type * from './refusal.js';
 export type * from './search.js';

@@ -3,8 +3,20 @@
 // Certificates: the numbers that a privacy claim rests on.
 
 import type { EffectiveParameters, MechanismName } from './mechanism.js';
-import type { Neighbours } from './privacy.js';
+import type { LatticeNoise, Neighbours } from './privacy.js';
+import type { Problem } from './problem.js';
+import type { PrivacyTarget, Strategy } from './streams/options.js';
 import type { CertifiedBound } from './unit-error.js';
+
+/** Options of the claim that a stream would make. */
+export interface CertificateOptions extends Problem, PrivacyTarget {
+  /** Default: as for streams. */
+  strategy?: Strategy;
+  /** Norm to which one record is clipped. Default 1. */
+  clip?: number;
+  /** Default 'zero-out'. */
+  neighbours?: Neighbours;
+}
 
 /** The privacy claim of a mechanism, with every quantity it rests on. */
 export interface Certificate {
@@ -108,13 +120,6 @@ export interface LaplaceClaim {
   /** Value of one integer unit, in input units. */
   grid: number;
 }
-
-/**
- * Distribution of the noise in mode 'lattice': discrete Gaussian, which is zCDP with the
- * certificate's `rho` (about 7 % more noise at epsilon 1, delta 1e-6), or exactly rounded Gaussian,
- * which is GDP with its `mu`.
- */
-export type LatticeNoise = 'discrete-gaussian' | 'rounded-gaussian';
 
 /**
  * Claims of mode 'lattice', in addition to the certificate. Lengths are in units of a measurement.

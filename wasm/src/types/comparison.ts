@@ -2,16 +2,12 @@
 
 // Mechanisms side by side.
 
-import type { MechanismName, MechanismParameters, Participation } from './mechanism.js';
-import type { SavedStrategy, Workload } from './mechanism.js';
+import type { MechanismName, MechanismParameters, SavedStrategy } from './mechanism.js';
+import type { Problem } from './problem.js';
 import type { Refusal } from './refusal.js';
 import type { CertifiedBound } from './unit-error.js';
 
-export interface CompareOptions {
-  /** Horizon, 1 .. 2^40. */
-  numSteps: number;
-  workload?: Workload;
-  participation?: Participation;
+export interface CompareOptions extends Problem {
   /** Error the table is sorted by. Default 'max'. */
   objective?: 'max' | 'mean';
   /**

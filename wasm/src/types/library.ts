@@ -2,7 +2,7 @@
 
 // The library that `load` returns.
 
-import type { CheckedCertificate } from './certificate.js';
+import type { CertificateOptions, CheckedCertificate } from './certificate.js';
 import type { CompareOptions, Comparison } from './comparison.js';
 import type { ConsistentCounts, Histogram } from './streams/readings.js';
 import type { Budgets, Streams } from './streams/stream.js';
@@ -16,7 +16,7 @@ import type {
   PureLedgerOptions,
 } from './ledger.js';
 import type { PurePeopleLedgerOptions, ReleaseLedger } from './ledger.js';
-import type { StrategyInfo, MechanismOptions, SavedStrategy } from './mechanism.js';
+import type { SavedStrategy, StrategyInfo } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
 import type { OptimizeOptions } from './optimization.js';
 import type {
@@ -224,7 +224,7 @@ export interface DpFtrl extends Streams, Budgets {
    * console.log(mu, noiseStddev, maxError);
    * ```
    */
-  certificate(options: MechanismOptions): CheckedCertificate;
+  certificate(options: CertificateOptions): CheckedCertificate;
   /**
    * Optimises the parameters of a mechanism, and returns them as a strategy to save and reuse.
    * @example

@@ -2,9 +2,8 @@
 
 // Rows of a mechanism's noise.
 
-import type { Certificate } from './certificate.js';
+import type { Certificate, CertificateOptions } from './certificate.js';
 import type { Handle } from './instance.js';
-import type { MechanismOptions } from './mechanism.js';
 import type { ErrorOptions } from './unit-error.js';
 
 export interface NoiseOptions extends ErrorOptions {
@@ -65,13 +64,13 @@ export interface Noise extends Handle {
 }
 
 /** Options of noise for sums of clipped gradients. */
-export interface GradientNoiseOptions extends MechanismOptions {
+export interface GradientNoiseOptions extends CertificateOptions {
   increments: true;
   /** Number of entries of a gradient. Default 1. */
   dimension?: number;
   /**
    * Spacing of the results, a power of two. Default: fine enough that putting a sum on the grid
-   * adds at most 1/1024 of `clipNorm` to the distance that the noise has to hide.
+   * adds at most 1/1024 of `clip` to the distance that the noise has to hide.
    */
   grid?: number;
   /** 32 secret bytes, for one stream only. By default drawn from the platform for this stream. */
@@ -83,7 +82,7 @@ export interface GradientNoiseOptions extends MechanismOptions {
 /** Noise for sums of clipped gradients, which the caller clips and adds up. */
 export interface GradientNoise extends Noise {
   /**
-   * Certificate, whose `clipNorm` is the norm promised by the caller plus what putting sums on the
+   * Certificate, whose `clip` is the norm promised by the caller plus what putting sums on the
    * grid may add, below sqrt(dimension) * grid. Its `clipping` states that nothing is clipped here.
    */
   readonly certificate: Certificate;
@@ -99,7 +98,7 @@ export interface GradientNoise extends Noise {
    * been shown.
    *
    * The results are private as stated in the certificate if the given sums of neighbouring data
-   * differ by at most `clipNorm` at each step of a user (for 'replace-one', by at most twice that).
+   * differ by at most `clip` at each step of a user (for 'replace-one', by at most twice that).
    * Compute sums in doubles, because their rounding errors count towards this difference.
    * @param sumOfClippedGradients `dimension` numbers, each up to 2^52 grids
    * @param out array to write to instead of a new one; may be the sum itself

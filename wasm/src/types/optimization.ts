@@ -2,22 +2,18 @@
 
 // Searches for the parameters of a mechanism.
 
-import type { MechanismName, MechanismParameters, Participation } from './mechanism.js';
-import type { Workload } from './mechanism.js';
+import type { MechanismName } from './mechanism.js';
+import type { Problem } from './problem.js';
+import type { StrategyParameters } from './streams/options.js';
 
-export interface OptimizeOptions extends MechanismParameters {
-  /** Mechanism whose parameters are optimised. Default 'optimal'. */
-  mechanism?: MechanismName;
-  /** Horizon. */
-  numSteps: number;
-  /** Default 'prefix'. */
-  workload?: Workload;
-  /**
-   * Default 'single'. 'blt', 'banded-toeplitz' and 'banded' are optimised for any participation,
-   * 'optimal' for epochs up to 1024 steps, or up to 2048 for the mean of prefix sums and decay. If
-   * a mechanism is optimised for another participation instead, its status is 'infeasible'.
-   */
-  participation?: Participation;
+/**
+ * 'blt', 'banded-toeplitz' and 'banded' are optimised for any participation, 'optimal' for epochs up
+ * to 1024 steps, or up to 2048 for the mean of prefix sums and decay. If a strategy is optimised for
+ * another participation instead, its status is 'infeasible'.
+ */
+export interface OptimizeOptions extends Problem {
+  /** Strategy whose parameters are optimised, with those that are fixed. Default 'optimal'. */
+  strategy?: MechanismName | StrategyParameters;
   /**
    * For 'optimal' and prefix sums: 'none' skips the search and uses closed-form weights, which is
    * immediate and slightly less accurate; the status is then 'stopped'.

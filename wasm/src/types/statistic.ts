@@ -6,6 +6,7 @@ import type { Certificate } from './certificate.js';
 import type { Handle } from './instance.js';
 import type { PeopleLedger, PeopleLedgerOptions, StoreOptions } from './ledger.js';
 import type { MechanismName, MechanismOptions, Workload } from './mechanism.js';
+import type { StrategyParameters } from './streams/options.js';
 import type { PrefixSumOptions } from './sums.js';
 import type { SimultaneousError, UnitError, UnitErrorOptions } from './unit-error.js';
 
@@ -359,15 +360,15 @@ export interface PeopleSumsLedger
 
 /** Options of `error` for several workloads with one noise. */
 export interface StackErrorOptions
-  extends Omit<UnitErrorOptions, 'workload' | 'mechanism' | 'numPaths' | 'seed'> {
+  extends Omit<UnitErrorOptions, 'workload' | 'strategy' | 'numPaths' | 'seed'> {
   /**
    * Up to 64 workloads, released together from one noise, as by `statistic({ statistic: 'sums' })`.
    */
   workloads: readonly Workload[];
   /** Weights of the workloads' squared errors in the mean that is minimised. Default: equal. */
   importance?: ArrayLike<number>;
-  /** Default: that of `statistic({ statistic: 'sums' })`. */
-  mechanism?: MechanismName;
+  /** Default: that of `sums`. */
+  strategy?: MechanismName | StrategyParameters;
 }
 
 /**

@@ -2,9 +2,12 @@
 
 // Private running totals.
 
-import type { Certificate, LatticeNoise } from './certificate.js';
+import type { Certificate } from './certificate.js';
+import type { LatticeNoise } from './privacy.js';
 import type { Handle } from './instance.js';
 import type { MechanismOptions } from './mechanism.js';
+import type { Problem } from './problem.js';
+import type { StrategyParameters } from './streams/options.js';
 import type { UnitError, UnitErrorOptions } from './unit-error.js';
 
 export interface PrefixSumOptions extends MechanismOptions {
@@ -182,8 +185,15 @@ export interface PeopleSum extends Totals {
 
 /** Options of `error` for pure-DP totals. */
 export interface PureErrorOptions
-  extends Omit<PureSumOptions, 'insecureSeed'>,
-    Pick<UnitErrorOptions, 'beta' | 'dimension'> {}
+  extends Omit<Problem, 'workload'>,
+    Pick<UnitErrorOptions, 'neighbours' | 'beta' | 'dimension'> {
+  epsilon: number;
+  delta: 0;
+  /** l1-norm to which records are clipped. Default 1. */
+  clip?: number;
+  /** Default 'tree-k'. */
+  strategy?: 'tree-k' | (Pick<StrategyParameters, 'arity' | 'subtractive'> & { name: 'tree-k' });
+}
 
 /**
  * Errors of pure-DP totals, in input units: those of the discrete Laplace noise released with these

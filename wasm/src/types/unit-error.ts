@@ -3,8 +3,9 @@
 // Errors of mechanisms at unit noise, and bounds on them.
 
 import type { BoundMethod, EffectiveParameters, MechanismName } from './mechanism.js';
-import type { MechanismParameters, Participation, SavedStrategy, Workload } from './mechanism.js';
 import type { Neighbours } from './privacy.js';
+import type { Problem } from './problem.js';
+import type { Strategy } from './streams/options.js';
 
 /** Proved bounds on the least error that a factorization can have; null if none is known. */
 export interface CertifiedBound {
@@ -24,15 +25,9 @@ export interface CertifiedBound {
   lowerBoundEveryDimension: number | null;
 }
 
-export interface ErrorOptions extends MechanismParameters {
-  /** A saved strategy supplies its horizon and workload, and takes no parameters. */
-  mechanism: MechanismName | SavedStrategy;
-  /** Horizon, 1 .. 2^40. */
-  numSteps: number;
-  /** Default 'prefix'. */
-  workload?: Workload;
-  /** Default 'single'. */
-  participation?: Participation;
+export interface ErrorOptions extends Problem {
+  /** A saved strategy supplies its horizon and workload. */
+  strategy: Strategy;
 }
 
 export interface UnitErrorOptions extends ErrorOptions {

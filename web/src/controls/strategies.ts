@@ -3,6 +3,7 @@
 // Cache of optimised mechanisms: each is searched for once, and every figure uses the same numbers.
 
 import type { StrategyInfo, Progress, Participation, SavedStrategy, Workload } from 'dp-ftrl';
+import { boundOf } from '../../../wasm/src/shared/problem.ts';
 import type { Engine } from '../base/engine.ts';
 import type { ParameterName } from './parameters.ts';
 import type { Choice } from './settings.ts';
@@ -47,7 +48,10 @@ export class Strategies {
     const key = JSON.stringify([mechanism, problem, parameters]);
     let strategy = this.found.get(key);
     this.found.delete(key);
-    strategy ??= await this.engine.optimize({ ...parameters, mechanism, ...problem }, options);
+    const { numSteps, participation, ...summed } = problem;
+    const asked = { steps: numSteps, participation: boundOf(participation), ...summed };
+    const own = { name: mechanism, ...parameters };
+    strategy ??= await this.engine.optimize({ ...asked, strategy: own }, options);
     this.found.set(key, strategy);
     for (const old of [...this.found.keys()].slice(0, -maxRemembered)) this.found.delete(old);
     return strategy;

@@ -2,6 +2,7 @@
 
 // Table of the certificate of each mechanism in use.
 
+import { asProblem } from '../controls/problem.ts';
 import type { Certificate, CheckedCertificate } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h } from '../base/dom.ts';
@@ -180,7 +181,8 @@ export class CertificateTable {
   private async certificateOf(run: Run, lane: Lane): Promise<CheckedCertificate | Error> {
     try {
       const engine = await this.analyst.engine();
-      return await engine.certificate(mechanismOf(run.settings, lane));
+      const { clipNorm: clip, ...options } = mechanismOf(run.settings, lane);
+      return await engine.certificate({ ...asProblem(options), clip });
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }

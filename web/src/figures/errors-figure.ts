@@ -2,6 +2,7 @@
 
 // Figure 4: the standard deviation of every release, and the least that is possible.
 
+import { asProblem } from '../controls/problem.ts';
 import type { ErrorOptions, UnitError } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { GrowingRange } from './axis.ts';
@@ -117,13 +118,13 @@ export class ErrorsFigure {
 
   private async compute(
     lanes: readonly Lane[],
-    problem: Pick<ErrorOptions, 'numSteps' | 'workload' | 'participation'>,
+    problem: { numSteps: number } & ReturnType<typeof problemOf>,
   ): Promise<Curve[]> {
     const engine = await this.analyst.engine();
     return Promise.all(
       lanes.map(async (lane) => {
         const { mechanism } = lane;
-        const options: ErrorOptions = { ...strategyOf(lane), ...problem };
+        const options: ErrorOptions = asProblem({ ...strategyOf(lane), ...problem });
         const [stddev, error] = await Promise.all([
           engine.errorPerStep(options),
           engine.error(options),

@@ -2,6 +2,7 @@
 
 // Figure 3: the matrices of the mechanisms, at a horizon short enough to show every entry.
 
+import { asProblem } from '../controls/problem.ts';
 import type { MechanismName } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h, setText } from '../base/dom.ts';
@@ -96,7 +97,7 @@ export class FactorizationFigure {
     this.host.setAttribute('aria-busy', 'true');
     try {
       const engine = await this.analyst.engine();
-      const made = await Promise.all(options.map((one) => engine.matrices(one)));
+      const made = await Promise.all(options.map((one) => engine.matrices(asProblem(one))));
       this.shown = made.map((matrices, i) => ({
         mechanism: options[i]!.mechanism,
         matrices: [

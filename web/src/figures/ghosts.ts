@@ -2,6 +2,7 @@
 
 // Noise of other runs: other releases that the same records could have had.
 
+import { asProblem } from '../controls/problem.ts';
 import type { Analyst } from '../base/analyst.ts';
 import { strategyOf, type Lane, type Run } from '../run/run.ts';
 import { problemOf } from '../controls/workload.ts';
@@ -35,7 +36,7 @@ export class Ghosts {
     const ghosts: Float64Array[] = [];
     for (let i = 1; i <= numGhosts; ++i) {
       const common = { numSteps, insecureSeed: noiseSeed + i, ...problemOf(run.settings) };
-      const noise = await engine.noise({ ...strategyOf(lane), ...common });
+      const noise = await engine.noise(asProblem({ ...strategyOf(lane), ...common }));
       const rows = await noise.rounded({ numRows: run.numSteps, scale: 1 / resolution });
       noise.dispose();
       ghosts.push(rows.map((value) => value * resolution * noiseStddev));

@@ -2,6 +2,7 @@
 
 // All mechanisms at the current horizon, best first; a click on one selects it.
 
+import { boundOf } from '../../../wasm/src/shared/problem.ts';
 import type { ComparedMechanism, Comparison, MechanismName, MechanismParameters } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h, setText } from '../base/dom.ts';
@@ -37,7 +38,9 @@ export class Ranking {
   private async update(): Promise<void> {
     const settings = this.settings!;
     const { numSteps, ranking: objective } = settings;
-    const options = { numSteps, objective, ...problemOf(settings) };
+    const { participation, ...summed } = problemOf(settings);
+    const bound = boundOf(participation);
+    const options = { steps: numSteps, objective, participation: bound, ...summed };
     const asked = JSON.stringify(options);
     if (asked === this.asked) return;
     this.host.setAttribute('aria-busy', 'true');

@@ -3,6 +3,7 @@
 // The simultaneous band, which holds the noise of every step at once, beside the band for single
 // steps.
 
+import { asProblem } from '../controls/problem.ts';
 import type { Analyst } from '../base/analyst.ts';
 import { count, quantity } from '../base/format.ts';
 import { strategyOf, type Lane, type Run } from '../run/run.ts';
@@ -41,7 +42,7 @@ export class SimultaneousBands {
     const { certificate, dimension } = lane.history.info;
     const { numSteps } = settings;
     const problem = { numSteps, ...problemOf(settings), beta, dimension };
-    const error = await engine.error({ ...strategyOf(lane), ...problem });
+    const error = await engine.error(asProblem({ ...strategyOf(lane), ...problem }));
     const unit = certificate.noiseStddev / error.sensitivity;
     const { simultaneousError, simultaneousNorm } = error;
     return { beta, coordinate: unit * simultaneousError!, norm: unit * simultaneousNorm! };

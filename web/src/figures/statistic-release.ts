@@ -2,6 +2,7 @@
 
 // Releases a statistic of a table step by step, and computes the same without noise.
 
+import { asProblem } from '../controls/problem.ts';
 import type { Estimate } from 'dp-ftrl';
 import type { Settings } from '../controls/settings.ts';
 import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
@@ -271,7 +272,7 @@ async function sums(engine: Engine, wanted: Wanted, records: CountedRows): Promi
     const [readings, ...errors] = await Promise.all([
       readingsOf(stream, (from, to) => clipped.slice(from, to), records.starts),
       ...workloads.map((workload) =>
-        engine.error({ ...taken.alone, ...users, numSteps, workload }),
+        engine.error(asProblem({ ...taken.alone, ...users, numSteps, workload })),
       ),
     ]);
     const added = stepSums(clipped, records.starts);

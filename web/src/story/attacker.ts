@@ -47,7 +47,7 @@ class Rounds {
   static async create({ engine, queue }: Context): Promise<Rounds> {
     // Two numbers per round; the sign of the first is the coin.
     const noise = await queue(() =>
-      engine.noise({ mechanism: 'output', numSteps: 2 ** 30, dimension: 2 }),
+      engine.noise({ strategy: 'output', steps: 2 ** 30, dimension: 2 }),
     );
     const rounds = new Rounds(() => noise.rounded({ numRows: manyRounds, scale }));
     await rounds.refill();

@@ -26,8 +26,8 @@ const scale = 2 ** 20;
 async function drawGhosts({ engine, queue }: Context, seed: number): Promise<Float64Array> {
   return queue(async () => {
     const noise = await engine.noise({
-      mechanism: 'independent',
-      numSteps: numPoints,
+      strategy: 'independent',
+      steps: numPoints,
       dimension: numGhosts,
       insecureSeed: seed,
     });
@@ -170,7 +170,9 @@ function errorsOf({ engine, queue }: Context): (numSteps: number) => Promise<num
   return async (numSteps) => {
     const known = errors.get(numSteps);
     if (known !== undefined) return known;
-    const { maxError } = await queue(() => engine.error({ mechanism: 'independent', numSteps }));
+    const { maxError } = await queue(() =>
+      engine.error({ strategy: 'independent', steps: numSteps }),
+    );
     errors.set(numSteps, maxError);
     return maxError;
   };

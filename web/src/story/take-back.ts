@@ -47,11 +47,11 @@ async function learnFacts({ engine, queue }: Context): Promise<Facts> {
     const { noiseMultiplier } = await engine.calibrate(privacy);
     const kinds: Kind[] = [];
     for (const lambda of lambdas) {
-      const options = { mechanism: 'lambda-cgd', lambda, numSteps: numPeople } as const;
-      const { maxError, sensitivity } = await engine.error(options);
+      const strategy = { name: 'lambda-cgd', lambda } as const;
+      const { maxError, sensitivity } = await engine.error({ strategy, steps: numPeople });
       kinds.push({ lambda, sensitivity, error: maxError });
     }
-    const noise = await engine.noise({ mechanism: 'output', numSteps: numPeople, insecureSeed: 7 });
+    const noise = await engine.noise({ strategy: 'output', steps: numPeople, insecureSeed: 7 });
     const fresh = await noise.rounded({ numRows: numPeople, scale });
     noise.dispose();
     return { kinds, unit: noiseMultiplier, fresh: fresh.map((value) => value / scale) };

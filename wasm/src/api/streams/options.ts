@@ -2,8 +2,7 @@
 
 // The options that all streams share, completed for the core.
 
-import { outOfRange, Reader, wrongType } from '../../core/check.js';
-import type { CoreParticipation } from '../../core/core.js';
+import { outOfRange, type Reader, wrongType } from '../../core/check.js';
 import { makeError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { counted } from '../../shared/counted.js';
@@ -11,6 +10,7 @@ import { DEFAULT_CONFIDENCE, LATTICE_NOISES } from '../../shared/defaults.js';
 import { PURE_PARAMETERS } from '../../shared/defaults.js';
 import { PARAMETER_NAMES } from '../../shared/parameters.js';
 import { readNested, readSumsMechanism, requireWorkload } from '../options.js';
+import { inOtherWords, readParticipation, readStrategyWords, requireLeftOut } from '../problem.js';
 import {
   DURABLE,
   type CommonOptions,
@@ -29,54 +29,6 @@ export function streamOptions(own: readonly string[]): string[] {
   return [...all, 'numericNames', 'store', 'budget', 'insecureSeed', ...STORE_ONLY, ...own];
 }
 
-function requireLeftOut(reader: Reader, names: readonly string[], why: string): void {
-  const name = names.find((it) => reader.has(it));
-  if (name !== undefined) throw outOfRange(reader.where, name, `left out ${why}`, reader.raw(name));
-}
-
-/** Reads how often a person may contribute; epochs are only promised, never enforced. */
-function readBound(reader: Reader, name: 'people' | 'participation', steps: number) {
-  const { where } = reader;
-  const given = reader.raw(name);
-  const single: CoreParticipation = { kind: 'single', times: 1, separation: 1 };
-  if (given === 'once') return single;
-  const isPromise = name === 'participation';
-  const wanted = `'once' or an object with times and apart${isPromise ? ', or with epochs' : ''}`;
-  if (typeof given === 'string') throw outOfRange(where, name, wanted, given);
-  const keys = ['times', 'apart', ...(isPromise ? ['epochs'] : [])];
-  const bound = readNested(where, name, given, wanted, keys);
-  if (!isPromise || !bound.has('epochs')) {
-    const times = bound.count('times');
-    return { kind: 'min-separation', times, separation: bound.count('apart') } as const;
-  }
-  requireLeftOut(bound, ['times', 'apart'], 'with {epochs}');
-  const epochs = bound.count('epochs');
-  if (epochs < 1 || steps % epochs !== 0) {
-    throw outOfRange(bound.where, 'epochs', `a divisor of {steps} = ${steps}`, epochs);
-  }
-  return { kind: 'fixed-epoch', times: epochs, separation: steps / epochs } as const;
-}
-
-/** Returns the participation that the options state; undefined if they state none. */
-function readParticipation(reader: Reader, steps: number): CoreParticipation | undefined {
-  if (reader.has('people')) requireLeftOut(reader, ['participation'], 'with {people}');
-  const name = (['people', 'participation'] as const).find((it) => reader.has(it));
-  return name && readBound(reader, name, steps);
-}
-
-/** Returns name and parameters of the strategy in the words of the other functions. */
-function readStrategyWords(reader: Reader): Record<string, unknown> {
-  const { where } = reader;
-  const given = reader.raw('strategy');
-  if (typeof given !== 'object' || given === null) return { mechanism: given };
-  if ('format' in given) return { mechanism: given };
-  const wanted = 'a name, an object with a name and parameters, or a saved strategy';
-  const own = readNested(where, 'strategy', given, wanted, ['name', ...PARAMETER_NAMES]);
-  if (!own.has('name')) throw wrongType(where, 'strategy.name', 'a string', own.raw('name'));
-  const parameters = PARAMETER_NAMES.map((name) => [name, own.raw(name)]);
-  return { mechanism: own.raw('name'), ...Object.fromEntries(parameters) };
-}
-
 function requirePure(reader: Reader, words: Record<string, unknown>): void {
   const { where } = reader;
   const without = '{delta} = 0';
@@ -93,19 +45,6 @@ function requirePure(reader: Reader, words: Record<string, unknown>): void {
   if (stray !== undefined) {
     throw outOfRange(where, `strategy.${stray}`, `left out with ${without}`, words[stray]);
   }
-}
-
-/** Returns a reader of the same options in the words of the functions that share their checks. */
-function inOtherWords(reader: Reader, words: Record<string, unknown>): Reader {
-  return new Reader(reader.where, {
-    ...words,
-    numSteps: reader.raw('steps'),
-    workload: reader.raw('workload'),
-    epsilon: reader.raw('epsilon'),
-    delta: reader.raw('delta'),
-    clipNorm: reader.raw('clip'),
-    neighbours: reader.raw('neighbours'),
-  });
 }
 
 /** Returns the fields of the core that only some kinds of streams set. */

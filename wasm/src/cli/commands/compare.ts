@@ -13,6 +13,7 @@ import { nameText, participationText, PARTICIPATION_OPTIONS } from '../options/m
 import { readParticipation } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
+import { boundOf } from '../../shared/problem.js';
 import { paragraph, table, type Column } from '../output/table.js';
 import { readStrategyFile } from '../options/strategy.js';
 import { readWorkload } from '../input/workload.js';
@@ -151,7 +152,8 @@ export async function run(args: Args): Promise<void> {
   const dp = await load();
   const epsilon = args.epsilon('epsilon');
   const target = epsilon === undefined ? {} : { epsilon };
-  const problem = { numSteps: steps, workload, participation, objective, ...target };
+  const bound = boundOf(participation);
+  const problem = { steps, workload, participation: bound, objective, ...target };
   const options = strategies.length > 0 ? { ...problem, strategies } : problem;
   const line = new ProgressLine('compare:', 'rows');
   const comparison = await watch(inPieces(dp.compare(options)), line);

@@ -3,6 +3,7 @@
 // dp-ftrl error: computes the error of a mechanism at unit noise.
 
 import { errorInPieces } from '../../api/searches.js';
+import { boundOf } from '../../shared/problem.js';
 import { given } from '../../core/given.js';
 import { load } from '../../index.js';
 import type { DpFtrl, MechanismName, Participation } from '../../types/all.js';
@@ -108,13 +109,12 @@ function told(
 function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked): string {
   refuse(args, ['strategy', 'workload', 'paths', 'seed'], '--pure');
   const error = dp.error({
-    pure: true,
     epsilon: required('epsilon', args.epsilon('epsilon'), 'pure'),
-    ...given({ clipNorm: args.positive('clip') }),
-    ...chosen.parameters,
-    mechanism: chosen.mechanism as 'tree-k',
-    numSteps,
-    participation,
+    delta: 0,
+    ...given({ clip: args.positive('clip') }),
+    strategy: { ...chosen.parameters, name: chosen.mechanism as 'tree-k' },
+    steps: numSteps,
+    participation: boundOf(participation),
     neighbours: readNeighbours(args),
     ...readTogether(args),
   });
@@ -166,10 +166,9 @@ async function stackReport(
   const error = dp.error({
     workloads,
     ...given({ importance: readImportance(args) }),
-    ...chosen.parameters,
-    mechanism: chosen.mechanism as MechanismName,
-    numSteps,
-    participation,
+    strategy: { ...chosen.parameters, name: chosen.mechanism as MechanismName },
+    steps: numSteps,
+    participation: boundOf(participation),
     neighbours: readNeighbours(args),
     ...readTogether(args),
   });
@@ -218,13 +217,12 @@ export async function run(args: Args): Promise<void> {
   const together = readTogether(args);
   const { beta } = together;
   const options = {
-    mechanism,
-    ...parameters,
-    numSteps: steps,
+    strategy: typeof mechanism === 'object' ? mechanism : { ...parameters, name: mechanism },
+    steps,
     ...((args.has('workload') || !saved) && {
       workload: (await readWorkloads(args.texts('workload'), steps))[0] ?? 'prefix',
     }),
-    participation,
+    participation: boundOf(participation),
     neighbours,
     ...together,
   };

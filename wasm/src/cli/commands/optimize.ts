@@ -4,7 +4,9 @@
 
 import { Worker } from 'node:worker_threads';
 import { load } from '../../index.js';
-import type { SavedStrategy } from '../../types/all.js';
+import { boundOf } from '../../shared/problem.js';
+import type { OptimizeOptions, SavedStrategy } from '../../types/all.js';
+import type { StrategyParameters } from '../../types/streams/options.js';
 import { connect } from '../../worker-client.js';
 import { type Args, required, type Known } from '../options/args.js';
 import { MECHANISM_OPTIONS, nameText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
@@ -60,9 +62,9 @@ function describe(saved: SavedStrategy, name: string): string {
 }
 
 /** Searches in a worker, so that this thread can show progress and end immediately on a signal. */
-async function search(options: Parameters<ReturnType<typeof connect>['optimize']>[0]) {
+async function search(options: OptimizeOptions & { strategy: StrategyParameters }) {
   const client = connect({ worker: new Worker(new URL('./worker.js', import.meta.url)) });
-  const line = new ProgressLine(`optimize: ${options.mechanism}`);
+  const line = new ProgressLine(`optimize: ${options.strategy.name}`);
   try {
     return await client.optimize(options, { onProgress: (progress) => line.update(progress) });
   } finally {
@@ -84,11 +86,10 @@ export async function run(args: Args): Promise<void> {
   const { mechanism, ...parameters } = readMechanism(args, (await load()).strategies);
   await requireWritable(output);
   const saved = await search({
-    mechanism,
-    ...parameters,
-    numSteps,
+    strategy: { name: mechanism, ...parameters },
+    steps: numSteps,
     workload,
-    participation,
+    participation: boundOf(participation),
     solver,
     ...(maxIterations !== undefined && { maxIterations }),
     ...(gap !== undefined && { gap }),

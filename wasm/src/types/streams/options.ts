@@ -2,9 +2,8 @@
 
 // The options that streams share.
 
-import type { LatticeNoise } from '../certificate.js';
 import type { MechanismName, MechanismParameters, SavedStrategy, Workload } from '../mechanism.js';
-import type { Neighbours } from '../privacy.js';
+import type { LatticeNoise, Neighbours } from '../privacy.js';
 
 /** Numbers of one record or, concatenated, of many. */
 export type Row = ArrayLike<number>;

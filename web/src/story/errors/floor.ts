@@ -114,7 +114,7 @@ class FloorScene implements SceneView {
   async compute(): Promise<void> {
     const { engine, queue } = this.context;
     const find = async (buffers: number): Promise<[number, Optimum]> => {
-      const options = { mechanism: 'optimal', numSteps, buffers } as const;
+      const options = { strategy: { name: 'optimal', buffers }, steps: numSteps } as const;
       const [error, stddev] = await Promise.all([
         engine.error(options),
         engine.errorPerStep(options),

@@ -133,7 +133,11 @@ class TreeScene implements SceneView {
   async show(numSteps: number, step = firstSteps.get(numSteps)!): Promise<void> {
     const { engine, queue } = this.context;
     const found = await queue(() =>
-      Promise.all(curveNames.map((mechanism) => engine.errorPerStep({ mechanism, numSteps }))),
+      Promise.all(
+        curveNames.map((mechanism) =>
+          engine.errorPerStep({ strategy: mechanism, steps: numSteps }),
+        ),
+      ),
     );
     const [independent, tree, honaker] = found as [Float64Array, Float64Array, Float64Array];
     this.curves = { independent, tree, honaker };

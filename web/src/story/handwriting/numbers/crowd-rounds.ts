@@ -137,9 +137,9 @@ export async function runCrowd(
       made?.(rounds);
     }
     const fresh = await engine.error({
-      numSteps: NUM_ROUNDS,
-      participation: { participations: PARTICIPATIONS, minSeparation: SEPARATION },
-      mechanism: 'independent',
+      steps: NUM_ROUNDS,
+      participation: { times: PARTICIPATIONS, apart: SEPARATION },
+      strategy: 'independent',
     });
     return {
       rounds,
