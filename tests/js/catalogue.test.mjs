@@ -78,10 +78,11 @@ test('parameters: the core takes a value of the kind in the table, and refuses o
   const entries = dp.strategies;
   for (const name of PARAMETER_NAMES) {
     const taker = entries.find((entry) => entry.parameters.includes(name))?.name ?? 'tree';
-    const options = { strategy: taker, steps: 8 };
+    const options = { steps: 8 };
     const given = special[name] ?? { ...together[name], [name]: values[PARAMETERS[name]] };
-    assert.ok(dp.error({ ...options, ...given }).maxError > 0, name);
-    const refused = { ...options, ...given, [name]: wrong[PARAMETERS[name]] };
+    assert.ok(dp.error({ ...options, strategy: { name: taker, ...given } }).maxError > 0, name);
+    const own = { name: taker, ...given, [name]: wrong[PARAMETERS[name]] };
+    const refused = { ...options, strategy: own };
     assert.throws(() => dp.error(refused), { parameter: name }, name);
   }
 });
@@ -148,7 +149,7 @@ test('matrices: shapes are right at awkward horizons, and more than 1024 steps a
       }
     }
   }
-  const message = /matrices: numSteps must be between 1 and 1024, got 1025/;
+  const message = /matrices: steps must be between 1 and 1024, got 1025/;
   const call = () => dp.matrices({ strategy: 'tree', steps: 1025 });
   rejects(call, RangeError, 'invalid_argument', message);
 });
@@ -193,15 +194,15 @@ const madeForParticipation = new Set(['optimal', 'blt', 'banded-toeplitz', 'band
 test('error: more participations never cost less, and 1 costs the same as single participation', () => {
   for (const mechanism of names) {
     const at = (participation) => dp.error({ strategy: mechanism, steps: 12, participation });
-    const single = at('single');
+    const single = at('once');
     assert.equal(single.participation, 'single');
-    for (const once of [{ epochs: 1 }, { participations: 1, minSeparation: 1 }]) {
+    for (const once of [{ epochs: 1 }, { times: 1, apart: 1 }]) {
       close(at(once).sensitivity, single.sensitivity, 1e-9);
     }
     const epochs = at({ epochs: 3 });
     assert.equal(epochs.participation, 'fixed-epoch');
     assert.ok(epochs.sensitivity >= single.sensitivity * (1 - 1e-12), mechanism);
-    const apart = at({ participations: 3, minSeparation: 4 });
+    const apart = at({ times: 3, apart: 4 });
     assert.equal(apart.participation, 'min-separation');
     // Three steps at least 4 apart include the patterns of three epochs.
     if (epochs.sensitivityExactness === 'exact') {
@@ -229,7 +230,7 @@ test('error: a parameter that a mechanism does not take is refused, not ignored'
 });
 
 test('certificate: workload, participation and bound are the same as those of error', () => {
-  for (const participation of ['single', { epochs: 2 }, { participations: 2, minSeparation: 3 }]) {
+  for (const participation of ['once', { epochs: 2 }, { times: 2, apart: 3 }]) {
     const options = { strategy: 'tree', steps: 8, participation, workload: { window: 3 } };
     // Ratio and gap refer to one objective and follow from the other values.
     const { objective, ratio, gap, ...error } = dp.error(options);
@@ -268,8 +269,8 @@ test('bad input: errors for invalid workloads name the parameter and the problem
   ];
   for (const [call, message] of types) rejects(call, TypeError, 'wrong_type', message);
   const lengths = [
-    [make({ rates: [1, 1] }), /rates must have numSteps = 3 entries, got 2/],
-    [make({ matrix: [1, 1] }), /matrix must have numSteps \* numSteps = 9 entries, got 2/],
+    [make({ rates: [1, 1] }), /rates must have steps = 3 entries, got 2/],
+    [make({ matrix: [1, 1] }), /matrix must have steps \* steps = 9 entries, got 2/],
   ];
   for (const [call, message] of lengths) rejects(call, TypeError, 'wrong_length', message);
   const ranges = [
@@ -292,28 +293,28 @@ test('bad input: errors for invalid workloads name the parameter and the problem
 test('bad input: errors for invalid participations name the parameter and the problem', () => {
   const make = (participation) => () => dp.error({ strategy: 'tree', steps: 6, participation });
   const types = [
-    [make(5), /error: participation must be 'single' or an object, got number/],
-    [make({}), /error: participations must be a number, got undefined/],
+    [make(5), /error: participation must be 'once' or an object with .*, got number/],
+    [make({}), /error: times must be a number, got undefined/],
     [make({ epoch: 2 }), /error: participation: epoch is an unknown option/],
-    [make({ participations: 2 }), /minSeparation must be a number, got undefined/],
-    [make({ epochs: 2, minSeparation: 3 }), /must not have both epochs and minSeparation/],
+    [make({ times: 2 }), /apart must be a number, got undefined/],
     [make({ epochs: '2' }), /epochs must be a number, got string/],
   ];
   for (const [call, message] of types) rejects(call, TypeError, 'wrong_type', message);
   const ranges = [
-    [make('twice'), /error: participation must be 'single' or an object, got "twice"/],
-    [make({ epochs: 4 }), /error: epochs must be a divisor of numSteps = 6, got 4/],
-    [make({ epochs: 0 }), /error: epochs must be a divisor of numSteps = 6, got 0/],
-    [make({ epochs: -2 }), /error: epochs must be a divisor of numSteps = 6, got -2/],
+    [make('twice'), /error: participation must be 'once' or an object with .*, got "twice"/],
+    [make({ epochs: 2, apart: 3 }), /apart must be left out with epochs, got 3/],
+    [make({ epochs: 4 }), /error: epochs must be a divisor of steps = 6, got 4/],
+    [make({ epochs: 0 }), /error: epochs must be a divisor of steps = 6, got 0/],
+    [make({ epochs: -2 }), /error: epochs must be a divisor of steps = 6, got -2/],
     [make({ epochs: 1.5 }), /error: epochs must be an integer, got 1.5/],
-    [make({ participations: 0, minSeparation: 1 }), /participations must be .*, got 0/],
-    [make({ participations: 2, minSeparation: 0 }), /minSeparation must be .*, got 0/],
+    [make({ times: 0, apart: 1 }), /times must be .*, got 0/],
+    [make({ times: 2, apart: 0 }), /apart must be .*, got 0/],
   ];
   for (const [call, message] of ranges) rejects(call, RangeError, 'invalid_argument', message);
 });
 
 test('bad input: errors for parameters of the wrong type name the parameter', () => {
-  const make = (change) => () => dp.error({ strategy: 'tree', steps: 6, ...change });
+  const make = (change) => () => dp.error({ strategy: { name: 'tree', ...change }, steps: 6 });
   const cases = [
     [make({ bands: '4' }), /error: bands must be a number, got string/],
     [make({ nu: null }), /error: nu must be a number, got null/],
@@ -321,7 +322,7 @@ test('bad input: errors for parameters of the wrong type name the parameter', ()
     [make({ normalizeColumns: 'yes' }), /error: normalizeColumns must be a boolean, got string/],
     [make({ decays: 0.5 }), /error: decays must be an array of numbers, got number/],
     [make({ weights: [1, null] }), /error: weights\[1\] must be a number, got null/],
-    [make({ band: 4 }), /error: band is an unknown option; known are mechanism, numSteps/],
+    [make({ band: 4 }), /error: strategy: band is an unknown option; known are name, bands/],
   ];
   for (const [call, message] of cases) rejects(call, TypeError, 'wrong_type', message);
   const message = /error: bands must be an integer, got 1.5/;
@@ -356,18 +357,18 @@ function checkComparison(comparison, { objective: _, ...options }) {
 
 test('compare: rows are sorted and complete, and their figures are those of error', () => {
   for (const options of [
-    { numSteps: 1 },
-    { numSteps: sized(100, 24) },
-    { numSteps: sized(100, 24), objective: 'mean' },
-    { numSteps: sized(96, 24), participation: { epochs: 3 } },
+    { steps: 1 },
+    { steps: sized(100, 24) },
+    { steps: sized(100, 24), objective: 'mean' },
+    { steps: sized(96, 24), participation: { epochs: 3 } },
     {
-      numSteps: sized(100, 24),
-      participation: { participations: 2, minSeparation: sized(50, 12) },
+      steps: sized(100, 24),
+      participation: { times: 2, apart: sized(50, 12) },
     },
-    ...WORKLOADS.map(([workload]) => ({ numSteps: 8, workload, objective: 'mean' })),
+    ...WORKLOADS.map(([workload]) => ({ steps: 8, workload, objective: 'mean' })),
   ]) {
     const comparison = dp.compare(options).result();
-    assert.equal(comparison.numSteps, options.numSteps);
+    assert.equal(comparison.numSteps, options.steps);
     assert.equal(comparison.objective, options.objective ?? 'max');
     checkComparison(comparison, options);
   }
@@ -381,21 +382,21 @@ test('compare: a row describes its own strategy where that differs from its fami
       .mechanisms.find((it) =>
         Object.entries(wanted).every(([key, value]) => (it[key] ?? it.parameters[key]) === value),
       );
-  const numSteps = sized(64, 32);
-  const plain = row({ numSteps }, { mechanism: 'tree-k', arity: 4 });
+  const steps = sized(64, 32);
+  const plain = row({ steps }, { mechanism: 'tree-k', arity: 4 });
   assert.equal(plain.causal, true);
   const entry = dp.strategies.find(({ name }) => name === 'tree-k');
   assert.equal(entry.causal, false, 'by default it is subtractive');
   const optimal = { mechanism: 'optimal' };
-  assert.equal(row({ numSteps }, optimal).memoryCost, 'buffers vectors');
-  const dense = row({ numSteps, participation: { epochs: 4 } }, optimal);
+  assert.equal(row({ steps }, optimal).memoryCost, 'buffers vectors');
+  const dense = row({ steps, participation: { epochs: 4 } }, optimal);
   assert.deepEqual([dense.stepCost, dense.memoryCost], ['O(n)', 'n vectors']);
 });
 
 test('compare: with repeated participation the best ratio to the lower bound stays small', () => {
   const best = (options) => dp.compare(options).result().mechanisms[0].ratio;
-  assert.ok(best({ numSteps: 64, participation: { participations: 4, minSeparation: 16 } }) < 1.05);
-  assert.ok(best({ numSteps: 1024, participation: { epochs: 4 } }) < 1.7);
+  assert.ok(best({ steps: 64, participation: { times: 4, apart: 16 } }) < 1.05);
+  assert.ok(best({ steps: 1024, participation: { epochs: 4 } }) < 1.7);
 });
 
 test('bounds: proved bounds are given beside published ones, with where those hold', () => {
@@ -522,27 +523,22 @@ test('compare: what has no formula at this size is left out, with the reason', (
 
 test('compare: an invalid problem is refused rather than leaving out every mechanism', () => {
   const ranges = [
-    [{ numSteps: 0 }, /numSteps must be .*, got 0/],
-    [{ numSteps: 2 ** 41 }, /numSteps must be .*, got 2199023255552/],
-    [{ numSteps: 4, objective: 'least' }, /compare: objective must be one of max, mean, got "le/],
-    [{ numSteps: 4, participation: { epochs: 3 } }, /compare: epochs must be a divisor of numSt/],
-    [{ numSteps: 4, participation: { participations: 0, minSeparation: 1 } }, /got 0/],
-    [{ numSteps: 4, workload: { momentum: 2 } }, /momentum must be .*, got 2/],
+    [{ steps: 0 }, /steps must be .*, got 0/],
+    [{ steps: 2 ** 41 }, /steps must be .*, got 2199023255552/],
+    [{ steps: 4, objective: 'least' }, /compare: objective must be one of max, mean, got "le/],
+    [{ steps: 4, participation: { epochs: 3 } }, /compare: epochs must be a divisor of st/],
+    [{ steps: 4, participation: { times: 0, apart: 1 } }, /got 0/],
+    [{ steps: 4, workload: { momentum: 2 } }, /momentum must be .*, got 2/],
   ];
   for (const [options, message] of ranges) {
     rejects(() => dp.compare(options).result(), RangeError, 'invalid_argument', message);
   }
-  const unknown = /compare: mechanism is an unknown option; known are numSteps/;
+  const unknown = /compare: strategy is an unknown option; known are steps/;
   const call = () => dp.compare({ steps: 4, strategy: 'tree' }).result();
   rejects(call, TypeError, 'wrong_type', unknown);
   const size = 4097;
   const large = { steps: size, workload: { matrix: lowerTriangular(size, () => 1) } };
-  rejects(
-    () => dp.compare(large).result(),
-    DpError,
-    'unsupported',
-    /numSteps must be at most 4096/,
-  );
+  rejects(() => dp.compare(large).result(), DpError, 'unsupported', /steps must be at most 4096/);
 });
 
 test('compare: it runs piece by piece, and its result is that of all at once', async () => {

@@ -80,9 +80,9 @@ test('error: a bad beta or dimension is refused by name', () => {
 });
 
 test('error: without a delta, the error is that of the released totals', () => {
-  const target = { steps: 40, epsilon: 0.5, clip: 3, neighbours: 'replace-one', pure: true };
+  const target = { steps: 40, epsilon: 0.5, delta: 0, clip: 3, neighbours: 'replace-one' };
   const found = dp.error({ ...target, beta: 0.05, dimension: 2 });
-  const sums = dp.prefixSum({ ...target, dimension: 2, insecureSeed: 1 });
+  const sums = dp.totals({ ...target, dimension: 2, insecureSeed: 1 });
   const stds = Array.from({ length: 40 }, (_, step) => sums.stddev(step));
   close(found.maxError, Math.max(...stds), 1e-12);
   close(found.meanError, Math.hypot(...stds) / Math.sqrt(40), 1e-12);
@@ -107,13 +107,13 @@ test('error: without a delta, the error is that of the released totals', () => {
     [{ beta: 0.1, numPaths: 1000 }, 'numPaths'],
     [{ epsilon: undefined }, 'epsilon'],
     [{ epsilon: 0 }, 'epsilon'],
-    [{ clipNorm: Infinity }, 'clipNorm'],
-    [{ delta: 1e-6 }, 'delta'],
+    [{ clip: Infinity }, 'clip'],
+    [{ delta: 1e-6 }, 'epsilon'],
     [{ workload: { window: 3 } }, 'workload'],
-    [{ mechanism: 'honaker' }, 'mechanism'],
-    [{ bands: 3 }, 'bands'],
-    [{ pure: 1 }, 'pure'],
-    [{ pure: false }, 'epsilon'],
+    [{ strategy: 'honaker' }, 'strategy'],
+    [{ strategy: { name: 'tree-k', bands: 3 } }, 'bands'],
+    [{ pure: true }, 'pure'],
+    [{ delta: undefined }, 'epsilon'],
   ]) {
     assert.throws(() => dp.error({ ...target, ...more }), { call: 'error', parameter }, parameter);
   }
@@ -235,7 +235,7 @@ test('error: several workloads: errors scale with neighbours, and bad options ar
 
 test('command: error --pure and error of several workloads print the numbers of the package', async () => {
   const pure = ['error', '--pure', '--epsilon', '0.5', '--clip', '3', '--steps', '40'];
-  const target = { steps: 40, epsilon: 0.5, clip: 3, pure: true, beta: 0.05 };
+  const target = { steps: 40, epsilon: 0.5, delta: 0, clip: 3, beta: 0.05 };
   const asked = [...pure, '--beta', '0.05'];
   const { steps, parameters, ...rest } = await json([...asked, '--dimension', '2']);
   assert.deepEqual({ numSteps: steps, ...rest }, dp.error({ ...target, dimension: 2 }));

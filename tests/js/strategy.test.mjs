@@ -26,11 +26,22 @@ const SEARCHES = [
   { mechanism: 'banded-toeplitz', numSteps: 100, bands: 6 },
 ];
 
+/** Returns options with their parameters in the strategy. */
+function searchOf({ mechanism, numSteps, ...options }) {
+  const isParameter = ([name]) => ['objective', 'buffers', 'bands', 'epochLength'].includes(name);
+  const all = Object.entries(options);
+  const own = Object.fromEntries(all.filter(isParameter));
+  const others = Object.fromEntries(all.filter((entry) => !isParameter(entry)));
+  const strategy =
+    typeof mechanism === 'object' ? mechanism : { name: mechanism ?? 'optimal', ...own };
+  return { ...others, strategy, steps: numSteps };
+}
+
 const saved = dp.optimize({ strategy: 'optimal', steps: 40 }).result();
 
 test('optimize: a result has all its fields, as plain data that JSON preserves', () => {
   for (const options of SEARCHES) {
-    const it = dp.optimize(options).result();
+    const it = dp.optimize(searchOf(options)).result();
     assert.equal(
       Object.keys(it).join(' '),
       'format version mechanism numSteps workload participation objective error lowerBound ' +
@@ -74,7 +85,7 @@ test('a strategy from JSON releases the same totals, bit for bit', () => {
   for (const { workload, solver, ...options } of SEARCHES) {
     if (workload !== undefined || solver !== undefined) continue;
     const { mechanism, numSteps, ...parameters } = options;
-    const kept = JSON.parse(JSON.stringify(dp.optimize(options).result()));
+    const kept = JSON.parse(JSON.stringify(dp.optimize(searchOf(options)).result()));
     assert.deepEqual(releases(kept, numSteps), releases(mechanism, numSteps, parameters));
     // Another number gives other totals, so the comparison can fail.
     const [name] = Object.keys(kept.parameters);
@@ -140,7 +151,7 @@ test('optimize: blt is optimised for the given participation', () => {
   const participation = { times: 4, apart: 16 };
   const often = dp.optimize({ strategy: 'blt', steps: 64, participation }).result();
   const once = dp.optimize({ strategy: 'blt', steps: 64 }).result();
-  assert.deepEqual(often.participation, participation);
+  assert.deepEqual(often.participation, { participations: 4, minSeparation: 16 }, 'as it is saved');
   const error = (mechanism) => dp.error({ strategy: mechanism, steps: 64, participation }).maxError;
   assert.equal(error(often), often.error);
   assert.ok(error(often) < error(once));
@@ -169,7 +180,7 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   range((it) => (it.mechanism = 'blt'), /columnWeights is not a list of blt/);
   type((it) => delete it.mechanism, /mechanism must be a string, got undefined/);
   type((it) => delete it.numSteps, /numSteps must be a number, got undefined/);
-  range((it) => (it.numSteps = 41), /numSteps must be 41, that of the saved strategy, got 40/);
+  range((it) => (it.numSteps = 41), /steps must be 41, that of the saved strategy, got 40/);
   type((it) => delete it.workload, /workload must be given, got nothing/);
   range((it) => (it.workload = 'sums'), /workload must be 'prefix' or an object, got "sums"/);
   range((it) => (it.objective = 'both'), /objective must be one of max, mean, got "both"/);
@@ -203,14 +214,14 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
     { numSteps: 32, workload, objective: 'mean' },
     { numSteps: 32, participation: { epochs: 4 }, objective: 'mean' },
   ]) {
-    const found = dp.optimize(options).result();
+    const found = dp.optimize(searchOf(options)).result();
     const lists = ['columns', 'columnDuals', ...(options.objective === 'mean' ? [] : ['rowDuals'])];
     assert.deepEqual(Object.keys(found.parameters), lists);
     assert.equal(found.boundMethod, 'dense dual');
     assert.ok(found.ratio >= 1 && found.ratio < 1.02, `${found.ratio}`);
     const { numSteps, ...problem } = options;
     const kept = JSON.parse(JSON.stringify(found));
-    const named = dp.matrices({ strategy: 'optimal', ...options });
+    const named = dp.matrices(searchOf({ mechanism: 'optimal', ...options }));
     const { participation } = problem;
     const again = dp.matrices({
       strategy: kept,
@@ -230,7 +241,7 @@ test('optimal: long horizons for which errors are not known are refused before t
   const momentum = { momentum: 0.9 };
   const rates = { rates: new Float64Array(numSteps).fill(0.5) };
   const window = { window: 1024 };
-  const blt = /numSteps must be at most 2048 .* not known; blt has errors there, got 1048576/;
+  const blt = /steps must be at most 2048 .* not known; blt has errors there, got 1048576/;
   const mean = / 2048 for the max objective and rates.*; objective mean has an optimum there/;
   const cases = [
     [{ workload: momentum }, blt],
@@ -239,7 +250,7 @@ test('optimal: long horizons for which errors are not known are refused before t
   cases.push([{ workload: momentum, buffers: 'exact' }, blt], [{ workload: window }, blt]);
   cases.push([{ workload: { ...rates, ...momentum }, objective: 'mean' }, blt]);
   for (const [options, message] of cases) {
-    const all = { strategy: 'optimal', steps: numSteps, ...options };
+    const all = searchOf({ mechanism: 'optimal', numSteps, ...options });
     const target = { epsilon: 1, delta: 1e-6 };
     rejects(() => dp.optimize(all), DpError, 'unsupported', message);
     rejects(() => dp.error(all), DpError, 'unsupported', message);
@@ -252,19 +263,19 @@ test('optimal: long horizons for which errors are not known are refused before t
   const longer = { steps: numSteps, workload: window };
   assert.ok(dp.error({ strategy: { name: 'blt', buffers: 2 }, ...longer }).maxError > 1);
   const noise = (options) => dp.noise({ ...long, dimension: 1, insecureSeed: 1, ...options });
-  const stream = noise({ mechanism: 'optimal' });
+  const stream = noise({ strategy: 'optimal' });
   assert.equal(stream.rounded({ numRows: 3000, scale: 1 }).length, 3000);
   stream.dispose();
   rejects(
-    () => noise({ mechanism: 'optimal', buffers: 'exact' }),
+    () => noise({ strategy: { name: 'optimal', buffers: 'exact' } }),
     DpError,
     'unsupported',
-    /^noise: optimal: numSteps must be at most 2048, as full accuracy .* \(with buffers .*\), got 3000/,
+    /^noise: optimal: steps must be at most 2048, as full accuracy .* \(with buffers .*\), got 3000/,
   );
 });
 
 test('optimize: unsupported problems are infeasible, and options without effect are refused', () => {
-  const status = (options) => dp.optimize({ steps: 16, ...options }).result().status;
+  const status = (options) => dp.optimize(searchOf({ numSteps: 16, ...options })).result().status;
   const participation = { times: 2, apart: 4 };
   assert.equal(status({ participation }), 'infeasible');
   assert.equal(status({ mechanism: 'blt', participation, buffers: 1 }), 'converged');
@@ -272,7 +283,7 @@ test('optimize: unsupported problems are infeasible, and options without effect 
   assert.equal(status({ workload: { window: 3 }, buffers: 0 }), 'converged');
   const refuses = (options, message) =>
     rejects(
-      () => dp.optimize({ steps: 16, ...options }).result(),
+      () => dp.optimize(searchOf({ numSteps: 16, ...options })).result(),
       RangeError,
       'invalid_argument',
       message,
@@ -293,7 +304,7 @@ test('optimize: unsupported problems are infeasible, and options without effect 
 
 test('effective parameters: errors and certificates have those that were chosen', () => {
   const of = (mechanism, options = {}) =>
-    dp.error({ strategy: mechanism, steps: 1024, ...options }).effectiveParameters;
+    dp.error({ strategy: { name: mechanism, ...options }, steps: 1024 }).effectiveParameters;
   assert.deepEqual(of('tree-k'), { arity: 7, subtractive: true });
   assert.deepEqual(of('tree'), {});
   assert.deepEqual(of('tree', { epochLength: 100 }), { epochLength: 100 });
@@ -319,9 +330,9 @@ test('errors and certificates state the participation in numbers', () => {
     assert.deepEqual(of(certificate), of(error));
     return of(error);
   };
-  assert.deepEqual(schema('single'), [1, 1]);
+  assert.deepEqual(schema('once'), [1, 1]);
   assert.deepEqual(schema({ epochs: 3 }), [3, 4]);
-  assert.deepEqual(schema({ participations: 2, minSeparation: 5 }), [2, 5]);
+  assert.deepEqual(schema({ times: 2, apart: 5 }), [2, 5]);
 });
 
 test('from three epochs on, a lower bound states for which dimensions of records it holds', () => {
@@ -365,11 +376,11 @@ test('a saved bound states if it does not hold for records of every dimension', 
   // For up to two participations, the bound holds for all records; for three it is weaker for
   // scalar records.
   for (const [participation, minDimension] of [
-    ['single', undefined],
+    ['once', undefined],
     [{ epochs: 2 }, undefined],
     [{ epochs: 3 }, 2],
-    [{ participations: 9, minSeparation: 300 }, undefined],
-    [{ participations: 9, minSeparation: 200 }, 2],
+    [{ times: 9, apart: 300 }, undefined],
+    [{ times: 9, apart: 200 }, 2],
   ]) {
     const saved = dp
       .optimize({ strategy: { name: 'blt', buffers: 1 }, steps: 600, participation })
@@ -390,22 +401,22 @@ test('blt: errors are known at a thousand million steps, but noise is refused', 
   assert.ok(ratio > 1 && ratio < 1.15, `${ratio}`);
   assert.equal(dp.optimize(options).result().error, maxError);
   rejects(
-    () => dp.prefixSum({ ...options, epsilon: 1, delta: 1e-6 }),
+    () => dp.counter({ ...options, epsilon: 1, delta: 1e-6 }),
     DpError,
     'unsupported',
-    /numSteps must be at most 16777216 for noise, got 1000000000/,
+    /steps must be at most 16777216 for noise, got 1000000000/,
   );
 });
 
 test('nothing else can be given beside a saved strategy', () => {
   const options = { strategy: saved, steps: 40 };
-  const others = { buffers: 8, objective: 'max', normalizeColumns: true };
+  const others = { buffers: 8, normalizeColumns: true };
   for (const [name, value] of Object.entries(others)) {
     rejects(
-      () => dp.error({ ...options, [name]: value }),
-      RangeError,
-      'invalid_argument',
-      new RegExp(`${name} cannot be given together with a plan`),
+      () => dp.error({ ...options, strategy: { ...saved, [name]: value } }),
+      TypeError,
+      'wrong_type',
+      new RegExp(`saved strategy: ${name} is an unknown option`),
     );
   }
   const of = (mechanism) => () => dp.error({ strategy: mechanism, steps: 4 });
@@ -415,16 +426,16 @@ test('nothing else can be given beside a saved strategy', () => {
 
 test('optimize: mechanisms and options that no search supports are refused', () => {
   const refuses = (options, Kind, code, message) =>
-    rejects(() => dp.optimize({ steps: 8, ...options }).result(), Kind, code, message);
+    rejects(() => dp.optimize(searchOf({ numSteps: 8, ...options })).result(), Kind, code, message);
   refuses(
     { mechanism: 'tree' },
     RangeError,
     'invalid_argument',
-    /mechanism must be one that a search finds: .*, got "tree"/,
+    /strategy must be one that a search finds: .*, got "tree"/,
   );
-  refuses({ mechanism: saved }, TypeError, 'wrong_type', /mechanism must be a string, got object/);
-  refuses({ numSteps: 0 }, RangeError, 'invalid_argument', /numSteps must be between 1 and/);
-  refuses({ numSteps: 2 ** 40 }, RangeError, 'invalid_argument', /numSteps must be between 1 and/);
+  refuses({ mechanism: saved }, TypeError, 'wrong_type', /strategy must be a string, got object/);
+  refuses({ numSteps: 0 }, RangeError, 'invalid_argument', /steps must be between 1 and/);
+  refuses({ numSteps: 2 ** 40 }, RangeError, 'invalid_argument', /steps must be between 1 and/);
   refuses({ buffers: 65 }, RangeError, 'invalid_argument', /buffers must be between 0 and 64/);
   refuses({ bands: 4 }, RangeError, 'invalid_argument', /bands is not a parameter of optimal/);
   refuses({ solver: 'fast' }, RangeError, 'invalid_argument', /solver must be one of exact, none/);
@@ -526,6 +537,6 @@ test('compare: saved strategies stand in the table', () => {
     assert.throws(() => dp.compare({ steps: 40, ...options }).result(), message);
   refuses({ strategies: saved }, /strategies must be an array, got object/);
   refuses({ strategies: ['optimal'] }, /strategies\[0\] must be a saved strategy, got string/);
-  refuses({ numSteps: 41, strategies: [saved] }, /numSteps must be 40, that of the saved/);
+  refuses({ steps: 41, strategies: [saved] }, /steps must be 40, that of the saved/);
   refuses({ workload: { window: 3 }, strategies: [saved] }, /that of the saved strategy, prefix/);
 });

@@ -3,7 +3,7 @@
 // Names the parameters in errors as the options of streams do: the core and the checks that all
 // functions share have other words for some of them.
 
-import { makeError, refusalOf, withNames, type RefusalError } from '../../core/errors.js';
+import { makeError, refusalOf, told, withNames, type RefusalError } from '../../core/errors.js';
 import { rootOf } from '../../core/names.js';
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -28,6 +28,8 @@ const WORDS: Readonly<Record<string, string>> = {
   log: 'store',
 };
 
+const SAVED = 'saved strategy';
+
 function wordOf(path: string): string {
   const [root, rest] = rootOf(path);
   return (WORDS[root] ?? root) + rest;
@@ -45,6 +47,8 @@ export function inWords<T>(call: string, act: () => T): T {
     // Without a call it is about the instance or the handle, which the call is not to blame for.
     if (error.call === undefined) throw error;
     const { parameter, constraint = '', ...rest } = refusalOf(error);
+    // The fields of a saved strategy have words of their own.
+    if (rest.part?.startsWith(SAVED)) throw told(error, { call });
     throw makeError(
       error.code,
       {},
