@@ -50,7 +50,15 @@ const error = (weights) => {
 };
 
 const dp = await load();
-const noise = dp.noise({ increments: true, steps: NUM_ROUNDS, participation: { times: 4, apart: 25 }, epsilon: 2, delta: 1e-6, clip: 1, dimension: TRUTH.length });
+const noise = dp.noise({
+  increments: true,
+  steps: NUM_ROUNDS,
+  participation: { times: 4, apart: 25 },
+  epsilon: 2,
+  delta: 1e-6,
+  clip: 1,
+  dimension: TRUTH.length,
+});
 
 let weights = TRUTH.map(() => 0);
 const before = error(weights);

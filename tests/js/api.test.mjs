@@ -196,7 +196,8 @@ test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour 
     const it = dp.certificate(options);
     close(it.noiseStddev, it.noiseMultiplier * it.sensitivity * 3 * distance, 1e-9);
     close(it.noiseMultiplier, 4.224679, 1e-6);
-    for (const [key, value] of Object.entries(options)) assert.equal(it[key], value, key);
+    const said = { mechanism: 'honaker', numSteps: 100, clipNorm: 3, neighbours, ...target };
+    for (const [key, value] of Object.entries(said)) assert.equal(it[key], value, key);
     assert.equal(it.workload, 'prefix');
     assert.equal(it.participation, 'single');
     assert.equal(it.sensitivityExactness, 'exact');
@@ -214,7 +215,14 @@ test('defaults: leaving options out gives the same as writing out their defaults
     clipNorm: 1,
     neighbours: 'zero-out',
   };
-  const of = { certificate: (options) => dp.certificate(options) };
+  const inWords = ({ numSteps, clipNorm, participation, mechanism, ...others }) => ({
+    ...others,
+    steps: numSteps,
+    ...(clipNorm && { clip: clipNorm }),
+    ...(mechanism && { strategy: mechanism }),
+    ...(participation && { participation: 'once' }),
+  });
+  const of = { certificate: (options) => dp.certificate(inWords(options)) };
   const more = {
     prefixSum: { mode: 'grid', dimension: 1 },
     peopleSum: { mode: 'grid', dimension: 1 },
@@ -258,16 +266,16 @@ test('bad input: values out of range are RangeErrors that name parameter and val
     [make({ delta: 0 }), /delta must be .*, got 0/],
     [make({ delta: 1 }), /delta must be .*, got 1/],
     [make({ delta: NaN }), /delta must be .*, got NaN/],
-    [make({ clipNorm: 0 }), /clipNorm must be .*, got 0/],
-    [make({ clipNorm: -1 }), /clipNorm must be .*, got -1/],
-    [make({ clipNorm: Infinity }), /clipNorm must be .*, got inf/i],
-    [make({ numSteps: 0 }), /numSteps must be .*, got 0/],
-    [make({ numSteps: -1 }), /numSteps must be .*, got -1/],
-    [make({ numSteps: 1.5 }), /numSteps must be an integer, got 1.5/],
-    [make({ numSteps: NaN }), /numSteps must be an integer, got NaN/],
-    [make({ numSteps: 2 ** 60 }), /numSteps must be an integer, got/],
-    [make({ numSteps: 2 ** 41, mechanism: 'tree' }), /numSteps must be .*, got 2199023255552/],
-    [make({ mechanism: 'best' }), /mechanism must be one of independent, .*, got "best"/],
+    [make({ clip: 0 }), /clip must be .*, got 0/],
+    [make({ clip: -1 }), /clip must be .*, got -1/],
+    [make({ clip: Infinity }), /clip must be .*, got inf/i],
+    [make({ steps: 0 }), /steps must be .*, got 0/],
+    [make({ steps: -1 }), /steps must be .*, got -1/],
+    [make({ steps: 1.5 }), /steps must be an integer, got 1.5/],
+    [make({ steps: NaN }), /steps must be an integer, got NaN/],
+    [make({ steps: 2 ** 60 }), /steps must be an integer, got/],
+    [make({ steps: 2 ** 41, strategy: 'tree' }), /steps must be .*, got 2199023255552/],
+    [make({ strategy: 'best' }), /strategy must be one of independent, .*, got "best"/],
     [
       make({ neighbours: 'add-remove' }),
       /neighbours must be one of zero-out, replace-one, got "add-/,
@@ -275,7 +283,7 @@ test('bad input: values out of range are RangeErrors that name parameter and val
     [() => dp.calibrate({ rho: -1, delta: 0.1 }), /rho must be .*, got -1/],
     [() => dp.calibrate({ mu: NaN, delta: 0.1 }), /mu must be .*, got NaN/],
     [() => dp.calibrate({ mu: 1, delta: 2 }), /delta must be .*, got 2/],
-    [() => dp.error({ strategy: 'tree', steps: 0 }), /numSteps must be .*, got 0/],
+    [() => dp.error({ strategy: 'tree', steps: 0 }), /steps must be .*, got 0/],
   ];
   for (const [call, message] of cases) rejects(call, RangeError, 'invalid_argument', message);
 });
@@ -283,25 +291,26 @@ test('bad input: values out of range are RangeErrors that name parameter and val
 test('bad input: messages begin with the function called, and name the bad parameter', () => {
   const sums = { numSteps: 4, dimension: 1, mechanism: 'tree', ...target };
   const error = (options) => () => dp.error({ strategy: 'tree', steps: 4, ...options });
+  const of = (name, own) => error({ strategy: { name, ...own } });
   const cases = [
     [error({ workload: { window: 0 } }), /^error: window must be between 1 and/],
     [error({ workload: { momentum: 1 } }), /^error: momentum must be at least 0/],
     [error({ workload: { rates: [1, 0, 1, 1] } }), /^error: rates\[1\] must be different from 0/],
-    [error({ arity: 2 }), /^error: arity is not a parameter of tree/],
-    [error({ mechanism: 'tree-k', arity: 1 }), /^error: tree-k: arity must be between 2 and/],
-    [error({ participation: { participations: 0, minSeparation: 1 } }), /^error: participations /],
-    [error({ epochLength: 0 }), /^error: epochLength must be/],
-    [() => dp.errorPerStep({ strategy: 'tree', steps: 2 ** 30 }), /^errorPerStep: numSteps /],
-    [() => dp.matrices({ strategy: 'tree', steps: 1025 }), /^matrices: numSteps must be /],
+    [of('tree', { arity: 2 }), /^error: arity is not a parameter of tree/],
+    [of('tree-k', { arity: 1 }), /^error: tree-k: arity must be between 2 and/],
+    [error({ participation: { times: 0, apart: 1 } }), /^error: times /],
+    [of('tree', { epochLength: 0 }), /^error: epochLength must be/],
+    [() => dp.errorPerStep({ strategy: 'tree', steps: 2 ** 30 }), /^errorPerStep: steps /],
+    [() => dp.matrices({ strategy: 'tree', steps: 1025 }), /^matrices: steps must be /],
     [() => dp.bounds({ steps: 0 }), /^bounds: steps must be between/],
     [() => dp.calibrate({ epsilon: -1, delta: 0.1 }), /^calibrate: epsilon must be positive/],
     [() => dp.calibrate({ epsilon: -1, delta: 0 }).mu, /^calibrate: epsilon must be positive/],
     [() => dp.compare({ steps: 4, workload: { window: 0 } }).result(), /^compare: window must be/],
     [
       () => dp.optimize({ strategy: 'tree', steps: 4 }).result(),
-      /^optimize: mechanism must be one that a search finds: blt, .*, got "tree"$/,
+      /^optimize: strategy must be one that a search finds: blt, .*, got "tree"$/,
     ],
-    [() => dp.certificate({ steps: 4, ...target, clip: -1 }), /^certificate: clipNorm must/],
+    [() => dp.certificate({ steps: 4, ...target, clip: -1 }), /^certificate: clip must/],
     [() => dp.prefixSum({ ...sums, dimension: 0 }), /^prefixSum: dimension must be between/],
     [
       () => dp.prefixSum({ ...sums, mechanism: 'haar', mode: 'lattice' }),
@@ -316,9 +325,9 @@ test('bad input: wrong types are TypeErrors that name the option', () => {
   const cases = [
     [() => dp.certificate(), /certificate: options must be an object, got undefined/],
     [() => dp.certificate([]), /options must be an object, got array/],
-    [() => dp.certificate({ ...target }), /certificate: numSteps must be a number, got undefined/],
-    [() => dp.certificate({ steps: '10', ...target }), /numSteps must be a number, got string/],
-    [() => dp.certificate({ steps: 10n, ...target }), /numSteps must be a number, got bigint/],
+    [() => dp.certificate({ ...target }), /certificate: steps must be a number, got undefined/],
+    [() => dp.certificate({ steps: '10', ...target }), /steps must be a number, got string/],
+    [() => dp.certificate({ steps: 10n, ...target }), /steps must be a number, got bigint/],
     [
       () => dp.prefixSum({ numSteps: 1, ...target, epsilon: '1' }),
       /prefixSum: epsilon must be a number, got string/,
@@ -331,8 +340,8 @@ test('bad input: wrong types are TypeErrors that name the option', () => {
       () => dp.prefixSum({ numSteps: 1, ...target, insecureSeed: '7' }),
       /insecureSeed must be a number or a bigint, got string/,
     ],
-    [() => dp.error({ strategy: 5, steps: 1 }), /error: mechanism must be a string, got number/],
-    [() => dp.error({ steps: 1 }), /mechanism must be a string, got undefined/],
+    [() => dp.error({ strategy: 5, steps: 1 }), /error: strategy must be a string, got number/],
+    [() => dp.error({ steps: 1 }), /strategy must be a string, got undefined/],
     [
       () => dp.calibrate({ delta: 0.1 }),
       /epsilon must be given, or else rho or mu, and only one of them, got none/,
@@ -384,14 +393,14 @@ const MAKERS = {
 
 test('options: an inherited option is refused, not ignored, and each is read once', () => {
   for (const [name, make] of Object.entries(MAKERS)) {
-    const base = { numSteps: 4, ...target };
+    const base = { [name === 'certificate' ? 'steps' : 'numSteps']: 4, ...target };
     const inherited = Object.assign(Object.create({ neighbours: 'replace-one' }), base);
     const wanted = /neighbours must be an own enumerable property of options, got an inherited one/;
     rejects(() => make(inherited), TypeError, 'wrong_type', wanted);
     const seeded = Object.assign(Object.create({ insecureSeed: 7 }), base);
     if (name === 'prefixSum') rejects(() => make(seeded), TypeError, 'wrong_type', /insecureS/);
   }
-  dp.certificate(Object.assign(Object.create(null), { numSteps: 4, ...target }));
+  dp.certificate(Object.assign(Object.create(null), { steps: 4, ...target }));
   let reads = 0;
   const options = { steps: 4, ...target };
   Object.defineProperty(options, 'epsilon', { enumerable: true, get: () => ++reads });
@@ -401,8 +410,9 @@ test('options: an inherited option is refused, not ignored, and each is read onc
 
 test('bad input: an unknown option is refused, not ignored', () => {
   // Ignoring `neighbors` would give half the requested noise.
-  const misspelt = { numSteps: 4, ...target, neighbors: 'replace-one' };
-  for (const make of Object.values(MAKERS)) {
+  for (const [name, make] of Object.entries(MAKERS)) {
+    const steps = name === 'certificate' ? 'steps' : 'numSteps';
+    const misspelt = { [steps]: 4, ...target, neighbors: 'replace-one' };
     rejects(
       () => make(misspelt),
       TypeError,

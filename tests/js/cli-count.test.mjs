@@ -264,7 +264,13 @@ test('count: the noise of the buckets has the predicted std', () => {
   const squares = new Float64Array(6);
   let scale = 0;
   for (let seed = 1; seed <= numRuns; ++seed) {
-    const sum = dp.prefixSum({ ...options, epsilon: 1, delta: 1e-6, insecureSeed: seed });
+    const sum = dp.prefixSum({
+      mechanism: 'optimal',
+      numSteps: 6,
+      epsilon: 1,
+      delta: 1e-6,
+      insecureSeed: seed,
+    });
     scale = sum.certificate.noiseStddev;
     const totals = sum.releaseMany(new Float64Array(6));
     totals.forEach((total, t) => (squares[t] += (total - (totals[t - 1] ?? 0)) ** 2));

@@ -27,16 +27,19 @@ test('optimize: the JSON is that of the library', async () => {
   const search = ['optimize', '--steps', '30'];
   assert.deepEqual(await json(search), saved);
   const cases = [
-    [['--buffers', '3', '--objective', 'mean'], { buffers: 3, objective: 'mean' }],
-    [['--buffers', 'exact'], { buffers: 'exact' }],
+    [
+      ['--buffers', '3', '--objective', 'mean'],
+      { strategy: { name: 'optimal', buffers: 3, objective: 'mean' } },
+    ],
+    [['--buffers', 'exact'], { strategy: { name: 'optimal', buffers: 'exact' } }],
     [['--solver', 'none'], { solver: 'none' }],
     [['--max-iterations', '2'], { maxIterations: 2 }],
     [['--gap', '1e-3'], { gap: 1e-3 }],
     [['--workload', 'momentum=0,decay=0.9'], { workload: { momentum: 0, decay: 0.9 } }],
-    [['--mechanism', 'blt', '--buffers', '1'], { mechanism: 'blt', buffers: 1 }],
+    [['--mechanism', 'blt', '--buffers', '1'], { strategy: { name: 'blt', buffers: 1 } }],
     [
       ['--mechanism', 'blt', '--participations', '3', '--min-separation', '5'],
-      { mechanism: 'blt', participation: { participations: 3, minSeparation: 5 } },
+      { strategy: 'blt', participation: { times: 3, apart: 5 } },
     ],
   ];
   for (const [args, options] of cases) {

@@ -14,13 +14,12 @@ const whole = await (await importEntry('dp-ftrl')).load();
 
 const numSteps = 60;
 const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 7n };
-const saved = (mechanism, participation = 'single') =>
+const saved = (name, participation = 'once') =>
   whole
     .optimize({
-      strategy: mechanism,
+      strategy: { name, ...(participation === 'once' && { buffers: 3 }) },
       steps: numSteps,
       participation,
-      ...(participation === 'single' && { buffers: 3 }),
     })
     .result();
 const strategies = [

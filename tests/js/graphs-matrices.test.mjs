@@ -39,7 +39,7 @@ test('graphs: no edge that appears and disappears once moves the encoded counts 
       const encoder = encoderOf(numSteps);
       const sensitivityFor = (participation) =>
         dp.error({ strategy: mechanism, steps: numSteps, participation }).sensitivity;
-      const stated = sensitivityFor({ participations: 2, minSeparation: 1 });
+      const stated = sensitivityFor({ times: 2, apart: 1 });
       let longest = 0;
       let longestOfAll = 0;
       // All graphs over time with three possible edges, and all without one of these edges.
@@ -65,7 +65,7 @@ test('graphs: no edge that appears and disappears once moves the encoded counts 
         longest <= stated * (1 + 1e-12),
         `${mechanism} ${numSteps}: ${longest} of ${stated}`,
       );
-      assert.ok(longest >= sensitivityFor('single') * (1 - 1e-12));
+      assert.ok(longest >= sensitivityFor('once') * (1 - 1e-12));
       // More changes than promised exceed the sensitivity, so the promise is needed.
       if (numSteps === 4 && mechanism === 'independent') assert.ok(longestOfAll > 1.4 * stated);
     }

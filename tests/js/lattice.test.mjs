@@ -15,7 +15,7 @@ const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
 const scratch = scratchFolder('lattice');
 
-const plain = { strategy: 'honaker', steps: 40, epsilon: 1, delta: 1e-6 };
+const plain = { mechanism: 'honaker', numSteps: 40, epsilon: 1, delta: 1e-6 };
 const target = { ...plain, mode: 'lattice' };
 const seeded = { ...target, clipNorm: 1.5, insecureSeed: 21 };
 const NOISES = ['discrete-gaussian', 'rounded-gaussian'];
@@ -59,7 +59,7 @@ test('lattice: a tree releases multiples of the grid', () => {
 });
 
 test('lattice: the certificate claims zCDP with discrete noise, and GDP with rounded', () => {
-  const expected = dp.certificate(plain);
+  const expected = dp.certificate({ strategy: 'honaker', steps: 40, epsilon: 1, delta: 1e-6 });
   assert.equal(expected.lattice, undefined);
   withSums({ clipNorm: 1 }, ({ certificate }) => {
     assert.equal(certificate.mu, null);

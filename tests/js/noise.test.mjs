@@ -24,9 +24,9 @@ const all = (more, scale = 64) =>
 
 test('noise: shards have the numbers of the whole', () => {
   for (const mechanism of ['tree', 'blt-rational', 'square-root']) {
-    const whole = all({ mechanism, dimension: 10 });
-    const left = all({ mechanism, dimension: 7 });
-    const right = all({ mechanism, dimension: 3, firstCoordinate: 7 });
+    const whole = all({ strategy: mechanism, dimension: 10 });
+    const left = all({ strategy: mechanism, dimension: 7 });
+    const right = all({ strategy: mechanism, dimension: 3, firstCoordinate: 7 });
     const joined = Array.from({ length: 40 }, (_, t) => [
       ...left.subarray(7 * t, 7 * t + 7),
       ...right.subarray(3 * t, 3 * t + 3),
@@ -82,14 +82,14 @@ test('noise: a stream continues from a checkpoint, and a damaged checkpoint is r
 
 test('noise: increments of few bands add up to the noise of sums, and need no state', () => {
   for (const mechanism of ['independent', 'lambda-cgd', 'banded-inverse-square-root']) {
-    const sums = all({ mechanism, dimension: 3 }, 2 ** 20);
-    const increments = all({ mechanism, dimension: 3, increments: true }, 2 ** 20);
+    const sums = all({ strategy: mechanism, dimension: 3 }, 2 ** 20);
+    const increments = all({ strategy: mechanism, dimension: 3, increments: true }, 2 ** 20);
     const total = [0, 0, 0];
     increments.forEach((x, i) => {
       total[i % 3] += x;
       assert.ok(Math.abs(total[i % 3] - sums[i]) <= i / 3 + 1, `${mechanism}, entry ${i}`);
     });
-    withNoise({ mechanism, increments: true }, (noise) => {
+    withNoise({ strategy: mechanism, increments: true }, (noise) => {
       noise.seek(39);
       assert.equal(noise.checkpoint().length, 64);
     });
@@ -102,23 +102,18 @@ const others = dp.strategies.filter(({ name }) => !fewBands.includes(name));
 
 test('noise: increments of every mechanism add up to the rows of totals bit for bit', () => {
   for (const { name: mechanism } of others) {
-    const sums = all({ mechanism, dimension: 3 }, 2 ** 20);
-    const added = all({ mechanism, dimension: 3, increments: true }, 2 ** 20);
+    const sums = all({ strategy: mechanism, dimension: 3 }, 2 ** 20);
+    const added = all({ strategy: mechanism, dimension: 3, increments: true }, 2 ** 20);
     for (let i = 3; i < added.length; i++) added[i] += added[i - 3];
     assert.deepEqual(added, sums, mechanism);
   }
   const momentum = { ...options, strategy: 'tree', workload: { momentum: 0.9 }, increments: true };
-  rejects(
-    () => dp.noise(momentum),
-    DpError,
-    'unsupported',
-    /mechanism must be one for prefix sums/,
-  );
+  rejects(() => dp.noise(momentum), DpError, 'unsupported', /strategy must be one for prefix sums/);
 });
 
 test('noise: increments are the same after seeking and after a checkpoint', () => {
   for (const { name: mechanism } of others) {
-    const place = { mechanism, dimension: 2, increments: true };
+    const place = { strategy: mechanism, dimension: 2, increments: true };
     const whole = all(place);
     withNoise(place, (noise) => {
       for (const step of [30, 7, 8, 39, 0, 20]) {
@@ -147,15 +142,15 @@ function withGradientNoise(more, use) {
   }
 }
 
-test('noise: what addNoiseTo returns adds up to the totals of prefixSum bit for bit', () => {
+test('noise: what addNoiseTo returns adds up to the totals bit for bit', () => {
   for (const { name: mechanism } of others) {
-    withGradientNoise({ mechanism }, (noise) => {
+    withGradientNoise({ strategy: mechanism }, (noise) => {
       const { grid, certificate } = noise;
       const { clipNorm } = certificate;
       assert.ok(Math.abs(clipNorm - (2 + Math.sqrt(3) * grid)) < 1e-12 && grid <= 2 / 1024);
       assert.equal(certificate.clipping, 'by the caller');
       assert.equal(noise.insecure, true);
-      const sums = dp.prefixSum({ ...seeded, mechanism, clipNorm, grid });
+      const sums = dp.totals({ ...seeded, strategy: mechanism, clip: clipNorm, grid });
       assert.equal(sums.certificate.noiseStddev, certificate.noiseStddev);
       assert.equal(sums.certificate.clipping, undefined);
       const total = [0, 0, 0];
@@ -165,7 +160,7 @@ test('noise: what addNoiseTo returns adds up to the totals of prefixSum bit for 
         const noisy =
           step % 2 ? noise.addNoiseTo(gradient, step) : noise.addNoiseTo(gradient, step, out);
         noisy.forEach((x, i) => (total[i] += x));
-        assert.deepEqual(total, [...sums.release(gradient)], `${mechanism}, step ${step}`);
+        assert.deepEqual(total, [...sums.release(gradient).values], `${mechanism}, step ${step}`);
       }
       sums.dispose();
     });
@@ -233,7 +228,7 @@ test('noise: bad gradients, steps and targets are refused', () => {
     /firstCoordinate must be left out/,
   );
   rejects(make({ grid: 0.3 }), RangeError, 'invalid_argument', /grid must be a power of two/);
-  rejects(make({ clipNorm: -1 }), RangeError, 'invalid_argument', /clipNorm must be positive/);
+  rejects(make({ clip: -1 }), RangeError, 'invalid_argument', /clip must be positive/);
   rejects(
     () => dp.noise({ ...options, increments: true, grid: 1 }),
     TypeError,
@@ -246,12 +241,12 @@ test('noise: bad gradients, steps and targets are refused', () => {
 // Recorded natively, in tests/cpp/noise/checkpoint_test.cpp.
 const native = [
   [
-    { mechanism: 'tree' },
+    'tree',
     '647066630100010011000000000000001100000000000000821cfd18c541fa0da6cd37089a710275' +
       '4380cef22fddf051751f59b11014e8ad0d6495a284331e3b',
   ],
   [
-    { mechanism: 'blt', decays: [0.875, 0.5], weights: [0.25, 0.375] },
+    { name: 'blt', decays: [0.875, 0.5], weights: [0.25, 0.375] },
     '647066630100010011000000000000001100000000000000ef0618c62ab35ec0b3fda07c1c26526c' +
       '4380cef22fddf051751f59b11014e8ad69041a23300912ea46c22d30f86be93f60e83547cc00acbf' +
       '1a1a8cad2f55f63f2a133f295346c13f08241ab33c14dbbf98b2c50965f2e53f',
@@ -259,14 +254,14 @@ const native = [
 ];
 
 test('noise: checkpoints are those of a native build, and can be restored', () => {
-  for (const [mechanism, hex] of native) {
+  for (const [strategy, hex] of native) {
     const place = { dimension: 2, firstCoordinate: 2, key: undefined, insecureSeed: 5 };
     const wanted = { numRows: 40 - 17, scale: 64 };
-    withNoise({ ...mechanism, ...place }, (walked) => {
+    withNoise({ strategy, ...place }, (walked) => {
       walked.rounded({ numRows: 17, scale: 64 });
       assert.equal(Buffer.from(walked.checkpoint()).toString('hex'), hex);
       const rest = walked.rounded(wanted);
-      withNoise({ ...mechanism, ...place }, (resumed) => {
+      withNoise({ strategy, ...place }, (resumed) => {
         resumed.restore(new Uint8Array(Buffer.from(hex, 'hex')));
         assert.equal(resumed.step, 17);
         assert.deepEqual(resumed.rounded(wanted), rest);

@@ -373,8 +373,9 @@ test('release --pure: what does not go with it is refused', async () => {
 
 test('incrementStddevs: those of the tree match the noise of totals without a delta', () => {
   const numSteps = 25;
-  const tree = { strategy: { name: 'optimal', arity: 5, subtractive: true } };
-  const unit = dp.incrementStddevs({ strategy: 'tree-k', ...tree, steps: numSteps });
+  const tree = { arity: 5, subtractive: true };
+  const strategy = { name: 'tree-k', ...tree };
+  const unit = dp.incrementStddevs({ strategy, steps: numSteps });
   const dimension = 4000;
   const zeros = new Float64Array(numSteps * dimension);
   const totals = withSums({ ...tree, numSteps, dimension }, (sums) => ({

@@ -38,7 +38,7 @@ test('study.noise: rows do not depend on how many are asked for at once', () => 
     for (const precision of PRECISIONS) {
       // Narrow rows, rows of a few tiles, and a width at which pieces of 4096 numbers end mid-row.
       for (const dimension of [1, 3, 300]) {
-        const place = { mechanism, precision, dimension };
+        const place = { strategy: mechanism, precision, dimension };
         const wanted = oneByOne(place);
         assert.ok(wanted.some((x) => x !== 0) && wanted.every(Number.isFinite));
         assert.deepEqual(all(place), wanted, `${mechanism}, ${precision}, ${dimension}`);
@@ -55,14 +55,14 @@ test('study.noise: rows do not depend on how many are asked for at once', () => 
 
 test('study.noise: many short rows are the same when read at once or one by one', () => {
   for (const precision of PRECISIONS) {
-    const place = { mechanism: 'tree', numSteps: 9000, precision };
+    const place = { strategy: 'tree', steps: 9000, precision };
     assert.deepEqual(all(place), oneByOne(place));
   }
 });
 
 test('study.noise: doubles round to the numbers of noise with the same seed', () => {
   for (const mechanism of ['blt', 'tree', 'optimal', 'square-root']) {
-    const rows = all({ mechanism, precision: 'float64', dimension: 90 });
+    const rows = all({ strategy: mechanism, precision: 'float64', dimension: 90 });
     const noise = dp.noise({
       strategy: mechanism,
       steps: NUM_STEPS,
@@ -205,7 +205,7 @@ test('study.noise: a subclass cannot change what is written, nor where', () => {
 test('study.noise: what belongs to a release is refused, and so are bad options', () => {
   const make = (more) => () => withRows(more, () => {});
   const key = new Uint8Array(32).fill(1);
-  for (const [name, value] of Object.entries({ epsilon: 1, delta: 1e-6, clipNorm: 1, key })) {
+  for (const [name, value] of Object.entries({ epsilon: 1, delta: 1e-6, clip: 1, key })) {
     const message = RegExp(
       `${name} must be left out: noise in floating point makes no release private`,
     );
@@ -227,13 +227,13 @@ test('study.noise: what belongs to a release is refused, and so are bad options'
     rejects(make({ dimension }), RangeError, 'invalid_argument', /noise: dimension must be/);
   }
   rejects(make({ firstCoordinate: -1 }), RangeError, 'invalid_argument', /firstCoordinate/);
-  rejects(make({ numSteps: 0 }), RangeError, 'invalid_argument', /numSteps/);
+  rejects(make({ steps: 0 }), RangeError, 'invalid_argument', /steps/);
   rejects(make({ seed: -1 }), RangeError, 'invalid_argument', /seed must be/);
   rejects(
-    make({ mechanism: 'gaussian' }),
+    make({ strategy: 'gaussian' }),
     RangeError,
     'invalid_argument',
-    /mechanism must be one of/,
+    /strategy must be one of/,
   );
   rejects(() => dp.study.noise(), TypeError, 'wrong_type', /options must be an object/);
   assert.equal(dp.liveHandles, 0);
@@ -242,7 +242,7 @@ test('study.noise: what belongs to a release is refused, and so are bad options'
 test('study.noise: releases, ledgers, budgets and optimisers take none of it', async () => {
   const noise = dp.study.noise(options);
   const target = { numSteps: 4, epsilon: 1, delta: 1e-6, noise };
-  for (const name of ['prefixSum', 'peopleSum', 'noise']) {
+  for (const name of ['prefixSum', 'peopleSum']) {
     rejects(() => dp[name](target), TypeError, 'wrong_type', /noise is an unknown option/);
   }
   const search = { strategy: 'blt', steps: 4, noise };

@@ -421,7 +421,7 @@ test('nothing else can be given beside a saved strategy', () => {
   }
   const of = (mechanism) => () => dp.error({ strategy: mechanism, steps: 4 });
   rejects(of(null), TypeError, 'wrong_type', /a string, got null/);
-  rejects(of([]), RangeError, 'invalid_argument', /format/);
+  rejects(of([]), TypeError, 'wrong_type', /a name, an object with .*, got array/);
 });
 
 test('optimize: mechanisms and options that no search supports are refused', () => {

@@ -29,7 +29,7 @@ export async function use(): Promise<Certificate> {
   const open: boolean = sums.insecure;
   if (!open) sums.dispose();
   const multiplier: number = dp.calibrate({ rho: 1, delta: 1e-6 }).noiseMultiplier;
-  const bound: number | null = dp.error({ mechanism: 'honaker', numSteps: multiplier }).lowerBound;
+  const bound: number | null = dp.error({ strategy: 'honaker', steps: multiplier }).lowerBound;
   if (bound === null) throw new DpError('internal', 'no bound');
   const client: Client = connect({ worker: { postMessage() {} } });
   const costs: number[] = [dp.calibrate(target).mu, (await client.calibrate(target)).mu];
@@ -57,39 +57,38 @@ export async function use(): Promise<Certificate> {
   // @ts-expect-error no such loss
   dp.learner({ steps: 8, loss: '0-1', dimension: 1, ...target });
   const banded: ErrorOptions = {
-    mechanism: 'banded-square-root',
-    bands: 4,
-    numSteps: 8,
+    strategy: { name: 'banded-square-root', bands: 4 },
+    steps: 8,
     workload: { momentum: 0.9 },
-    participation: { participations: 2, minSeparation: 4 },
+    participation: { times: 2, apart: 4 },
   };
   const covariance: Float64Array = dp.matrices(banded).noiseCovariance;
-  const blt = { mechanism: 'blt', decays: [0.5], weights: covariance } as const;
-  dp.certificate({ ...blt, numSteps: 8, ...target, participation: { epochs: 2 } });
-  const rows: ComparedMechanism[] = dp.compare({ numSteps: 8, objective: 'mean' }).result().mechanisms;
+  const strategy = { name: 'blt', decays: [0.5], weights: covariance } as const;
+  dp.certificate({ strategy, steps: 8, ...target, participation: { epochs: 2 } });
+  const rows: ComparedMechanism[] = dp.compare({ steps: 8, objective: 'mean' }).result().mechanisms;
   const { mechanism, parameters } = rows[0]!;
-  dp.error({ mechanism, ...parameters, numSteps: 8, workload: { rates: new Float32Array(8) } });
+  dp.error({ strategy: { name: mechanism, ...parameters }, steps: 8, workload: { rates: new Float32Array(8) } });
   const matrices: Promise<Matrices> = client.matrices(banded);
-  const comparison: Promise<Comparison> = client.compare({ numSteps: 8 });
+  const comparison: Promise<Comparison> = client.compare({ steps: 8 });
   await Promise.all([matrices, comparison]);
-  const saved: SavedStrategy = dp.optimize({ numSteps: 8, buffers: 2 }).result();
+  const saved: SavedStrategy = dp.optimize({ steps: 8, strategy: { name: 'optimal', buffers: 2 } }).result();
   const fractions: number[] = [];
   const onProgress = ({ fraction }: { fraction: number }) => fractions.push(fraction);
-  const again: SavedStrategy = await client.optimize({ numSteps: 8 }, { onProgress });
+  const again: SavedStrategy = await client.optimize({ steps: 8 }, { onProgress });
   dp.prefixSum({ mechanism: saved, numSteps: 8, ...target });
-  dp.compare({ numSteps: 8, strategies: [saved, again] }).result();
+  dp.compare({ steps: 8, strategies: [saved, again] }).result();
   // @ts-expect-error not a saved strategy
-  dp.error({ mechanism: { ...saved, version: 2 }, numSteps: 8 });
+  dp.error({ strategy: { ...saved, version: 2 }, steps: 8 });
   // @ts-expect-error no such workload
-  dp.compare({ numSteps: 8, workload: 'sums' }).result();
+  dp.compare({ steps: 8, workload: 'sums' }).result();
   // @ts-expect-error not a number
   dp.error({ ...banded, workload: { window: '4' } });
   // @ts-expect-error the separation is missing
-  dp.error({ ...banded, participation: { participations: 2 } });
+  dp.error({ ...banded, participation: { times: 2 } });
   // @ts-expect-error not a boolean
-  dp.error({ ...banded, normalizeColumns: 1 });
+  dp.error({ ...banded, strategy: { name: 'tree', normalizeColumns: 1 } });
   // @ts-expect-error unknown mechanism
-  dp.error({ mechanism: 'best', numSteps: 8 });
+  dp.error({ strategy: 'best', steps: 8 });
   // @ts-expect-error misspelt option
   dp.prefixSum({ numSteps: 8, epsilon: 1, delta: 1e-6, neighbors: 'zero-out' });
   // @ts-expect-error rho-zCDP has no mu
@@ -101,9 +100,9 @@ export async function use(): Promise<Certificate> {
   // @ts-expect-error pure privacy has no noise multiplier of its own
   dp.calibrate({ epsilon: 1, delta: 0 }).noiseMultiplier;
   // @ts-expect-error a search is asked for its result
-  dp.compare({ numSteps: 8 }).mechanisms;
+  dp.compare({ steps: 8 }).mechanisms;
   // @ts-expect-error a worker gives the result
-  (await client.compare({ numSteps: 8 })).result();
+  (await client.compare({ steps: 8 })).result();
   // @ts-expect-error queries is a group of functions
   dp.queries({ workload: { prefix: 2 }, ...target });
   // @ts-expect-error the horizon is an option
@@ -112,7 +111,7 @@ export async function use(): Promise<Certificate> {
   dp.strategies();
   // @ts-expect-error nobody changes the list
   dp.strategies[0]!.parameters.push('bands');
-  for (const { fraction } of dp.optimize({ numSteps: 8 })) fraction satisfies number;
+  for (const { fraction } of dp.optimize({ steps: 8 })) fraction satisfies number;
   const store = { load: async () => undefined, save: async () => {}, close: async () => {} };
   const kept = { numSteps: 8, ...target, store, durable: 'release' } as const;
   const drinks = await dp.peopleStatisticLedger({ statistic: 'histogram', categories: ['tea'], ...kept });
@@ -135,7 +134,7 @@ import { serve } from 'dp-ftrl/worker';
 export const own = connect({ worker: new Worker('x') });
 export const other = connect({ worker: new MessageChannel().port1, wasm: new URL('x:y') });
 serve(new MessageChannel().port2);
-own.optimize({ numSteps: 8 }, { signal: AbortSignal.timeout(10) });
+own.optimize({ steps: 8 }, { signal: AbortSignal.timeout(10) });
 // @ts-expect-error not a port
 connect({ worker: {} });
 `;

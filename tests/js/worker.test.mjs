@@ -52,12 +52,12 @@ test('worker: it gives the same answers as the library', async () => {
 });
 
 test('worker: error() gives the results and refusals of the library, pure and for several workloads', async () => {
-  const pure = { steps: 100, epsilon: 1, pure: true, beta: 0.05 };
+  const pure = { steps: 100, epsilon: 1, delta: 0, beta: 0.05 };
   assert.deepEqual(await client.error(pure), dp.error(pure));
   const stack = { steps: 40, workloads: ['prefix', { window: 7 }], beta: 0.05 };
   assert.deepEqual(await client.error(stack), dp.error(stack));
   const wrong = [
-    { ...pure, numSteps: 0 },
+    { ...pure, steps: 0 },
     { ...pure, epsilon: NaN },
     { ...pure, beta: 2 },
     { ...stack, workloads: [] },
@@ -269,7 +269,7 @@ const kinds = {
   'study.twin': { steps: 4 },
   'study.simulation': { numSteps: 4, ...target },
   'queries.linear': { workload: { ranges: 4 }, ...target },
-  noise: { mechanism: 'tree', numSteps: 4 },
+  noise: { strategy: 'tree', steps: 4 },
 };
 
 function functionAt(client, path) {
@@ -515,7 +515,7 @@ test('worker: optimize can be aborted at any time without affecting other calls'
 test('worker: bad options of optimize are refused', async () => {
   const options = { steps: 4 };
   const tree = client.optimize({ strategy: 'tree', ...options });
-  await assert.rejects(tree, /mechanism must be one that a search finds/);
+  await assert.rejects(tree, /strategy must be one that a search finds/);
   await assert.rejects(client.optimize(options, { signal: 1 }), /an AbortSignal, got number/);
   await assert.rejects(client.optimize(options, { onProgress: 1 }), /a function, got number/);
   await assert.rejects(client.optimize(options, { progress() {} }), /unknown option/);
@@ -640,7 +640,7 @@ test('worker: batches can be aborted, and what was cancelled is gone', async () 
   // Analyses also accept a signal.
   const signal = AbortSignal.abort(reason);
   for (const name of ['error', 'errorPerStep', 'matrices', 'compare', 'certificate']) {
-    await assert.rejects(client[name]({ numSteps: 4 }, { signal }), (error) => error === reason);
+    await assert.rejects(client[name]({ steps: 4 }, { signal }), (error) => error === reason);
   }
 });
 

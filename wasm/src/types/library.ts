@@ -110,7 +110,7 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const { simultaneousError } = dp.error({ numSteps: 365, epsilon: 1, pure: true, beta: 0.05 });
+   * const { simultaneousError } = dp.error({ steps: 365, epsilon: 1, delta: 0, beta: 0.05 });
    * console.log(simultaneousError); // 48.15234375
    * ```
    */
@@ -123,7 +123,7 @@ export interface DpFtrl extends Streams, Budgets {
    *
    * const dp = await load();
    * const workloads = ['prefix', { window: 7 }];
-   * const sums = dp.error({ numSteps: 365, workloads, beta: 0.05 });
+   * const sums = dp.error({ steps: 365, workloads, beta: 0.05 });
    * console.log(sums.workloads.map((own) => own.simultaneousError));
    * ```
    */
@@ -135,8 +135,8 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const problem = { numSteps: 1024, participation: { epochs: 4 } };
-   * const { maxError, sensitivityExactness } = dp.error({ mechanism: 'tree', ...problem });
+   * const problem = { steps: 1024, participation: { epochs: 4 } };
+   * const { maxError, sensitivityExactness } = dp.error({ strategy: 'tree', ...problem });
    * console.log(maxError, sensitivityExactness);
    * ```
    */
@@ -148,7 +148,7 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const errors = dp.errorPerStep({ mechanism: 'tree', numSteps: 8 });
+   * const errors = dp.errorPerStep({ strategy: 'tree', steps: 8 });
    * console.log(Math.max(...errors));
    * ```
    */
@@ -163,7 +163,7 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * console.log(dp.incrementStddevs({ mechanism: 'tree', numSteps: 8 }));
+   * console.log(dp.incrementStddevs({ strategy: 'tree', steps: 8 }));
    * ```
    */
   incrementStddevs(options: ErrorOptions): Float64Array;
@@ -174,7 +174,7 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const { encoder, decoder } = dp.matrices({ mechanism: 'square-root', numSteps: 4 });
+   * const { encoder, decoder } = dp.matrices({ strategy: 'square-root', steps: 4 });
    * console.log(encoder[4], decoder[4]); // row 1, column 0: 0.5 in both
    * ```
    */
@@ -186,7 +186,7 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const { mechanisms } = dp.compare({ numSteps: 64, workload: { momentum: 0.9 } }).result();
+   * const { mechanisms } = dp.compare({ steps: 64, workload: { momentum: 0.9 } }).result();
    * const [{ mechanism, parameters, ratio }] = mechanisms;
    * console.log(mechanism, parameters, ratio);
    * ```
@@ -215,11 +215,11 @@ export interface DpFtrl extends Streams, Budgets {
    *
    * const dp = await load();
    * const { mu, noiseStddev, maxError } = dp.certificate({
-   *   mechanism: 'honaker',
-   *   numSteps: 1000,
+   *   strategy: 'honaker',
+   *   steps: 1000,
    *   epsilon: 1,
    *   delta: 1e-6,
-   *   participation: { participations: 3, minSeparation: 100 },
+   *   participation: { times: 3, apart: 100 },
    * });
    * console.log(mu, noiseStddev, maxError);
    * ```
@@ -232,7 +232,7 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const saved = dp.optimize({ mechanism: 'blt', numSteps: 64 }).result();
+   * const saved = dp.optimize({ strategy: 'blt', steps: 64 }).result();
    * console.log(JSON.stringify(saved).length, saved.error);
    * ```
    */
@@ -337,7 +337,7 @@ export interface DpFtrl extends Streams, Budgets {
    *
    * const dp = await load();
    * const key = crypto.getRandomValues(new Uint8Array(32));
-   * const options = { mechanism: 'tree', numSteps: 100, dimension: 500, key };
+   * const options = { strategy: 'tree', steps: 100, dimension: 500, key };
    * const left = dp.noise(options);
    * const right = dp.noise({ ...options, firstCoordinate: 500 });
    * console.log(left.rounded({ numRows: 1, scale: 64 }), right.rounded({ numRows: 1, scale: 64 }));
@@ -353,8 +353,8 @@ export interface DpFtrl extends Streams, Budgets {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const target = { numSteps: 100, epsilon: 4, delta: 1e-6, clipNorm: 1 };
-   * const noise = dp.noise({ mechanism: 'blt', ...target, dimension: 3, increments: true });
+   * const target = { steps: 100, epsilon: 4, delta: 1e-6, clip: 1 };
+   * const noise = dp.noise({ strategy: 'blt', ...target, dimension: 3, increments: true });
    * const clipped = [0.6, 0, -0.8]; // the sum of a batch of gradients of norm at most 1
    * console.log(noise.addNoiseTo(clipped, 0), noise.certificate.noiseStddev);
    * noise.dispose();

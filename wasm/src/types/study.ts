@@ -41,7 +41,7 @@ export interface Study {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const noise = dp.study.noise({ mechanism: 'blt', numSteps: 64, dimension: 1000 });
+   * const noise = dp.study.noise({ strategy: 'blt', steps: 64, dimension: 1000 });
    * const rows = new Float32Array(16 * 1000);
    * let sum = 0;
    * while (noise.step < 64) sum += noise.next(16, rows)[0] ** 2; // of every 16th step
