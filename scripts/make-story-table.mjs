@@ -7,7 +7,7 @@
 import { writeFileSync } from 'node:fs';
 import { load } from '../dist/index.js';
 
-const mechanisms = ['independent', 'tree', 'honaker', 'square-root', 'optimal'];
+const strategies = ['independent', 'tree', 'honaker', 'square-root', 'optimal'];
 
 /** Ten horizons per power of ten, up to a million, without duplicates. */
 const horizons = [...new Set(Array.from({ length: 61 }, (_, k) => Math.round(10 ** (k / 10))))];
@@ -15,11 +15,11 @@ const horizons = [...new Set(Array.from({ length: 61 }, (_, k) => Math.round(10 
 const digits = (value) => String(Number(value.toPrecision(6)));
 
 const dp = await load();
-const rows = horizons.map((numSteps) => {
-  const errors = mechanisms.map((mechanism) => dp.error({ mechanism, numSteps }));
+const rows = horizons.map((steps) => {
+  const errors = strategies.map((strategy) => dp.error({ strategy, steps }));
   const values = [...errors.map(({ maxError }) => maxError), errors.at(-1).lowerBound];
-  process.stdout.write(`${numSteps}\n`);
-  return `  [${[numSteps, ...values.map(digits)].join(', ')}],\n`;
+  process.stdout.write(`${steps}\n`);
+  return `  [${[steps, ...values.map(digits)].join(', ')}],\n`;
 });
 
 const text = `// SPDX-License-Identifier: Apache-2.0
@@ -28,7 +28,7 @@ const text = `// SPDX-License-Identifier: Apache-2.0
 
 /**
  * A horizon; the largest errors at noise multiplier 1 of
- * ${mechanisms.join(', ')};
+ * ${strategies.join(', ')};
  * and the least that any factorization can have.
  */
 export type ErrorRow = readonly [number, number, number, number, number, number, number];

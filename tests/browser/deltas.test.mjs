@@ -34,12 +34,14 @@ function errorsOf(options, objective, mechanism = 'optimal') {
   const error = objective === 'max' ? 'maxError' : 'meanError';
   const of = (certificate) =>
     (certificate.noiseStddev / certificate.sensitivity) * certificate[error];
+  const { numSteps: steps, clipNorm: clip = 1, epsilon, participation } = options;
+  const claimed = { steps, clip, epsilon, ...(participation && { participation }) };
   const sums = library.prefixSum({ ...options, pure: true });
   const pure = of(sums.certificate);
   sums.dispose();
   return {
     pure,
-    gaussian: (delta) => of(library.certificate({ ...options, strategy: mechanism, delta })),
+    gaussian: (delta) => of(library.certificate({ ...claimed, strategy: mechanism, delta })),
   };
 }
 

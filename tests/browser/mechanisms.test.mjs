@@ -432,7 +432,7 @@ test('figures that cannot be computed show the error in their place', async () =
       const breaks = (message) => {
         const { name, args } = message?.argument ?? {};
         if (!['matrices', 'errorPerStep', 'compare'].includes(name)) return message;
-        return { ...message, argument: { name, args: [{ ...args[0], numSteps: -1 }] } };
+        return { ...message, argument: { name, args: [{ ...args[0], steps: -1 }] } };
       };
       Worker.prototype.postMessage = new Proxy(Worker.prototype.postMessage, {
         apply: (target, self, [message, ...rest]) =>
@@ -446,7 +446,7 @@ test('figures that cannot be computed show the error in their place', async () =
     ['ranking', '[role=alert]'],
   ]) {
     await reveal(page, id, content);
-    assert.match(await textOf(page, `#${id}`), /numSteps must be .*-1/);
+    assert.match(await textOf(page, `#${id}`), /steps must be .*-1/);
   }
   assert.deepEqual(said, []);
   await page.close();

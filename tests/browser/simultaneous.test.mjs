@@ -27,7 +27,8 @@ const drawn = (page) => page.waitForSelector('#sums .swatch.wide');
 
 /** Half the width of the band to be drawn, for a simulation that the page shows. */
 function expected(options, { certificate, dimension }) {
-  const error = library.error({ ...options, beta: 0.05, dimension });
+  const { mechanism: strategy, numSteps: steps, ...others } = options;
+  const error = library.error({ ...others, strategy, steps, beta: 0.05, dimension });
   const unit = certificate.noiseMultiplier * certificate.clipNorm;
   return { entry: unit * error.simultaneousError, norm: unit * error.simultaneousNorm };
 }

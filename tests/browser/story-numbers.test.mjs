@@ -76,10 +76,12 @@ test('bars: the square root, one bar and two bars have the errors of the library
     ]) {
       const what = `${options.mechanism} at ${numSteps} steps`;
       const own = errorsOfBars(bars, numSteps);
-      const { sensitivity, maxError } = dp.error({ ...options, steps: numSteps });
+      const { mechanism: name, ...parameters } = options;
+      const problem = { strategy: { name, ...parameters }, steps: numSteps };
+      const { sensitivity, maxError } = dp.error(problem);
       assertNear(own.sensitivity, sensitivity, `${what}, sensitivity`);
       assertNear(own.worst, maxError, `${what}, worst step`);
-      const stddev = dp.errorPerStep({ ...options, steps: numSteps });
+      const stddev = dp.errorPerStep(problem);
       own.stddev.forEach((value, i) => assertNear(value, stddev[i], `${what}, step ${i}`));
     }
   }

@@ -77,7 +77,7 @@ test('a scene can be embedded alone', async () => {
 const privacy = { epsilon: 1, delta: 1e-6 };
 const numSteps = 1024;
 const errorOf = (mechanism, options) =>
-  library.error({ strategy: mechanism, steps: numSteps, ...options });
+  library.error({ strategy: { name: mechanism, ...options }, steps: numSteps });
 /** Twice the standard deviation of the worst total, in people. */
 const bandOf = (mechanism) =>
   2 * library.calibrate(privacy).noiseMultiplier * errorOf(mechanism).maxError;

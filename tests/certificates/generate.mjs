@@ -15,44 +15,50 @@ const dp = await load();
 const names = dp.strategies.map(({ name }) => name);
 
 const HORIZONS = [1, 2, 3, 5, 6, 8];
+/** Strategies with parameters. */
 const VARIANTS = [
-  ...names.map((mechanism) => ({ mechanism })),
-  ...['tree', 'honaker', 'haar', 'square-root', 'tree-k', 'lambda-cgd'].map((mechanism) => ({
-    mechanism,
+  ...names.map((name) => ({ name })),
+  ...['tree', 'honaker', 'haar', 'square-root', 'tree-k', 'lambda-cgd'].map((name) => ({
+    name,
     normalizeColumns: true,
   })),
-  ...['tree', 'honaker', 'square-root', 'haar'].map((mechanism) => ({
-    mechanism,
-    epochLength: 3,
-  })),
-  ...['tree', 'honaker'].map((mechanism) => ({ mechanism, epochLength: 3, completeEpochs: true })),
-  { mechanism: 'tree-k', arity: 3 },
-  { mechanism: 'tree-k', arity: 3, subtractive: true },
-  { mechanism: 'tree-k', arity: 2 },
-  { mechanism: 'banded-square-root', bands: 2 },
-  { mechanism: 'banded-inverse-square-root', bands: 3 },
-  { mechanism: 'blt', decays: [0.97, 0.66], weights: [0.21, 0.28] },
-  { mechanism: 'blt-rational', buffers: 3 },
-  { mechanism: 'nu', nu: 0.1 },
-  { mechanism: 'lambda-cgd', lambda: 0.5 },
+  ...['tree', 'honaker', 'square-root', 'haar'].map((name) => ({ name, epochLength: 3 })),
+  ...['tree', 'honaker'].map((name) => ({ name, epochLength: 3, completeEpochs: true })),
+  { name: 'tree-k', arity: 3 },
+  { name: 'tree-k', arity: 3, subtractive: true },
+  { name: 'tree-k', arity: 2 },
+  { name: 'banded-square-root', bands: 2 },
+  { name: 'banded-inverse-square-root', bands: 3 },
+  { name: 'blt', decays: [0.97, 0.66], weights: [0.21, 0.28] },
+  { name: 'blt-rational', buffers: 3 },
+  { name: 'nu', nu: 0.1 },
+  { name: 'lambda-cgd', lambda: 0.5 },
 ];
 /** Mechanisms with as many numbers as steps, whose certificates need the saved strategy. */
 const SEARCHED = ['optimal', 'banded', 'blt', 'blt-normalized', 'blt-scaled', 'banded-toeplitz'];
 
-function participations(numSteps) {
+function participations(steps) {
   return [
-    'single',
-    ...[2, 3, 4].filter((k) => numSteps % k === 0 && numSteps > k).map((epochs) => ({ epochs })),
-    { participations: 2, minSeparation: 2 },
-    { participations: 3, minSeparation: 1 },
+    'once',
+    ...[2, 3, 4].filter((k) => steps % k === 0 && steps > k).map((epochs) => ({ epochs })),
+    { times: 2, apart: 2 },
+    { times: 3, apart: 1 },
   ];
 }
 
+/** The participation of a mechanism with the same options. */
+function ofMechanism(participation) {
+  if (participation === 'once') return 'single';
+  const { epochs, times, apart } = participation;
+  return epochs ? { epochs } : { participations: times, minSeparation: apart };
+}
+
+/** Returns what is made, or undefined if a value is refused. */
 function fits(make) {
   try {
     return make();
   } catch (error) {
-    if (error.name === 'RangeError' || error.code !== undefined) return undefined;
+    if (['invalid_argument', 'unsupported'].includes(error.code)) return undefined;
     throw error;
   }
 }
@@ -85,33 +91,36 @@ let turn = 0;
 const PRIVACY = [
   { epsilon: 1, delta: 1e-6 },
   { epsilon: 0.1, delta: 1e-5, neighbours: 'replace-one' },
-  { epsilon: 8, delta: 1e-9, clipNorm: 2.5 },
-  { epsilon: 3, delta: 0.01, clipNorm: 0.1, neighbours: 'replace-one' },
+  { epsilon: 8, delta: 1e-9, clip: 2.5 },
+  { epsilon: 3, delta: 0.01, clip: 0.1, neighbours: 'replace-one' },
 ];
+/** The same for mechanisms. */
+const OF_MECHANISMS = PRIVACY.map(({ clip, ...rest }) =>
+  clip === undefined ? rest : { ...rest, clipNorm: clip },
+);
 
 // Documents of every kind come whatever the count.
 
 /** Adds the JSON of `dp-ftrl error`, which names the steps and repeats the parameters. */
-function addOfCommand(parameters) {
-  for (const numSteps of [4, 7])
+function addOfCommand({ name, ...parameters }) {
+  for (const steps of [4, 7])
     for (const neighbours of ['zero-out', 'replace-one']) {
-      const {
-        mechanism,
-        numSteps: steps,
-        ...rest
-      } = dp.error({ steps: numSteps, neighbours, strategy: { name: 'optimal', ...parameters } });
-      const { mechanism: _, ...given } = parameters;
-      add(`error of the command ${text(parameters)}`, {
-        mechanism,
-        parameters: given,
+      const { mechanism, numSteps, ...rest } = dp.error({
         steps,
+        neighbours,
+        strategy: { name, ...parameters },
+      });
+      add(`error of the command ${text({ name, ...parameters })}`, {
+        mechanism,
+        parameters,
+        steps: numSteps,
         ...rest,
       });
     }
 }
-addOfCommand({ mechanism: 'tree' });
-addOfCommand({ mechanism: 'haar', normalizeColumns: true });
-addOfCommand({ mechanism: 'banded-square-root', bands: 2 });
+addOfCommand({ name: 'tree' });
+addOfCommand({ name: 'haar', normalizeColumns: true });
+addOfCommand({ name: 'banded-square-root', bands: 2 });
 
 /** Adds the certificate of sums. */
 function addSums(options) {
@@ -161,10 +170,10 @@ add(
 );
 const always = documents.splice(0);
 
-for (const numSteps of HORIZONS)
-  for (const variant of VARIANTS)
-    for (const participation of participations(numSteps)) {
-      const options = { ...variant, steps: numSteps, participation };
+for (const steps of HORIZONS)
+  for (const strategy of VARIANTS)
+    for (const participation of participations(steps)) {
+      const options = { strategy, steps, participation };
       // The two forms alternate.
       if (++turn % 3 !== 0) addMechanism(options);
       else {
@@ -179,16 +188,18 @@ for (const numSteps of HORIZONS)
 for (const numSteps of [1, 5, 8, 30])
   for (const tree of [{}, { arity: 2 }, { arity: 3, subtractive: true }])
     for (const participation of participations(numSteps)) {
-      const { delta, ...target } = PRIVACY[++turn % PRIVACY.length];
-      const options = { ...tree, numSteps, participation, ...target, pure: true };
+      const { delta, ...target } = OF_MECHANISMS[++turn % PRIVACY.length];
+      const bound = ofMechanism(participation);
+      const options = { ...tree, numSteps, participation: bound, ...target, pure: true };
       const sums = fits(() => dp.prefixSum(options));
       add(`pure ${text(options)}`, sums?.certificate);
       sums?.dispose();
     }
 
 for (const numSteps of [2, 8, 30])
-  for (const participation of participations(numSteps)) {
-    const { delta, ...target } = PRIVACY[++turn % PRIVACY.length];
+  for (const bound of participations(numSteps)) {
+    const { delta, ...target } = OF_MECHANISMS[++turn % PRIVACY.length];
+    const participation = ofMechanism(bound);
     const options = { numSteps, workload: { window: 1 }, participation, ...target, pure: true };
     const sums = fits(() => dp.prefixSum(options));
     add(`pure ${text(options)}`, sums?.certificate);
@@ -196,20 +207,18 @@ for (const numSteps of [2, 8, 30])
   }
 
 for (const [workload] of WORKLOADS)
-  for (const mechanism of names)
-    for (const participation of ['single', { epochs: 2 }])
+  for (const strategy of names)
+    for (const participation of ['once', { epochs: 2 }])
       addMechanism(
-        { mechanism, numSteps: 8, workload, participation },
-        {
-          workload: plainOf(workload),
-        },
+        { strategy, steps: 8, workload, participation },
+        { workload: plainOf(workload) },
       );
 
-for (const mechanism of SEARCHED)
-  for (const numSteps of [3, 6, 8])
+for (const name of SEARCHED)
+  for (const steps of [3, 6, 8])
     for (const objective of ['max', 'mean'])
-      for (const participation of participations(numSteps)) {
-        const wanted = { strategy: { name: mechanism, objective }, steps: numSteps, participation };
+      for (const participation of participations(steps)) {
+        const wanted = { strategy: { name, objective }, steps, participation };
         const saved = fits(() => dp.optimize(wanted).result());
         if (saved === undefined) continue;
         const strategy = plainOf(saved);
@@ -217,7 +226,7 @@ for (const mechanism of SEARCHED)
         const target = PRIVACY[++turn % PRIVACY.length];
         add(
           `certificate of ${text({ ...wanted, ...target })}`,
-          fits(() => dp.certificate({ strategy, steps: numSteps, participation, ...target })),
+          fits(() => dp.certificate({ strategy, steps, participation, ...target })),
           { strategy },
         );
       }
@@ -241,7 +250,7 @@ const STATISTICS = [
 ];
 for (const what of STATISTICS)
   for (const numSteps of [1, 8])
-    for (const target of PRIVACY) {
+    for (const target of OF_MECHANISMS) {
       const { clipNorm, ...rest } = target;
       addStatistic({ ...what, numSteps, ...rest, ...(what.workloads && clipNorm && { clipNorm }) });
     }
@@ -251,7 +260,7 @@ for (const what of STATISTICS.filter(({ statistic }) => statistic !== 'sums'))
       for (const participation of ['single', { participations: 2, minSeparation: 1 }])
         for (const fixedTimes of [false, true]) {
           const how = { mechanism, workload, participation, numSteps: 8 };
-          const { clipNorm: _, ...privacy } = PRIVACY[++turn % PRIVACY.length];
+          const { clipNorm: _, ...privacy } = OF_MECHANISMS[++turn % PRIVACY.length];
           addStatistic({ ...what, ...how, ...privacy, neighbours: 'replace-one', fixedTimes });
         }
 

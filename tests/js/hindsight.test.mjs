@@ -11,9 +11,9 @@ import { generator } from './support/sources.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
-const target = { mechanism: 'honaker', numSteps: 60, epsilon: 2, delta: 1e-6, clipNorm: 1.5 };
-/** The same in the words of `certificate`. */
-const claimed = { strategy: 'honaker', steps: 60, epsilon: 2, delta: 1e-6, clip: 1.5 };
+const target = { strategy: 'honaker', steps: 60, epsilon: 2, delta: 1e-6, clip: 1.5 };
+/** The same in the words of `study.simulation`. */
+const simulated = { mechanism: 'honaker', numSteps: 60, epsilon: 2, delta: 1e-6, clipNorm: 1.5 };
 const random = generator(4);
 const features = Float64Array.from({ length: 120 }, () => 2 * random() - 1);
 const labels = Float64Array.from({ length: 60 }, (_, i) => Number(features[2 * i] > 0.1));
@@ -35,7 +35,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
   ]) {
     const { lambda, descent, doubling, ...fixed } = rule;
     const { domain, radius } = fixed;
-    using(dp.study.simulation({ ...target, ...rule, table, noiseSeed: 3 }), (play) => {
+    using(dp.study.simulation({ ...simulated, ...rule, table, noiseSeed: 3 }), (play) => {
       const { twinLoss, privateLoss, regret } = play.advance(100);
       const options = { ...rule, steps: 60, clip: 1.5, dimension: 2 };
       const predictions = new Float64Array(60);
@@ -115,7 +115,7 @@ test('regretBounds: truncation takes at most batchSize / 8 of the noise at the d
 });
 
 test('hindsight: each term of a bound equals its formula, and bounds are null where there are none', () => {
-  const certificate = dp.certificate(claimed);
+  const certificate = dp.certificate(target);
   const rule = { dimension: 3, radius: 2, batchSize: 4 };
   const { lambda, expected, highProbability, hazan } = dp.study.regretBounds(certificate, {
     ...rule,
@@ -143,7 +143,7 @@ test('hindsight: each term of a bound equals its formula, and bounds are null wh
   assert.ok(doubling.highProbability.noise > doubling.expected.noise && doubling.hazan === null);
   const none = dp.study.regretBounds(certificate, { ...rule, descent: {} });
   assert.deepEqual([none.expected, none.highProbability, none.hazan], [null, null, null]);
-  const independent = dp.certificate({ ...claimed, strategy: 'independent' });
+  const independent = dp.certificate({ ...target, strategy: 'independent' });
   assert.ok(dp.study.regretBounds(independent, { ...rule, descent: {} }).expected.noise > 0);
   assert.equal(dp.study.regretBounds(independent, { descent: { momentum: 0.5 } }).expected, null);
 });
@@ -180,7 +180,7 @@ test('hindsight: misuse is refused by name', () => {
     const two = new Float64Array(2);
     refuse(() => twin.learn([1], [1], two), 'wrong_length', /predictions must have 1/);
   });
-  const certificate = dp.certificate(claimed);
+  const certificate = dp.certificate(target);
   const bounds = (change, rule) => () => dp.study.regretBounds({ ...certificate, ...change }, rule);
   refuse(
     () => dp.study.regretBounds(3),
