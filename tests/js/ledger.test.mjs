@@ -532,7 +532,12 @@ test('release --state: runs on several days give the rows of one release', async
     input: csv([0]),
   });
   const other = [...state, '--neighbours', 'replace-one'];
-  await fails(other, 2, /begun with another .* --neighbours/, { input: csv([0]) });
+  await fails(
+    other,
+    2,
+    /begun with --neighbours zero-out, this run has --neighbours replace-one$/,
+    { input: csv([0]) },
+  );
   await fails(state, 2, /row 3 .* is past the horizon/, { input: csv([1, 1, 1]) });
 });
 
