@@ -257,27 +257,26 @@ test('several sums share one budget, and the page shows what error each would ha
   const revenue = rows.slice(0, 200).map((row) => Number(row[3]));
   const own = { strategy: 'normalized-square-root', steps: 200 };
   const workloads = ['prefix', { window: 60 }];
-  const statistic = library.statistic({
-    ...target,
-    ...own,
-    statistic: 'sums',
-    workloads,
-    clipNorm: 20,
+  const named = { total: workloads[0], hour: workloads[1] };
+  const { epsilon, delta, insecureSeed } = target;
+  const sums = library.sums({
+    ...{ ...own, epsilon, delta, insecureSeed },
+    ...{ workloads: named, clip: 20 },
   });
-  const all = statistic.releaseMany(revenue);
+  const all = sums.releaseMany(revenue).map((reading) => [reading.sums.total, reading.sums.hour]);
   const truth = [200, 60].map((latest) =>
     revenue.slice(-latest).reduce((sum, one) => sum + one, 0),
   );
   for (const [i, workload] of workloads.entries()) {
     const key = `sum-${i + 1}`;
     const shown = await keyOf(page, key);
-    assert.equal(shown.release, all.at(-1).sum[i][0].value);
+    assert.equal(shown.release, all.at(-1)[i].value);
     assert.ok(Math.abs(shown['without noise'] - truth[i]) < 1e-9);
     // Errors measured in the releases, and those of a single workload with the same noise
     // multiplier.
-    const together = Math.sqrt(all.reduce((sum, one) => sum + one.sum[i][0].stddev ** 2, 0) / 200);
+    const together = Math.sqrt(all.reduce((sum, one) => sum + one[i].stddev ** 2, 0) / 200);
     const alone =
-      20 * statistic.certificate.noiseMultiplier * library.error({ ...own, workload }).meanError;
+      20 * sums.certificate.noiseMultiplier * library.error({ ...own, workload }).meanError;
     const text = await textOf(page, `#statistics [data-key="${key}"] .hint`);
     const numbers = text
       .match(
@@ -292,7 +291,7 @@ test('several sums share one budget, and the page shows what error each would ha
       text,
     );
   }
-  statistic.dispose();
+  sums.dispose();
   const note = await textOf(page, '#statistics-note');
   assert.match(
     note,
