@@ -11,7 +11,7 @@ export async function weightsAfterStep({ tf, layers, sequential, load, privateOp
     layers.dense({ units: 1, kernelInitializer }),
   ];
   const model = sequential({ layers: all });
-  const target = { numSteps: 8, epsilon: 1, delta: 1e-6, mechanism: 'honaker', insecureSeed: 7 };
+  const target = { steps: 8, epsilon: 1, delta: 1e-6, strategy: 'honaker', insecureSeed: 7 };
   const optimizer = privateOptimizer(tf, dp, { ...target, model, rate: 0.1 });
   const lossOf = (x, y) => tf.losses.meanSquaredError(y, model.apply(x));
   optimizer.minimize(
