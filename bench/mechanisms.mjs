@@ -56,7 +56,7 @@ const prefix = [];
 for (const numSteps of HORIZONS) {
   for (const [name, more] of problemsAt(numSteps)) {
     for (const objective of ['max', 'mean']) {
-      const { best, lowerBound } = errorsOf({ numSteps, ...more }, objective);
+      const { best, lowerBound } = errorsOf({ steps: numSteps, ...more }, objective);
       for (const [mechanism, { error, cost }] of best) {
         const rivals = [...best].filter(([other, it]) => other !== mechanism && it.cost === cost);
         const least = Math.min(...rivals.map(([, it]) => it.error));
