@@ -244,6 +244,18 @@ test('count: a day has the noise of a day, and a named mechanism or a budget is 
   const named = await chosen(...month, '--delta', '1e-6', '--mechanism', 'tree');
   assert.equal(named.choice, undefined);
   assert.equal(named.certificate.mechanism, 'tree');
+  for (const parameter of [
+    ['--buffers', '4'],
+    ['--objective', 'mean'],
+    ['--epoch-length', '7'],
+  ]) {
+    for (const question of ['days', 'totals', 'both']) {
+      const given = [...parameter, '--for', question];
+      const own = await chosen(...month, '--delta', '1e-6', ...given);
+      assert.equal(own.choice, undefined, given.join(' '));
+      assert.equal(own.certificate.delta, 1e-6);
+    }
+  }
   const pure = await chosen(...month, '--pure');
   assert.equal(pure.choice, undefined);
   assert.equal(pure.certificate.delta, 0);

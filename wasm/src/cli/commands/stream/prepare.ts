@@ -106,7 +106,8 @@ function givenSteps({ steps, times, state }: Settings): number | undefined {
 }
 
 /**
- * Chooses the noise of a question, unless the caller named it. A budget has one account, in which
+ * Chooses the noise of a question, unless the caller named it or gave a parameter, which is one of
+ * the default mechanism. A budget has one account, in which
  * Laplace noise costs far more than Gaussian noise of the same guarantee, so that it is --pure that
  * asks for it.
  */
@@ -119,7 +120,9 @@ function choiceOf(
     clip,
   }: { numSteps: number; workloads: readonly Workload[]; clip: number | undefined },
 ): Choice | undefined {
-  const isNamed = chosen.isNamed || chosen.saved !== undefined || target.delta === 0;
+  const hasParameters = Object.keys(chosen.parameters).length > 0;
+  const isNamed =
+    chosen.isNamed || chosen.saved !== undefined || hasParameters || target.delta === 0;
   if (clip === undefined || isNamed || workloads.length > 1) return undefined;
   return chooseNoise(dp, {
     steps: numSteps,
