@@ -15,7 +15,7 @@ import { messageOf } from '../run/failures.ts';
 import { count, quantity, scientific } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
 import type { Lane } from '../run/run.ts';
-import { boundOf } from '../run/stream-options.ts';
+import { boundOf } from '../../../wasm/src/shared/problem.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart } from './chart.ts';
 import type { Colour } from './colours.ts';

@@ -2,14 +2,8 @@
 
 // Options of streams, from the words that the other functions of the library have for them.
 
-import type { Bound, MechanismOptions, Participation, Strategy } from 'dp-ftrl';
-
-/** Returns how often a user contributes; once if nothing is said. */
-export function boundOf(participation: Participation | undefined): Bound | { epochs: number } {
-  if (participation === undefined || participation === 'single') return 'once';
-  if ('epochs' in participation) return participation;
-  return { times: participation.participations, apart: participation.minSeparation };
-}
+import type { MechanismOptions, Strategy } from 'dp-ftrl';
+import { boundOf } from '../../../wasm/src/shared/problem.ts';
 
 type Words = Partial<MechanismOptions> &
   Pick<MechanismOptions, 'numSteps' | 'epsilon' | 'delta'> & {

@@ -2,7 +2,7 @@
 
 // The options of dp-ftrl learn in the words of the package.
 
-import type { LinearLoss, LossName, Participation } from '../../types/all.js';
+import type { LinearLoss, LossName } from '../../types/all.js';
 import type { LearnerOptions } from '../../types/all.js';
 import type { Chosen } from './strategy.js';
 
@@ -33,12 +33,6 @@ export function lossOf({
     default:
       return loss;
   }
-}
-
-export function boundOf(participation: Participation): NonNullable<How['participation']> {
-  if (participation === 'single') return 'once';
-  if ('epochs' in participation) return participation;
-  return { times: participation.participations, apart: participation.minSeparation };
 }
 
 /** Returns the strategy with the parameters that were given. */

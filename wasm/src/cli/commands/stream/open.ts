@@ -15,7 +15,8 @@ import { textColumns, type StepOptions } from '../../input/steps.js';
 import { Clock, type Times } from '../../input/time.js';
 import { trueSumsOf } from '../../input/truth.js';
 import { State, type StoreOptions } from '../../state/state.js';
-import { boundOf } from './bound.js';
+import { boundOf } from '../../../shared/problem.js';
+import { strategyOf } from '../../options/learner.js';
 import { sortByTime, type Prepared, type TableColumns } from './prepare.js';
 import { Releases, type OpenStream, type StoredStream } from './releases.js';
 import type { Settings } from './settings.js';
@@ -54,7 +55,7 @@ function optionsOf(settings: Settings, { problem, target }: Prepared): object {
     ...target,
     neighbours,
     confidence,
-    strategy: typeof mechanism === 'string' ? { name: mechanism, ...parameters } : mechanism,
+    strategy: strategyOf({ mechanism, parameters }),
     ...(people ? { people: bound, numericNames: people.areNumbers } : { participation: bound }),
     ...(seed !== undefined && { insecureSeed: seed }),
   };

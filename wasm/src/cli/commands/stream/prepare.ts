@@ -19,7 +19,7 @@ import { Clock, keyOf, timeOf, type Times } from '../../input/time.js';
 import { readWorkloads } from '../../input/workload.js';
 import { withDefault, type Chosen } from '../../options/strategy.js';
 import { findFirst } from '../../output/progress.js';
-import { boundOf } from './bound.js';
+import { boundOf } from '../../../shared/problem.js';
 import { chooseNoise, type Choice } from './choice.js';
 import type { Settings } from './settings.js';
 
