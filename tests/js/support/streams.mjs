@@ -2,7 +2,7 @@
 
 // Streams of every kind, of records and of people, for laws that hold in every place.
 
-const GRADIENTS = [
+const ROWS = [
   [3, 4],
   [1, 1],
   [0, 0],
@@ -13,7 +13,7 @@ const GRADIENTS = [
   [2, 2],
 ];
 /** Features and labels of examples. */
-const EXAMPLES = GRADIENTS.map((features, i) => [features, i % 3 === 0 ? 1 : 0]);
+const EXAMPLES = ROWS.map((features, i) => [features, i % 3 === 0 ? 1 : 0]);
 const BAD_EXAMPLES = [
   [[[1, Number.NaN], 1], 'features[1]'],
   [[[1], 1], 'features'],
@@ -68,16 +68,7 @@ export const KINDS = {
   totals: {
     kind: 'totals',
     options: { dimension: 2, clip: 5 },
-    records: [
-      [3, 4],
-      [1, 1],
-      [0, 0],
-      [-1, 2],
-      [0.5, 0.25],
-      [1, 0],
-      [0, 1],
-      [2, 2],
-    ],
+    records: ROWS,
     flat: true,
     bad: [
       [[1, Number.NaN], 'record[1]'],
@@ -140,7 +131,7 @@ export const KINDS = {
   gradientLearner: {
     kind: 'gradientLearner',
     options: { dimension: 2, clip: 5, rate: 0.1, momentum: 0.5, radius: 2, start: [1, -1] },
-    records: GRADIENTS,
+    records: ROWS,
     flat: true,
     bad: BAD_GRADIENTS,
     learns: true,
@@ -177,7 +168,7 @@ export const KINDS = {
   'gradientLearner by Adam': {
     kind: 'gradientLearner',
     options: { dimension: 2, rate: 0.1, rule: { adam: { beta1: 0.8 } } },
-    records: GRADIENTS,
+    records: ROWS,
     flat: true,
     bad: BAD_GRADIENTS,
     learns: true,

@@ -17,18 +17,18 @@ import { readBatchSize } from './gradient-learner.js';
 import { factsOfLoss, readDoublingAndPenalty, readLearnerLoss, RULE_OPTIONS } from './loss.js';
 import { MODEL } from './model.js';
 
-/** Facts of a learner that its members use. */
-interface Facts extends Pick<CoreLearner, 'loss' | 'numClasses'> {
+/** The loss and the numbers of a learner that its members need. */
+interface LearnerShape extends Pick<CoreLearner, 'loss' | 'numClasses'> {
   dimension: number;
   batchLoss: BatchLoss | undefined;
 }
 
 /** A shape of examples, which also keeps the facts. */
 interface ExampleShape extends Shape<Weights> {
-  readonly facts: Facts;
+  readonly facts: LearnerShape;
 }
 
-const factsOf = (stream: StreamHandle<Weights>): Facts =>
+const factsOf = (stream: StreamHandle<Weights>): LearnerShape =>
   (stream.given.shape as ExampleShape).facts;
 
 /** Calls the caller's loss for some examples, and checks its result. */
@@ -54,7 +54,7 @@ function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Arra
  * Examples as rows of features, followed by the label and, for a loss of the caller, by the slope,
  * which is filled in when the example meets its weights.
  */
-function shapeOf(facts: Facts, perStep: number): ExampleShape {
+function shapeOf(facts: LearnerShape, perStep: number): ExampleShape {
   const { dimension, numClasses, batchLoss } = facts;
   const width = dimension + (batchLoss ? 2 : 1);
   const shape: ExampleShape = {

@@ -18,7 +18,7 @@ import { spendingOf } from '../state/budget.js';
 import { ended } from '../state/state-file.js';
 import { optionsFor, reasonFor } from './learn/defaults.js';
 import { Hindsight, openTest, warnTest } from './learn/hindsight.js';
-import { lossOf, strategyOf, type How } from '../options/learner.js';
+import { lossOf, strategyOf, type LearnerSettings } from '../options/learner.js';
 import { boundOf } from '../../shared/problem.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf, weightNames, writeShown } from './learn/model-report.js';
@@ -38,7 +38,7 @@ interface Opened {
 
 /** Settings of a run, complete before it learns. */
 interface Prepared extends Opened {
-  how: How;
+  how: LearnerSettings;
   /** Clauses of the guarantee about features without a range and about chosen settings. */
   notes: string;
   /** Warning about features without a range, if they are clipped. */
@@ -61,7 +61,7 @@ function chosenFor(
   dp: DpFtrl,
   { target, setup, passes, rates }: Settings,
   { problem, dimension }: { problem: Problem; dimension: number },
-): How | undefined {
+): LearnerSettings | undefined {
   if (setup === undefined) return undefined;
   const { numSteps, batchSize } = problem;
   const rows = (numSteps / passes) * batchSize;
@@ -100,7 +100,7 @@ async function prepare(
   const found = isSearched ? await findFirst(dp, sought, `learn: ${chosen.name}`) : sought;
   const isFound = found.mechanism !== mechanism;
   const { numClasses: _classes, quantile: _level, huberThreshold: _from, ...others } = target;
-  const how: How = {
+  const how: LearnerSettings = {
     ...others,
     ...chosenFor(dp, settings, { problem, dimension }),
     loss: lossOf(target),
@@ -196,7 +196,7 @@ async function writeModel(
     test,
   }: {
     settings: Settings;
-    how: How;
+    how: LearnerSettings;
     protects: string;
     claim: string;
     test: RowStream | undefined;

@@ -7,7 +7,7 @@ import type { LearnerOptions } from '../../types/all.js';
 import type { Chosen } from './strategy.js';
 
 /** Options of a learner, complete but for its store. */
-export type How = LearnerOptions & { epsilon: number; delta: number };
+export type LearnerSettings = LearnerOptions & { epsilon: number; delta: number };
 
 /** A loss and its parameters, each of an option of its own. */
 export interface LossSettings {

@@ -8,7 +8,7 @@ import type { Step } from '../../output/released.js';
 import { RowText, type Format } from '../../output/row-text.js';
 import { StepWriter } from '../stream/step-writer.js';
 
-interface Shown {
+interface CountTable {
   json: boolean;
   format: Format;
   showTrue: boolean;
@@ -23,7 +23,7 @@ interface Shown {
 export class CountWriter extends StepWriter<Counts> {
   constructor(
     sink: Sink,
-    private readonly shown: Shown,
+    private readonly shown: CountTable,
   ) {
     const { timeColumn, by, parts, showTrue, format, json } = shown;
     const names = [timeColumn, ...(by === undefined ? [] : [by])];

@@ -7,7 +7,7 @@ import { slopeSquared, type Rates } from '../../../api/learning/setup.js';
 import type { DpFtrl, LearnPlanOptions, LossName } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
 import { counted } from '../../../shared/counted.js';
-import { lossOf, type How, type LossSettings } from '../../options/learner.js';
+import { lossOf, type LearnerSettings, type LossSettings } from '../../options/learner.js';
 
 /** Explains how labels that are numbers of any size are bounded. */
 export const BOUNDS_LABEL =
@@ -18,7 +18,7 @@ export const BOUNDS_LABEL =
 export type Setup = NonNullable<LearnPlanOptions['setup']>;
 
 type Target = LossSettings & Pick<LearnPlanOptions, 'epsilon' | 'delta' | 'neighbours'>;
-type Facts = Pick<LearnPlanOptions, 'setup' | 'rates' | 'rows' | 'batchSize' | 'dimension'>;
+type PlanOptions = Pick<LearnPlanOptions, 'setup' | 'rates' | 'rows' | 'batchSize' | 'dimension'>;
 
 /** Options of the learner; if one is given, only the clip norm is chosen by default. */
 const OF_LEARNER = [
@@ -48,7 +48,7 @@ export function setupOf(
 }
 
 /** Returns what the library plans. */
-function planned(dp: DpFtrl, target: Target, facts: Facts): How {
+function planned(dp: DpFtrl, target: Target, facts: PlanOptions): LearnerSettings {
   const { epsilon, delta, neighbours } = target;
   const same = { loss: lossOf(target), epsilon, delta, ...(neighbours && { neighbours }) };
   return dp.learnPlan({ ...same, ...facts }).options;
@@ -76,7 +76,7 @@ export function optionsFor(
     batchSize: number;
     dimension: number;
   },
-): How {
+): LearnerSettings {
   if (slopeSquared(lossOf(target)) === Infinity) {
     throw new Misuse(`--loss ${target.loss} has unbounded slopes: give --clip; ${BOUNDS_LABEL}`);
   }
@@ -84,7 +84,7 @@ export function optionsFor(
 }
 
 /** Describes the passes over a table. */
-export function passesText({ steps, descent }: How): string {
+export function passesText({ steps, descent }: LearnerSettings): string {
   const why = 'steps of all rows, for whose sum independent noise is the smallest';
   const fall = descent?.rates ? ' and rates that fall linearly to 0' : '';
   return `set up for a whole table: ${steps} ${why}, with momentum${fall}`;
@@ -100,7 +100,7 @@ export function reasonFor(
     numRows,
   }: {
     target: Target;
-    how: How;
+    how: LearnerSettings;
     numRows: number;
   },
 ): string {

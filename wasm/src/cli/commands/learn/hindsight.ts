@@ -10,7 +10,7 @@ import type { Labelled } from '../../input/labels.js';
 import type { Missing } from '../../input/missing.js';
 import { RowStream } from '../../input/stream.js';
 import { warn } from '../../output/notices.js';
-import type { How } from '../../options/learner.js';
+import type { LearnerSettings } from '../../options/learner.js';
 import { Progressive, type Losses } from './progressive.js';
 
 /** Most numbers of the examples that are kept to find the best fixed weights (128 MB). */
@@ -20,9 +20,12 @@ const SHARED = ['domain', 'radius', 'dimension'] as const;
 const OF_TWIN = ['steps', 'clip', 'doubling', 'batchSize', 'lambda', 'descent', 'penalty'] as const;
 
 /** Picks the options that are given. */
-function pick<K extends keyof How>(how: How, names: readonly K[]): Pick<How, K> {
+function pick<K extends keyof LearnerSettings>(
+  how: LearnerSettings,
+  names: readonly K[],
+): Pick<LearnerSettings, K> {
   const given = names.filter((name) => how[name] !== undefined);
-  return Object.fromEntries(given.map((name) => [name, how[name]])) as Pick<How, K>;
+  return Object.fromEntries(given.map((name) => [name, how[name]])) as Pick<LearnerSettings, K>;
 }
 
 /** Compares a learner with its noiseless twin and with the best fixed weights. */
@@ -33,7 +36,11 @@ export class Hindsight {
   private readonly comparator: Comparator | undefined;
 
   /** @param numRows  largest number of distinct rows. */
-  constructor(dp: DpFtrl, learner: Losses, { how, numRows }: { how: How; numRows: number }) {
+  constructor(
+    dp: DpFtrl,
+    learner: Losses,
+    { how, numRows }: { how: LearnerSettings; numRows: number },
+  ) {
     this.own = new Progressive(learner);
     this.exact = new Progressive(learner);
     const shared = { ...pick(how, SHARED), loss: how.loss as LinearLoss };

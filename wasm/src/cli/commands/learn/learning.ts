@@ -18,7 +18,7 @@ import { Interruption } from '../../base/signals.js';
 import { State, type Continued } from '../../state/state.js';
 import { unfinished } from '../../state/state-file.js';
 import type { Hindsight } from './hindsight.js';
-import type { How } from '../../options/learner.js';
+import type { LearnerSettings } from '../../options/learner.js';
 import type { Problem } from './problem.js';
 import { lossesOf, type Losses } from './progressive.js';
 import type { Settings } from './settings.js';
@@ -55,7 +55,7 @@ function continuedBy({ label, intercept }: Settings, { rows, inputs }: Problem):
 async function makeLearner(
   dp: DpFtrl,
   settings: Settings,
-  { how, problem }: { how: How; problem: Problem },
+  { how, problem }: { how: LearnerSettings; problem: Problem },
 ): Promise<Made> {
   const { rows, examples, inputs } = problem;
   const { state: file, label } = settings;
@@ -112,7 +112,7 @@ export class Learning {
   private constructor(
     { learner, examples, inputs, state }: Made,
     { average, target }: Settings,
-    { batchSize = 1, dimension }: How,
+    { batchSize = 1, dimension }: LearnerSettings,
   ) {
     this.learner = learner;
     this.losses = lossesOf(target, learner);
@@ -130,7 +130,7 @@ export class Learning {
   static async open(
     dp: DpFtrl,
     settings: Settings,
-    given: { how: How; problem: Problem },
+    given: { how: LearnerSettings; problem: Problem },
   ): Promise<Learning> {
     return new Learning(await makeLearner(dp, settings, given), settings, given.how);
   }

@@ -7,7 +7,7 @@ import type { RowStream } from '../../input/stream.js';
 import { StandardOutput, writeFile } from '../../output/output.js';
 import { report } from '../../output/report.js';
 import { heldOut, MAX_KEPT } from './hindsight.js';
-import type { How } from '../../options/learner.js';
+import type { LearnerSettings } from '../../options/learner.js';
 import type { Learning } from './learning.js';
 import { regretBoundText } from './regret-bound.js';
 import type { Settings } from './settings.js';
@@ -63,7 +63,7 @@ export async function modelOf(
 /** Report rows of the regret, with the gap by which it may be larger. */
 function regretFacts(
   regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null,
-  { domain, radius = 1 }: How,
+  { domain, radius = 1 }: LearnerSettings,
 ) {
   if (!regret) {
     const why = `not measured: needs more than ${MAX_KEPT} numbers of memory`;
@@ -81,7 +81,7 @@ function regretFacts(
 }
 
 /** Report rows of measurements on the data. */
-function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how: How) {
+function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how: LearnerSettings) {
   const { progressiveLoss, zeroLoss, progressiveAccuracy, twin, regret, heldOutLoss } = nonprivate;
   return {
     'progressive loss (NOT private)': progressiveLoss,
@@ -181,7 +181,7 @@ export async function writeShown(
 export function describe(
   dp: DpFtrl,
   model: LearnedModel,
-  { learner, how, lambda }: { learner: Learning['learner']; how: How; lambda: number },
+  { learner, how, lambda }: { learner: Learning['learner']; how: LearnerSettings; lambda: number },
 ): string {
   const { batchSize = 1 } = how;
   const { waiting } = learner;

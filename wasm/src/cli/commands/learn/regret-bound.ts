@@ -7,10 +7,10 @@ import { given } from '../../../core/given.js';
 import type { DpFtrl, LearnedModel } from '../../../types/all.js';
 import { counted } from '../../../shared/counted.js';
 import { roundedUp } from '../../../shared/number.js';
-import type { How } from '../../options/learner.js';
+import type { LearnerSettings } from '../../options/learner.js';
 
 /** Whether ranges and loss rule out gradients longer than the clip norm. */
-function isNeverClipped(how: How, { inputs, intercept, certificate }: LearnedModel) {
+function isNeverClipped(how: LearnerSettings, { inputs, intercept, certificate }: LearnedModel) {
   const areBounded = inputs.every(({ low }) => low !== undefined);
   const normSquared = inputs.length + Number(intercept);
   return areBounded && slopeSquared(how.loss) * normSquared <= certificate.clipNorm ** 2;
@@ -24,7 +24,7 @@ export function regretBoundText(
     how,
     learner,
   }: {
-    how: How;
+    how: LearnerSettings;
     /** Number of steps made, and of examples in the open one. */
     learner: { readonly step: number; readonly waiting: number };
   },

@@ -21,13 +21,16 @@ export function requireTogether(args: Args): void {
   }
 }
 
-interface Asked
+interface SumsQuestion
   extends Pick<Question<Stacked>, 'settings' | 'wanted' | 'records' | 'bound' | 'notices'> {
   importance: readonly number[] | undefined;
   clipOf(columns: readonly string[]): number;
 }
 
-export function answerSums(dp: DpFtrl, { importance, clipOf, ...sums }: Asked): Promise<void> {
+export function answerSums(
+  dp: DpFtrl,
+  { importance, clipOf, ...sums }: SumsQuestion,
+): Promise<void> {
   const { settings } = sums;
   const { json, written: format, showTrue, times } = settings;
   const names = namesInColumns(settings.workloads);

@@ -22,7 +22,7 @@ export interface Choice extends Noise {
 }
 
 /** A question of single steps, or of running totals. */
-export interface Asked
+export interface ChoiceProblem
   extends Required<
     Pick<CounterOptions, 'steps' | 'clip' | 'neighbours' | 'participation' | 'workload'>
   > {
@@ -35,7 +35,12 @@ export interface Asked
 const MOST_AVERAGED = 1000;
 
 /** Returns the standard deviation of a noise at the steps of the question. */
-function stdOf(dp: DpFtrl, asked: Asked, mechanism: MechanismName, target: PrivacyTarget): number {
+function stdOf(
+  dp: DpFtrl,
+  asked: ChoiceProblem,
+  mechanism: MechanismName,
+  target: PrivacyTarget,
+): number {
   const { steps, clip, neighbours, participation, workload } = asked;
   const problem = { steps, clip, neighbours, participation, workload };
   const stream = dp.counter({ ...problem, ...target, strategy: mechanism });
@@ -49,7 +54,7 @@ function stdOf(dp: DpFtrl, asked: Asked, mechanism: MechanismName, target: Priva
   }
 }
 
-export function chooseNoise(dp: DpFtrl, asked: Asked): Choice {
+export function chooseNoise(dp: DpFtrl, asked: ChoiceProblem): Choice {
   const { steps, target, workload, isGaussian } = asked;
   const areSteps = isOfSteps(workload, steps);
   const pure = { epsilon: target.epsilon, delta: 0 };

@@ -17,7 +17,7 @@ import { trueSumsOf } from '../../input/truth.js';
 import { State, type StoreOptions } from '../../state/state.js';
 import { boundOf } from '../../../shared/problem.js';
 import { strategyOf } from '../../options/learner.js';
-import { sortByTime, type Prepared, type TableColumns } from './prepare.js';
+import { sortByTime, type ReleasePlan, type TableColumns } from './prepare.js';
 import { Releases, type OpenStream, type StoredStream } from './releases.js';
 import type { Settings } from './settings.js';
 
@@ -45,7 +45,7 @@ export interface Opened<R extends Reading> {
 }
 
 /** Returns the options of the stream that all kinds have. */
-function optionsOf(settings: Settings, { problem, target }: Prepared): object {
+function optionsOf(settings: Settings, { problem, target }: ReleasePlan): object {
   const { people, neighbours, seed, confidence = DEFAULT_CONFIDENCE } = settings;
   const { mechanism, numSteps, participation } = problem;
   const parameters = given(Object.fromEntries(PARAMETER_NAMES.map((it) => [it, problem[it]])));
@@ -92,7 +92,7 @@ async function timesOf(state: State, rows: RowStream, settings: Settings) {
 /** Opens the stream of --state, and finds the step from which on this run releases. */
 async function openStored<R extends Reading>(
   make: (options: StoreOptions) => Promise<StoredStream<R>>,
-  { settings, prepared, kind }: { settings: Settings; prepared: Prepared; kind: StreamKind },
+  { settings, prepared, kind }: { settings: Settings; prepared: ReleasePlan; kind: StreamKind },
 ) {
   const { rows } = prepared;
   const { people, times, command, state: where } = settings;
@@ -125,7 +125,7 @@ async function openStored<R extends Reading>(
 export async function openStream<R extends Reading>(
   dp: DpFtrl,
   kind: StreamKind,
-  { settings, prepared }: { settings: Settings; prepared: Prepared },
+  { settings, prepared }: { settings: Settings; prepared: ReleasePlan },
 ): Promise<Opened<R>> {
   const { rows, workloads, problem } = prepared;
   const { people, times, showTrue } = settings;

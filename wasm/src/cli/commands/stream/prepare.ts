@@ -35,7 +35,7 @@ export interface Problem extends MechanismParameters {
 }
 
 /** A table and a mechanism that are ready for a release. */
-export interface Prepared {
+export interface ReleasePlan {
   chosen: Chosen;
   rows: RowStream;
   /** Whether the horizon was counted in an earlier pass over the input. */
@@ -51,7 +51,7 @@ export interface Prepared {
 }
 
 /** The part of a question that is about the table and the mechanism. */
-export interface Asked {
+export interface TableQuestion {
   wanted: TableColumns;
   /** Workloads of the question; by default those of --workload. */
   workloads?: readonly Workload[];
@@ -137,8 +137,8 @@ function choiceOf(
 export async function prepare(
   dp: DpFtrl,
   settings: Settings,
-  { wanted, workloads: own, chosenFor }: Asked,
-): Promise<Prepared> {
+  { wanted, workloads: own, chosenFor }: TableQuestion,
+): Promise<ReleasePlan> {
   const { people, times, quiet, state, budget, output, files, format, missing } = settings;
   const texts = textColumns(people, times).names;
   const table = { ...wanted, texts, ids: people?.column, format, missing };

@@ -23,7 +23,7 @@ import { spendingOf, type Budget } from '../../state/budget.js';
 import { ended, unfinished } from '../../state/state-file.js';
 import { openStream, type Opened, type StreamKind } from './open.js';
 import { choiceText, shownOf } from './choice.js';
-import { prepare, rehearse, type Asked, type Prepared } from './prepare.js';
+import { prepare, rehearse, type TableQuestion, type ReleasePlan } from './prepare.js';
 import type { Settings } from './settings.js';
 import type { StepWriter } from './step-writer.js';
 
@@ -34,7 +34,7 @@ interface Chart<R extends Reading> {
 }
 
 /** A question about a table, whose answer is a stream. */
-export interface Question<R extends Reading> extends StreamKind, Asked {
+export interface Question<R extends Reading> extends StreamKind, TableQuestion {
   settings: Settings;
   /** Warnings about a run, printed when its release begins. */
   notices?(run: Run<R>): readonly string[];
@@ -53,14 +53,14 @@ export interface Run<R extends Reading> {
   dp: DpFtrl;
   question: Question<R>;
   settings: Settings;
-  prepared: Prepared;
+  prepared: ReleasePlan;
   opened: Opened<R>;
   sink: Sink;
   interruption: Interruption | undefined;
 }
 
 /** A release that is ready for its rows. */
-interface Begun<R extends Reading> {
+interface OpenRelease<R extends Reading> {
   writer: StepWriter<R>;
   /** Its guarantee, in one sentence. */
   claim: string;
@@ -69,7 +69,7 @@ interface Begun<R extends Reading> {
 }
 
 /** Charges the budget, states the guarantee, and writes the output before the first row. */
-async function begin<R extends Reading>(run: Run<R>): Promise<Begun<R>> {
+async function begin<R extends Reading>(run: Run<R>): Promise<OpenRelease<R>> {
   const { dp, question, settings, prepared, opened } = run;
   const { command, people, times, mode, seed, showTrue, quiet, budget, missing } = settings;
   const { participation } = settings;
