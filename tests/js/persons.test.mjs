@@ -13,6 +13,7 @@ import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 import { memoryStore } from './support/stores.mjs';
+import { CASES, TARGET } from './support/streams.mjs';
 
 const { canonicalNumber, wholeNumber } = await importSource('shared/number.ts');
 const { personOfId } = await importSource('shared/person.ts');
@@ -120,125 +121,63 @@ test('whole numbers: every spelling of one is it, and nothing else is', () => {
   }
 });
 
-const target = { numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 3 };
-const kinds = {
-  sum: { make: (more) => dp.peopleSum({ ...target, ...more }), record: 1 },
-  ledger: { make: (more, store) => dp.peopleLedger({ ...target, ...more, store }), record: 1 },
-  moments: {
-    make: (more) =>
-      dp.peopleStatistic({ statistic: 'moments', ranges: [[0, 1]], ...target, ...more }),
-    record: 1,
-  },
-  histogram: {
-    make: (more) =>
-      dp.peopleStatistic({ statistic: 'histogram', categories: ['a', 'b'], ...target, ...more }),
-    record: 'a',
-  },
-  sums: {
-    make: (more) =>
-      dp.peopleStatistic({
-        statistic: 'sums',
-        workloads: ['prefix', { window: 2 }],
-        ...target,
-        ...more,
-      }),
-    record: 1,
-  },
-  'moments ledger': {
-    make: (more, store) =>
-      dp.peopleStatisticLedger({
-        statistic: 'moments',
-        ranges: [[0, 1]],
-        ...target,
-        ...more,
-        store,
-      }),
-    record: 1,
-  },
-  'sums ledger': {
-    make: (more, store) =>
-      dp.peopleStatisticLedger({
-        statistic: 'sums',
-        workloads: ['prefix', { window: 2 }],
-        ...target,
-        ...more,
-        store,
-      }),
-    record: 1,
-  },
-};
-const isLedger = (kind) => kind.endsWith('ledger');
-
-for (const [kind, { make, record }] of Object.entries(kinds)) {
-  test(`persons: ${kind}: a person has one contribution, however its id is written`, async () => {
-    for (const [groups, more] of [
-      [TEXTS, {}],
-      [TEXTS, { userNumbers: false }],
-      [NUMBERS, { userNumbers: true }],
+for (const { name, kind, options, one } of CASES.filter(({ isOfPeople }) => isOfPeople)) {
+  const [, ...record] = one(0);
+  const own = { ...options, people: 'once' };
+  test(`persons: one contribution each, however a name is written (${name})`, () => {
+    for (const [groups, numericNames] of [
+      [TEXTS, false],
+      [NUMBERS, true],
     ]) {
-      const handle = await make(more, memoryStore());
-      const ids = groups.flat();
-      for (const id of ids) await handle.contribute(id, [record]);
-      await (isLedger(kind) ? handle.release(0) : handle.endSteps());
-      const before = handle.numDropped;
+      const stream = dp[kind]({ ...own, numericNames });
+      const add = (person) => stream.add(person, ...record);
+      const all = groups.flat();
+      all.forEach(add);
+      stream.end();
+      const before = stream.dropped;
       // In the next step nobody counts again.
-      await handle.contribute(
-        ids,
-        ids.map(() => record),
-      );
-      assert.equal(handle.numDropped - before, ids.length, JSON.stringify(more));
-      await handle.contribute(
-        ['someone-else', '8'].slice(more.userNumbers ? 1 : 0),
-        more.userNumbers ? [record] : [record, record],
-      );
-      assert.equal(handle.numDropped - before, ids.length);
-      handle.dispose();
+      all.forEach(add);
+      assert.equal(stream.dropped - before, all.length);
+      add('8');
+      assert.equal(stream.dropped - before, all.length);
+      stream.dispose();
     }
   });
 
-  test(`persons: ${kind}: an id that names nobody is refused, and nothing of the call counts`, async () => {
-    for (const [userNumbers, id, message] of [
-      [false, '', /people\[1\] must be a name, not an empty text, got ""/],
-      [false, ' \t', /people\[1\] must be a name, not an empty text/],
-      [true, '', /people\[1\] must be a name, not an empty text/],
-      [true, 'ann', /people\[1\] must be a decimal number, as with userNumbers, got "ann"/],
-    ]) {
-      const handle = await make({ userNumbers }, memoryStore());
-      const act = async () => handle.contribute(['1', id], [record, record]);
-      await assert.rejects(act, { code: 'invalid_argument', message });
-      await handle.contribute('1', [record]);
-      assert.equal(handle.numDropped, 0);
-      handle.dispose();
-    }
-    const wrong = async () => make({ userNumbers: 'yes' }, memoryStore());
-    await assert.rejects(wrong, { code: 'wrong_type', message: /userNumbers must be a boolean/ });
-  });
-
-  if (!isLedger(kind)) continue;
-  test(`persons: ${kind}: a restart reads ids as before, and refuses the other rule`, async () => {
-    for (const userNumbers of [false, true]) {
+  test(`persons: a stream in a store reads names as before (${name})`, async () => {
+    for (const numericNames of [false, true]) {
       for (const isReleased of [false, true]) {
-        const store = memoryStore();
-        const first = await make({ userNumbers }, store);
-        await first.contribute('7', [record]);
-        if (isReleased) await first.release(0);
-        first.dispose();
-        const message = new RegExp(
-          `must be ${!userNumbers}: the ledger was begun with userNumbers ${userNumbers}`,
-        );
-        await assert.rejects(make({ userNumbers: !userNumbers }, store), {
-          code: 'bad_state',
-          message,
-        });
-        const second = await make({ userNumbers }, store);
-        await second.release(second.step);
-        await second.contribute(['7', '7.0'], [record, record]);
-        assert.equal(second.numDropped, userNumbers ? 2 : 1);
-        second.dispose();
+        const open = { ...own, numericNames, store: memoryStore() };
+        const first = await dp[kind](open);
+        await first.add('7', ...record);
+        if (isReleased) await first.end();
+        await first.dispose();
+        const second = await dp[kind](open);
+        await second.end();
+        await second.add('7', ...record);
+        await second.add('7.0', ...record);
+        assert.equal(second.dropped, numericNames ? 2 : 1);
+        await second.dispose();
       }
     }
   });
 }
+
+test('persons: a name of nobody is refused, and nothing of the call counts', () => {
+  for (const [numericNames, person, message] of [
+    [false, '', /people\[1\] must be a name, not an empty text, got ""/],
+    [false, ' \t', /people\[1\] must be a name, not an empty text/],
+    [true, '', /people\[1\] must be a name, not an empty text/],
+    [true, 'ann', /people\[1\] must be a decimal number, as with numericNames, got "ann"/],
+  ]) {
+    const stream = dp.counter({ ...TARGET, people: 'once', numericNames });
+    const act = () => stream.addMany(['1', person], [1, 1]);
+    assert.throws(act, { code: 'invalid_argument', message });
+    stream.add('1');
+    assert.equal(stream.dropped, 0);
+    stream.dispose();
+  }
+});
 
 const ids = 'id,x\n7,1\n7.0,1\n007,1\n';
 const seen = ['--epsilon', '1', '--delta', '1e-6', '--seed', '1', '--quiet'];

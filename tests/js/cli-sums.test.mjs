@@ -10,10 +10,9 @@ import { close } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
-import { using } from './support/statistics.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
-const folder = scratchFolder('cli-stack');
+const folder = scratchFolder('cli-sums');
 
 const days = [1, 1, 1, 2, 4, 4, 5];
 const rows = days.map((day, i) => [
@@ -41,8 +40,9 @@ const seeded = [...args, '--seed', '9'];
 const daily = ['--time-column', 'when', '--bucket', 'day'];
 const people = ['--user-column', 'who', '--max-contributions', '2'];
 
-const workloads = ['prefix', { window: 3 }, { decay: 0.5 }];
-const what = { statistic: 'sums', workloads, dimension: 2, clipNorm: 2 };
+const workloads = { prefix: 'prefix', window_3: { window: 3 }, 'decay_0.5': { decay: 0.5 } };
+const names = Object.keys(workloads);
+const what = { workloads, dimension: 2, clip: 2 };
 const target = { epsilon: 1, delta: 1e-6, insecureSeed: 9 };
 const records = rows.map(([, , a, b]) => [a, b]);
 
@@ -65,30 +65,33 @@ async function table(...given) {
 }
 
 /** Cells of a step: for each workload, both columns and the standard deviation of their noise. */
-const cellsOf = ({ sum }) =>
-  sum.flatMap((own) => [...own.map(({ value }) => value), own[0].stddev]);
+const cellsOf = ({ sums: found }) =>
+  Object.values(found).flatMap(({ values, stddev }) => [...values, stddev]);
+
+/** Calls `use` with the stream of the library, and returns its result. */
+function released(options, use) {
+  const stream = dp.sums({ ...what, ...target, ...options });
+  const result = use(stream);
+  stream.dispose();
+  return result;
+}
 
 test('several workloads: rows have the numbers of the library, in columns by workload and column', async () => {
   for (const [options, more] of [
     [[], {}],
-    [['--importance', '1,4,2'], { importance: [1, 4, 2] }],
+    [['--importance', '1,4,2'], { importance: { prefix: 1, window_3: 4, 'decay_0.5': 2 } }],
     [
       ['--mechanism', 'honaker', '--neighbours', 'replace-one'],
-      { mechanism: 'honaker', neighbours: 'replace-one' },
+      { strategy: 'honaker', neighbours: 'replace-one' },
     ],
-    [
-      ['--participations', '2', '--min-separation', '3'],
-      { participation: { participations: 2, minSeparation: 3 } },
-    ],
+    [['--participations', '2', '--min-separation', '3'], { participation: { times: 2, apart: 3 } }],
   ]) {
     const { head, lines } = await table(...seeded, ...options);
     assert.equal(
       head.join(),
       'step,a_prefix,b_prefix,prefix_std,a_window_3,b_window_3,window_3_std,a_decay_0.5,b_decay_0.5,decay_0.5_std',
     );
-    const expected = using(dp, { ...what, ...more, ...target, numSteps: 7 }, (it) =>
-      it.releaseMany(records.flat()),
-    );
+    const expected = released({ ...more, steps: 7 }, (it) => it.releaseMany(records.flat()));
     assert.deepEqual(
       lines,
       expected.map((step, t) => [t + 1, ...cellsOf(step)]),
@@ -100,24 +103,18 @@ test('several workloads: buckets and persons are those of the library', async ()
   const { head, lines } = await table(...seeded, ...daily);
   assert.deepEqual(head.slice(0, 4), ['step', 'when', 'a_prefix', 'b_prefix']);
   const at = (day) => rows.flatMap((row, i) => (row[0].endsWith(day) ? [i] : []));
-  const expected = using(dp, { ...what, ...target, numSteps: 5 }, (it) =>
-    [1, 2, 3, 4, 5].map((day) => {
-      it.contribute(at(day).flatMap((i) => records[i]));
-      return it.endSteps()[0];
-    }),
+  const recordsAt = (day) => at(day).flatMap((i) => records[i]);
+  const expected = released({ steps: 5 }, (it) =>
+    [1, 2, 3, 4, 5].map((day) => it.releaseBatch(recordsAt(day))),
   );
   const named = (steps) => steps.map((step, t) => [t + 1, `2026-03-0${t + 1}`, ...cellsOf(step)]);
   assert.deepEqual(lines, named(expected));
-  const pattern = { participation: { participations: 2, minSeparation: 1 } };
-  const counted = dp.peopleStatistic({ ...what, ...target, ...pattern, numSteps: 5 });
-  const ofPeople = [1, 2, 3, 4, 5].map((day) => {
-    counted.contribute(
-      at(day).map((i) => rows[i][1]),
-      at(day).flatMap((i) => records[i]),
-    );
-    return counted.endSteps()[0];
-  });
-  counted.dispose();
+  const ofPeople = released({ steps: 5, people: { times: 2, apart: 1 } }, (it) =>
+    [1, 2, 3, 4, 5].map((day) => {
+      const who = at(day).map((i) => rows[i][1]);
+      return it.releaseBatch(who, recordsAt(day));
+    }),
+  );
   const found = await table(...seeded, ...daily, ...people);
   assert.deepEqual(found.lines, named(ofPeople));
   assert.notDeepEqual(found.lines, lines);
@@ -148,11 +145,11 @@ test('several workloads: JSON and JSON lines have the same numbers, and the erro
   const all = JSON.parse(stdout);
   assert.equal(all.certificate.workload, 'prefix + window=3 + momentum=0,decay=0.5');
   assert.deepEqual(all.columns, ['a', 'b']);
-  const errors = using(dp, { ...what, ...target, numSteps: 7 }, (it) => it.workloads);
-  const names = ['prefix', 'window_3', 'decay_0.5'];
+  const errors = released({ steps: 7 }, ({ certificate }) => certificate.workloads);
+  const shown = ['prefix', 'window=3', 'momentum=0,decay=0.5'];
   assert.deepEqual(
     all.workloads,
-    errors.map((own, i) => ({ name: names[i], ...own })),
+    names.map((name, i) => ({ name, workload: shown[i], ...errors[name] })),
   );
   const cells = all.rows.map(({ step, sums: own, std }) => [
     step,
@@ -206,11 +203,7 @@ test('several workloads: the guarantee is stated, the budget charged once, and e
   );
   assert.match(stderr, /no total of this run can be told from 0/);
   const { releases } = JSON.parse(readFileSync(budget, 'utf8'));
-  const { mu } = using(
-    dp,
-    { ...what, epsilon: 1, delta: 1e-6, numSteps: 7 },
-    ({ certificate }) => certificate,
-  );
+  const { mu } = released({ steps: 7 }, ({ certificate }) => certificate);
   assert.deepEqual(
     releases.map((it) => it.mu),
     [mu],
@@ -252,19 +245,19 @@ test('several workloads: rates and matrices from files are named after the files
     input: short,
   });
   assert.equal(code, 0, stderr);
-  const names = ['falling', 'falling_momentum_0.5', 'mixed'].flatMap((name) => [
+  const headers = ['falling', 'falling_momentum_0.5', 'mixed'].flatMap((name) => [
     `a_${name}`,
     `${name}_std`,
   ]);
   const found = tableOf(stdout);
-  assert.deepEqual(found.head, ['step', ...names]);
-  const all = [
-    { rates: [1, 0.5, 0.25] },
-    { rates: [1, 0.5, 0.25], momentum: 0.5 },
-    { matrix: [1, 0, 0, 1, 1, 0, 0, 1, 2] },
-  ];
-  const own = { ...target, insecureSeed: 2, numSteps: 3, statistic: 'sums', workloads: all };
-  const expected = using(dp, own, (it) => it.releaseMany(rows.slice(0, 3).map(([, , a]) => a)));
+  assert.deepEqual(found.head, ['step', ...headers]);
+  const all = {
+    falling: { rates: [1, 0.5, 0.25] },
+    slowly: { rates: [1, 0.5, 0.25], momentum: 0.5 },
+    mixed: { matrix: [1, 0, 0, 1, 1, 0, 0, 1, 2] },
+  };
+  const options = { ...target, insecureSeed: 2, steps: 3, workloads: all, dimension: 1 };
+  const expected = dp.sums(options).releaseMany(rows.slice(0, 3).map(([, , a]) => a));
   assert.deepEqual(
     found.lines.map((line) => line.slice(1)),
     expected.map(cellsOf),
