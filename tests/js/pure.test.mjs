@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Totals without a delta, with every kind of totals, the command and its budget.
+// Streams without a delta, the command and its budget.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,22 +12,21 @@ import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const { load } = await importEntry('dp-ftrl');
-const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
 const scratch = scratchFolder('pure');
 
-const target = { numSteps: 40, epsilon: 1, pure: true };
-const seeded = { ...target, insecureSeed: 21 };
+const target = { steps: 40, epsilon: 1, delta: 0 };
+const seeded = { ...target, dimension: 1, insecureSeed: 21 };
 
 const records = Float64Array.from({ length: 80 }, (_, k) => (((5 * k) % 13) - 6) / 8);
 
 /** Passes totals to `use` and disposes of them afterwards. */
-function withSums(options, use, make = dp.prefixSum) {
-  const sums = make({ ...seeded, ...options });
+function withTotals(options, use) {
+  const totals = dp.totals({ ...seeded, ...options });
   try {
-    return use(sums);
+    return use(totals);
   } finally {
-    sums.dispose();
+    totals.dispose();
   }
 }
 
@@ -35,7 +34,9 @@ test('pure: the totals are those of the core, bit for bit', () => {
   // tests/cpp/release/pure_sum_test.cpp expects the same number.
   let hash = 0xcbf29ce484222325n;
   for (const tree of [{}, { arity: 2 }, { arity: 7, subtractive: true }]) {
-    const totals = withSums({ ...tree, dimension: 2 }, (sums) => sums.releaseMany(records));
+    const strategy = { name: 'tree-k', ...tree };
+    const readings = withTotals({ strategy, dimension: 2 }, (it) => it.releaseMany(records));
+    const totals = Float64Array.from(readings.flatMap(({ values }) => [...values]));
     for (const bits of new BigUint64Array(totals.buffer)) {
       hash = ((hash ^ bits) * 0x100000001b3n) & 0xffffffffffffffffn;
     }
@@ -44,7 +45,7 @@ test('pure: the totals are those of the core, bit for bit', () => {
 });
 
 test('pure: the certificate has no delta, and says which norm clips', () => {
-  withSums({ epsilon: 0.5, clipNorm: 3, neighbours: 'replace-one' }, ({ certificate, grid }) => {
+  withTotals({ epsilon: 0.5, clip: 3, neighbours: 'replace-one' }, ({ certificate, grid }) => {
     const { mechanism, delta, clipNorm, sensitivity, laplace } = certificate;
     assert.deepEqual([mechanism, delta, clipNorm, laplace.norm], ['tree-k', 0, 3, 'l1']);
     assert.equal(laplace.grid, grid);
@@ -58,13 +59,14 @@ test('pure: the certificate has no delta, and says which norm clips', () => {
     const q = Math.exp(-1 / laplace.scale);
     close(certificate.noiseStddev, (Math.sqrt(2 * q) / (1 - q)) * grid, 1e-6);
   });
-  withSums({ arity: 3, subtractive: true }, (sums) => {
-    const { effectiveParameters, sensitivity, noiseStddev } = sums.certificate;
+  const strategy = { name: 'tree-k', arity: 3, subtractive: true };
+  withTotals({ strategy }, (totals) => {
+    const { effectiveParameters, sensitivity, noiseStddev } = totals.certificate;
     assert.deepEqual(effectiveParameters, { arity: 3, subtractive: true });
     assert.equal(sensitivity, 4); // (3^4 - 1) / 2 = 40
     // Step 4 is 1 + 3, step 5 is 9 - 3 - 1.
-    close(sums.stddev(3), Math.SQRT2 * noiseStddev, 1e-9);
-    close(sums.stddev(4), Math.sqrt(3) * noiseStddev, 1e-9);
+    close(totals.stddev(3), Math.SQRT2 * noiseStddev, 1e-9);
+    close(totals.stddev(4), Math.sqrt(3) * noiseStddev, 1e-9);
   });
   assert.equal(dp.certificate({ steps: 40, epsilon: 1, delta: 1e-6 }).laplace, undefined);
 });
@@ -107,7 +109,7 @@ test('pure: single steps have noise of their own, and days less than any correla
 });
 
 test('pure: records are clipped in l1-norm over all entries', () => {
-  const release = (record) => withSums({ dimension: 2 }, (sums) => sums.release(record));
+  const release = (record) => withTotals({ dimension: 2 }, (it) => it.release(record).values);
   const zero = release([0, 0]);
   const added = (record) => release(record).map((x, i) => x - zero[i]);
   assert.deepEqual(added([0.5, -0.5]), Float64Array.of(0.5, -0.5));
@@ -115,84 +117,40 @@ test('pure: records are clipped in l1-norm over all entries', () => {
   assert.deepEqual(added([0, 8]), Float64Array.of(0, 1));
 });
 
-test('pure: people sums bound contributions, and ledgers continue where they stopped', async () => {
-  const participation = { participations: 2, minSeparation: 1 };
-  const people = (steps) =>
-    withSums(
-      { participation },
-      (sums) =>
-        sums.releaseEach(
-          Array.from(steps, () => 'ann'),
-          Float64Array.from(steps),
-        ),
-      dp.peopleSum,
-    );
-  const [with2, without] = [people([1, 0.5, 1]), people([0, 0, 0])];
-  assert.deepEqual(
-    with2.map((x, i) => x - without[i]),
-    Float64Array.of(1, 1.5, 1.5),
-  );
-
-  const path = join(scratch, 'ledger.state');
-  const whole = withSums({ dimension: 2 }, (sums) => sums.releaseMany(records));
-  for (const [first, last] of [
-    [0, 7],
-    [7, 30],
-    [30, 40],
-  ]) {
-    const store = await FileStore.open(path);
-    const ledger = await dp.ledger({ ...seeded, dimension: 2, store });
-    assert.equal(ledger.step, first);
-    const part = await ledger.releaseMany(first, records.subarray(2 * first, 2 * last));
-    assert.deepEqual(part, whole.slice(2 * first, 2 * last));
-    if (first > 0) {
-      await assert.rejects(ledger.release(0, [1, 1]), { code: 'already_released' });
-    }
-    ledger.dispose();
-    await store.close();
-  }
-  const store = await FileStore.open(path);
-  await assert.rejects(dp.ledger({ ...seeded, epsilon: 2, dimension: 2, store }), {
-    code: 'bad_state',
-  });
-  await store.close();
-});
-
 test('pure: noise exceeds its half width as often as stated, for one step and for all steps', () => {
-  const [numSteps, dimension, grid] = [40, 4000, 2 ** -10];
-  const shape = { numSteps, grid, arity: 3 };
+  const [steps, dimension, grid] = [40, 4000, 2 ** -10];
+  const shape = { steps, grid, strategy: { name: 'tree-k', arity: 3 } };
   const largest = new Float64Array(dimension);
   // Five standard deviations of a share; 40 steps and all of them together give a false alarm with
   // probability below 1e-4.
   const allowed = (share) => 5 * Math.sqrt((share * (1 - share)) / dimension);
-  withSums({ ...shape, dimension }, (sums) => {
-    for (let step = 0; step < numSteps; ++step) {
-      const noise = sums.release(new Float64Array(dimension)).map(Math.abs);
-      const halfWidth = sums.halfWidth({ step, probability: 0.05 });
+  withTotals({ ...shape, dimension }, (totals) => {
+    for (let step = 0; step < steps; ++step) {
+      const noise = totals.end().values.map(Math.abs);
+      const halfWidth = totals.halfWidth({ step, probability: 0.05 });
       const share = noise.filter((x) => x > halfWidth).length / dimension;
       assert.ok(Math.abs(share - 0.05) <= allowed(0.05), `step ${step}: ${share}`);
       noise.forEach((x, i) => (largest[i] = Math.max(largest[i], x)));
     }
   });
-  withSums(shape, (sums) => {
+  withTotals(shape, (totals) => {
     const shareBeyond = (level) => largest.filter((x) => x > level).length / dimension;
-    const together = sums.halfWidth({ probability: 0.1 });
+    const together = totals.halfWidth({ probability: 0.1 });
     assert.ok(shareBeyond(together) <= 0.1 + allowed(0.1));
     assert.ok(shareBeyond(0.8 * together) > 0.1 + allowed(0.1), 'a bound too low would pass');
-    const steps = Array.from({ length: numSteps }, (_, step) => step);
-    const alone = Math.max(...steps.map((step) => sums.halfWidth({ step, probability: 0.1 })));
-    assert.ok(together > alone);
-    assert.equal(sums.halfWidth({ step: undefined, probability: 0.1 }), together);
+    const ofStep = (_, step) => totals.halfWidth({ step, probability: 0.1 });
+    assert.ok(together > Math.max(...Array.from({ length: steps }, ofStep)));
+    assert.equal(totals.halfWidth({ step: undefined, probability: 0.1 }), together);
   });
 });
 
-test('pure: every kind of totals has half widths, those with a delta have none', async () => {
+test('pure: half widths are those of the formula, and of what has no meaning there are none', () => {
   // P[|k| > x] = 2 q^(x + 1) / (1 + q) for the single node of step 0, q = e^(-1 / scale).
   const ofOneNode = ({ scale }, probability) => {
     const q = Math.exp(-1 / scale);
     return Math.ceil(Math.log((probability * (1 + q)) / 2) / Math.log(q)) - 1;
   };
-  const check = (totals) => {
+  withTotals({}, (totals) => {
     const { laplace } = totals.certificate;
     for (const probability of [0.5, 0.05, 1e-12]) {
       const found = totals.halfWidth({ step: 0, probability });
@@ -216,63 +174,30 @@ test('pure: every kind of totals has half widths, those with a delta have none',
     ]) {
       assert.throws(() => totals.halfWidth(wanted), { call: 'halfWidth', parameter });
     }
-  };
-  const withDelta = { numSteps: 40, epsilon: 1, delta: 1e-6, insecureSeed: 1 };
-  const refused = (totals) => {
-    const asked = () => totals.halfWidth({ step: 0, probability: 0.1 });
-    assert.throws(asked, { code: 'unsupported', parameter: 'pure' });
-    totals.dispose();
-  };
-  withSums({}, check);
-  withSums({}, check, dp.peopleSum);
-  for (const [kind, name] of [
-    ['ledger', 'half.state'],
-    ['peopleLedger', 'half-people.state'],
-  ]) {
-    const store = await FileStore.open(join(scratch, name));
-    const ledger = await dp[kind]({ ...seeded, store });
-    check(ledger);
-    ledger.dispose();
-    await store.close();
-    const other = await FileStore.open(join(scratch, `delta-${name}`));
-    refused(await dp[kind]({ ...withDelta, store: other }));
-    await other.close();
-  }
-  refused(dp.prefixSum(withDelta));
-  refused(dp.peopleSum(withDelta));
-  const { load: loadCounter } = await importEntry('dp-ftrl/counter');
-  refused((await loadCounter()).prefixSum({ ...withDelta, mechanism: 'tree' }));
+  });
 });
 
 test('pure: what has no meaning without a delta is refused by name', async () => {
   const refused = (options, parameter, text) =>
     assert.throws(
-      () => dp.prefixSum({ ...target, ...options }),
+      () => dp.counter({ ...target, ...options }),
       (error) => error.parameter === parameter && text.test(error.message),
       parameter,
     );
-  refused({ delta: 1e-6 }, 'delta', /left out with pure/);
-  refused({ mode: 'grid' }, 'mode', /left out with pure/);
-  refused({ normalizeColumns: true }, 'normalizeColumns', /left out with pure/);
-  refused({ bands: 4 }, 'bands', /left out with pure/);
-  refused({ mechanism: 'honaker' }, 'mechanism', /tree-k/);
+  const tree = (own) => ({ strategy: { name: 'tree-k', ...own } });
+  refused({ lattice: 'discrete-gaussian' }, 'lattice', /left out/);
+  refused(tree({ normalizeColumns: true }), 'strategy.normalizeColumns', /left out/);
+  refused(tree({ bands: 4 }), 'strategy.bands', /left out/);
+  refused({ strategy: 'honaker' }, 'strategy', /tree-k/);
   const saved = dp.optimize({ strategy: { name: 'blt', buffers: 2 }, steps: 40 }).result();
-  refused({ mechanism: saved }, 'mechanism', /a saved strategy/);
+  refused({ strategy: saved }, 'strategy', /a saved strategy/);
   refused({ workload: { window: 3 } }, 'workload', /prefix/);
-  refused({ pure: 1 }, 'pure', /boolean/);
-  refused({ arity: 4, subtractive: true }, 'arity', /odd/);
+  refused(tree({ arity: 4, subtractive: true }), 'strategy.arity', /odd/);
   refused({ epsilon: 0 }, 'epsilon', /positive/);
   refused({ grid: 0.3 }, 'grid', /power of two/);
-  // Without `pure`, a delta of 0 is still refused.
-  refused({ pure: false, delta: 0 }, 'delta', /between 0 and 1|above 0|inside|0/);
   const { load: loadCounter } = await importEntry('dp-ftrl/counter');
   const counter = await loadCounter();
-  assert.throws(() => counter.prefixSum(target), { code: 'unsupported', parameter: 'pure' });
-  withSums({}, (sums) => {
-    sums.releaseMany(new Float64Array(40));
-    assert.throws(() => sums.release([1]), { code: 'past_horizon' });
-    assert.equal(sums.step, 40);
-  });
+  assert.throws(() => counter.counter(target), { code: 'unsupported', parameter: 'delta' });
 });
 
 test('compare: pure and approximate DP have the same error at the crossover delta', () => {
@@ -333,10 +258,10 @@ test('release --pure --json: every step has the half width of the package', asyn
     assert.equal(stderr, '');
     const found = JSON.parse(stdout);
     assert.equal(found.halfWidthProbability, 0.05);
-    withSums({ numSteps: 40 }, (sums) =>
+    withTotals({}, (totals) =>
       found.rows.forEach(({ step, std, halfWidth }) => {
-        assert.equal(std, sums.stddev(step - 1));
-        assert.equal(halfWidth, sums.halfWidth({ step: step - 1, probability: 0.05 }));
+        assert.equal(std, totals.stddev(step - 1));
+        assert.equal(halfWidth, totals.halfWidth({ step: step - 1, probability: 0.05 }));
       }),
     );
     assert.equal(found.rows.length, 4);
@@ -372,27 +297,22 @@ test('release --pure: what does not go with it is refused', async () => {
 });
 
 test('incrementStddevs: those of the tree match the noise of totals without a delta', () => {
-  const numSteps = 25;
-  const tree = { arity: 5, subtractive: true };
-  const strategy = { name: 'tree-k', ...tree };
-  const unit = dp.incrementStddevs({ strategy, steps: numSteps });
+  const steps = 25;
+  const strategy = { name: 'tree-k', arity: 5, subtractive: true };
+  const unit = dp.incrementStddevs({ strategy, steps });
   const dimension = 4000;
-  const zeros = new Float64Array(numSteps * dimension);
-  const totals = withSums({ ...tree, numSteps, dimension }, (sums) => ({
-    noise: sums.releaseMany(zeros),
-    std: sums.certificate.noiseStddev,
-  }));
-  for (let t = 0; t < numSteps; ++t) {
-    let squares = 0;
-    for (let i = 0; i < dimension; ++i) {
-      const before = t === 0 ? 0 : totals.noise[(t - 1) * dimension + i];
-      squares += (totals.noise[t * dimension + i] - before) ** 2;
+  withTotals({ strategy, steps, dimension }, (totals) => {
+    const { noiseStddev } = totals.certificate;
+    let before = new Float64Array(dimension);
+    for (const { step, values } of totals.endMany(steps)) {
+      const squares = values.reduce((sum, x, i) => sum + (x - before[i]) ** 2, 0);
+      before = values;
+      // Squares of Laplace noise have a standard deviation of sqrt(5) times their mean; the
+      // tolerance is five of those of the mean of 4000.
+      const measured = squares / dimension / (noiseStddev * unit[step]) ** 2;
+      assert.ok(Math.abs(measured - 1) < 5 * Math.sqrt(5 / dimension), `${step}: ${measured}`);
     }
-    // Squares of Laplace noise have a standard deviation of sqrt(5) times their mean; the tolerance
-    // is five of those of the mean of 4000.
-    const measured = squares / dimension / (totals.std * unit[t]) ** 2;
-    assert.ok(Math.abs(measured - 1) < 5 * Math.sqrt(5 / dimension), `step ${t}: ${measured}`);
-  }
+  });
 });
 
 const visits = 'time,who,what\n2026-01-01,a,x\n2026-01-02,b,y\n2026-01-02,c,x\n2026-01-04,a,z\n';

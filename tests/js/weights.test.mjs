@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decaying sums, momentum, rates and matrices, with every kind of totals, the command and its
-// state.
+// Decaying sums, momentum, rates and matrices, the command and its state.
 
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { close, golden } from './support/check.mjs';
@@ -12,18 +11,18 @@ import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
 import { scratchFolder } from './support/scratch.mjs';
+import { appendingStore } from './support/stores.mjs';
 
 const { load } = await importEntry('dp-ftrl');
-const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
 const scratch = scratchFolder('weights');
 
-const numSteps = 30;
-const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 12 };
+const steps = 30;
+const target = { steps, epsilon: 1, delta: 1e-6, insecureSeed: 12 };
 const fading = { ...target, workload: { decay: 0.9 } };
-const rates = Float64Array.from({ length: numSteps }, (_, t) => (t % 3 === 1 ? -1 : 1) / (1 + t));
-const matrix = Float64Array.from({ length: numSteps ** 2 }, (_, k) => {
-  const [row, column] = [Math.floor(k / numSteps), k % numSteps];
+const rates = Float64Array.from({ length: steps }, (_, t) => (t % 3 === 1 ? -1 : 1) / (1 + t));
+const matrix = Float64Array.from({ length: steps ** 2 }, (_, k) => {
+  const [row, column] = [Math.floor(k / steps), k % steps];
   if (column > row) return 0;
   return column === row ? 1 : Math.sin(row + 2 * column);
 });
@@ -36,7 +35,7 @@ const workloads = [
   [{ rates, momentum: 0.7 }, 'rates,momentum=0.7'],
   [{ matrix }, 'matrix'],
 ];
-const records = Float64Array.from({ length: numSteps }, (_, t) => (((7 * t) % 11) - 5) / 8);
+const records = Float64Array.from({ length: steps }, (_, t) => (((7 * t) % 11) - 5) / 8);
 
 /** Product of a workload and numbers, by rows of its matrix. */
 function queries(workload, numbers) {
@@ -50,7 +49,7 @@ function queries(workload, numbers) {
 }
 
 function weightOf({ momentum = 0, decay = 1, rates: chi, matrix: entries }, row, column) {
-  if (entries) return entries[row * numSteps + column];
+  if (entries) return entries[row * steps + column];
   let sum = 0;
   for (let t = column; t <= row; ++t) {
     const rate = chi ? chi[t] : 1;
@@ -59,73 +58,78 @@ function weightOf({ momentum = 0, decay = 1, rates: chi, matrix: entries }, row,
   return sum;
 }
 
-function using(sums, use) {
+/** Calls `use` with a counter, and returns its result. */
+function withCounter(options, use) {
+  const counter = dp.counter({ ...target, ...options });
   try {
-    return use(sums);
+    return use(counter);
   } finally {
-    sums.dispose();
+    counter.dispose();
   }
 }
 
+const valuesOf = (readings) => readings.map(({ value }) => value);
+const released = (options) =>
+  withCounter(options, (counter) => valuesOf(counter.releaseMany(records)));
+
 test('weights: a release is the sum of records and noise, rounded once', () => {
   for (const [workload, name] of workloads) {
-    for (const mechanism of ['optimal', 'normalized-square-root', 'tree', 'output']) {
-      using(dp.prefixSum({ ...target, mechanism, workload }), (sums) => {
-        const { certificate, grid } = sums;
+    for (const strategy of ['optimal', 'normalized-square-root', 'tree', 'output']) {
+      withCounter({ strategy, workload }, (counter) => {
+        const { certificate, grid } = counter;
         assert.equal(certificate.workload, name);
-        const stream = dp.noise({
-          strategy: mechanism,
-          steps: numSteps,
-          workload,
-          insecureSeed: 12,
-        });
+        const stream = dp.noise({ strategy, steps, workload, insecureSeed: 12 });
         // Accurate to 2^-21 of a grid.
         const scale = (certificate.noiseStddev / grid) * 2 ** 20;
-        const noise = stream.rounded({ numRows: numSteps, scale });
+        const noise = stream.rounded({ numRows: steps, scale });
         stream.dispose();
-        const exact = queries(workload, records);
-        const expected = exact.map((sum, t) => {
+        const expected = Array.from(queries(workload, records), (sum, t) => {
           // The seed is fixed, and no value is near the midpoint of two integers.
           const inGrids = sum / grid + Number(noise[t]) / 2 ** 20;
           assert.ok(Math.abs(inGrids - Math.floor(inGrids) - 0.5) > 2e-6);
           return Math.round(inGrids) * grid;
         });
-        assert.deepEqual(sums.releaseMany(records), expected, `${mechanism}, ${name}`);
+        assert.deepEqual(released({ strategy, workload }), expected, `${strategy}, ${name}`);
       });
     }
   }
 });
 
 test('weights: {decay} is momentum 0 with that decay, and decay 1 running totals', () => {
-  const released = (workload) =>
-    using(dp.prefixSum({ ...target, workload }), (sums) => [...sums.releaseMany(records)]);
-  assert.deepEqual(released({ decay: 0.9 }), released({ momentum: 0, decay: 0.9 }));
-  assert.deepEqual(released({ decay: 1 }), released('prefix'));
+  const of = (workload) => released({ workload });
+  assert.deepEqual(of({ decay: 0.9 }), of({ momentum: 0, decay: 0.9 }));
+  assert.deepEqual(of({ decay: 1 }), of('prefix'));
 });
 
-test('weights: records, batches, contributions and people release the same', () => {
+test('weights: verbs, people and lives of a store release the same', async () => {
   for (const [workload] of workloads) {
-    const options = { ...target, workload };
-    const all = using(dp.prefixSum(options), (sums) => sums.releaseMany(records));
-    const parts = using(dp.prefixSum(options), (sums) =>
-      Float64Array.from(records, (record) => {
-        sums.contribute([record]);
-        return sums.endSteps()[0];
-      }),
+    const expected = released({ workload });
+    const parts = withCounter({ workload }, (counter) =>
+      valuesOf(Array.from(records, (record) => counter.releaseBatch([record]))),
     );
-    assert.deepEqual(parts, all);
+    assert.deepEqual(parts, expected);
     const people = Array.from(records, (_, t) => `person ${t}`);
-    const each = using(dp.peopleSum(options), (sums) => sums.releaseEach(people, records));
-    assert.deepEqual(each, all);
+    const each = withCounter({ workload, people: 'once' }, (counter) =>
+      valuesOf(counter.releaseMany(people, records)),
+    );
+    assert.deepEqual(each, expected);
+    const store = appendingStore();
+    for (let life = 0; life < 3; ++life) {
+      const counter = await dp.counter({ ...target, workload, store });
+      const part = records.subarray(10 * life, 10 * life + 10);
+      const found = valuesOf(await counter.releaseMany(part));
+      assert.deepEqual(found, expected.slice(10 * life, 10 * life + 10));
+      assert.equal((await counter.at(3)).value, expected[3]);
+      await counter.dispose();
+    }
+    const other = { ...target, workload: { decay: 0.875 }, store };
+    await assert.rejects(dp.counter(other), { code: 'other_options', parameter: 'workload' });
   }
 });
 
 test('weights: the default mechanism is the best that is quick to find', () => {
-  const nameOf = (workload, steps) =>
-    using(
-      dp.prefixSum({ ...target, numSteps: steps, workload }),
-      (sums) => sums.certificate.mechanism,
-    );
+  const nameOf = (workload, horizon) =>
+    withCounter({ steps: horizon, workload }, ({ certificate }) => certificate.mechanism);
   assert.equal(nameOf({ decay: 0.99 }, 10_000), 'optimal');
   assert.equal(nameOf({ momentum: 0, decay: 0.99 }, 10_000), 'optimal');
   assert.equal(nameOf({ momentum: 0.9 }, 40), 'optimal');
@@ -149,35 +153,27 @@ test('weights: the default mechanism is the best that is quick to find', () => {
 
 test('weights: the error of releases is that of the formula', () => {
   const dimension = 20_000;
-  const { numSteps: _, ...rest } = fading;
-  using(dp.prefixSum({ ...rest, numSteps: 20, dimension }), (sums) => {
-    for (let t = 0; t < 20; ++t) {
-      const noise = sums.endSteps();
-      const square = noise.reduce((sum, x) => sum + x * x, 0) / dimension;
-      // The mean of squares has a standard deviation of 1 %; four of them are allowed.
-      close(Math.sqrt(square), sums.stddev(t), 0.02);
-    }
-  });
+  const totals = dp.totals({ ...fading, steps: 20, dimension });
+  for (const { values, stddev } of totals.endMany(20)) {
+    const square = values.reduce((sum, x) => sum + x * x, 0) / dimension;
+    // The mean of squares has a standard deviation of 1 %; four of them are allowed.
+    close(Math.sqrt(square), stddev, 0.02);
+  }
+  totals.dispose();
 });
 
 test('weights: a saved strategy brings its workload', () => {
-  const saved = dp
-    .optimize({ strategy: 'optimal', steps: numSteps, workload: { decay: 0.9 } })
-    .result();
+  const saved = dp.optimize({ strategy: 'optimal', steps, workload: { decay: 0.9 } }).result();
   const copy = JSON.parse(JSON.stringify(saved));
-  const released = (options) =>
-    using(dp.prefixSum({ ...target, ...options }), (sums) => [...sums.releaseMany(records)]);
-  assert.deepEqual(
-    released({ mechanism: copy }),
-    released({ mechanism: copy, workload: { decay: 0.9 } }),
-  );
-  const other = { ...target, mechanism: copy, workload: { decay: 0.8 } };
-  assert.throws(() => dp.prefixSum(other), { parameter: 'workload' });
+  const expected = released({ strategy: copy, workload: { decay: 0.9 } });
+  assert.deepEqual(released({ strategy: copy }), expected);
+  const other = { ...target, strategy: copy, workload: { decay: 0.8 } };
+  assert.throws(() => dp.counter(other), { parameter: 'workload' });
 });
 
 test('weights: workloads that cannot be released are refused by name', async () => {
   const refused = (options, parameter, code = 'invalid_argument') =>
-    assert.throws(() => dp.prefixSum({ ...target, ...options }), { parameter, code });
+    assert.throws(() => dp.totals({ ...target, dimension: 1, ...options }), { parameter, code });
   for (const decay of [0, -0.5, 1.5, NaN, Infinity]) refused({ workload: { decay } }, 'decay');
   refused({ workload: { decay: '0.9' } }, 'decay', 'wrong_type');
   for (const momentum of [-0.1, 1, NaN]) refused({ workload: { momentum } }, 'momentum');
@@ -186,45 +182,15 @@ test('weights: workloads that cannot be released are refused by name', async () 
   const large = Float64Array.from(rates, (x, t) => (t === 4 ? 2 ** 21 : x));
   refused({ workload: { rates: large } }, 'rates[4]');
   refused(
-    { workload: { decay: 0.9 }, mode: 'lattice', mechanism: 'blt' },
+    { workload: { decay: 0.9 }, lattice: 'discrete-gaussian', strategy: 'blt' },
     'workload',
     'unsupported',
   );
   refused({ workload: { decay: 0.9 }, epsilon: 200, grid: 1 }, 'grid');
   refused({ workload: { decay: 0.9 }, dimension: 2 ** 26 }, 'dimension', 'resource_exhausted');
-  const pure = { numSteps, epsilon: 1, pure: true, workload: { decay: 0.9 } };
-  assert.throws(() => dp.prefixSum(pure), { parameter: 'workload' });
+  refused({ workload: { decay: 0.9 }, delta: 0 }, 'workload');
   const counter = await (await importEntry('dp-ftrl/counter')).load();
-  assert.throws(() => counter.prefixSum(fading), /workload must be left out/);
-});
-
-test('weights: a ledger continues after restarts, and repeats its releases bit for bit', async () => {
-  for (const [index, [workload]] of workloads.entries()) {
-    const options = { ...target, workload };
-    const expected = using(dp.prefixSum(options), (sums) => sums.releaseMany(records));
-    let path = join(scratch, `lives-${index}`);
-    for (let life = 0; life < 3; ++life) {
-      const store = await FileStore.open(path);
-      const ledger = await dp.ledger({ ...options, store });
-      assert.equal(ledger.step, 10 * life);
-      for (let i = 0; i < 10; ++i) {
-        const { step } = ledger;
-        assert.deepEqual([...(await ledger.release(step, [records[step]]))], [expected[step]]);
-      }
-      assert.equal((await ledger.release(3, [records[3]]))[0], expected[3]);
-      await assert.rejects(ledger.release(3, [records[3] + 1]), { code: 'already_released' });
-      // As left by a process that is killed here: base and frames, not cleaned up.
-      const next = join(scratch, `lives-${index}-${life}`);
-      copyFileSync(path, next);
-      path = next;
-      ledger.dispose();
-      await store.close();
-    }
-    const store = await FileStore.open(path);
-    const other = { ...target, workload: { decay: 0.875 }, store };
-    await assert.rejects(dp.ledger(other), { code: 'bad_state' });
-    await store.close();
-  }
+  assert.throws(() => counter.counter(fading), /workload must be left out/);
 });
 
 const lines = (numbers) => `x\n${[...numbers].join('\n')}\n`;
@@ -238,7 +204,7 @@ test('release --workload: every name and file gives the sums of the library', as
     writeFileSync(path, rows.map((row) => `${[...row].join(',')}\n`).join(''));
     return path;
   };
-  const rows = Array.from(rates, (_, t) => matrix.subarray(t * numSteps, (t + 1) * numSteps));
+  const rows = Array.from(rates, (_, t) => matrix.subarray(t * steps, (t + 1) * steps));
   const ofRates = file(
     'rates.csv',
     Array.from(rates, (x) => [x]),
@@ -255,13 +221,14 @@ test('release --workload: every name and file gives the sums of the library', as
       .split('\n')
       .slice(1)
       .map((row) => row.split(',').map(Number));
-    using(dp.prefixSum({ ...target, workload }), (sums) => {
+    withCounter({ workload }, (counter) => {
+      const readings = counter.releaseMany(records);
       assert.deepEqual(
         cells.map(([, x]) => x),
-        [...sums.releaseMany(records)],
+        valuesOf(readings),
         text,
       );
-      cells.forEach(([step, , , std]) => close(std, sums.stddev(step - 1), 1e-12));
+      cells.forEach(([, , , std], t) => close(std, readings[t].stddev, 1e-12));
     });
     const truths = queries(workload, records);
     cells.forEach(([, , truth], t) => assert.ok(Math.abs(truth - truths[t]) < 1e-9, text));

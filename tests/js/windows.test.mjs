@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sums of a sliding window, with every kind of totals, the command and its state.
+// Sums of a sliding window, the command and its state.
 
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { close, golden } from './support/check.mjs';
@@ -14,16 +14,14 @@ import { scratchFolder } from './support/scratch.mjs';
 import { memoryStore } from './support/stores.mjs';
 
 const { load } = await importEntry('dp-ftrl');
-const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
 const scratch = scratchFolder('windows');
 
-const numSteps = 50;
-const target = { numSteps, epsilon: 1, delta: 1e-6, insecureSeed: 11 };
+const steps = 50;
+const target = { steps, epsilon: 1, delta: 1e-6, insecureSeed: 11 };
 const weekly = { ...target, workload: { window: 7 } };
 /** Multiples of 1/8, which every grid here represents exactly. */
-const records = Float64Array.from({ length: 2 * numSteps }, (_, k) => (((5 * k) % 11) - 5) / 8);
-const short = { dimension: 2, clipNorm: 1 };
+const records = Float64Array.from({ length: 2 * steps }, (_, k) => (((5 * k) % 11) - 5) / 8);
 
 /** Sums of the last `window` rows, recomputed for each row. */
 function sumsOf(rows, dimension, window) {
@@ -34,17 +32,22 @@ function sumsOf(rows, dimension, window) {
   });
 }
 
-function withSums(options, use, make = dp.prefixSum) {
-  const sums = make(options);
+/** Calls `use` with a counter, and returns its result. */
+function withCounter(options, use) {
+  const counter = dp.counter(options);
   try {
-    return use(sums);
+    return use(counter);
   } finally {
-    sums.dispose();
+    counter.dispose();
   }
 }
 
+const valuesOf = (readings) => readings.map(({ value }) => value);
+const released = (options, numbers = records.subarray(0, steps)) =>
+  withCounter(options, (counter) => valuesOf(counter.releaseMany(numbers)));
+
 test('windows: releases minus their noise are the sums of the last rows, bit for bit', () => {
-  for (const mechanism of [
+  for (const strategy of [
     'optimal',
     'normalized-square-root',
     'tree',
@@ -52,120 +55,68 @@ test('windows: releases minus their noise are the sums of the last rows, bit for
     'output',
   ]) {
     for (const window of [1, 2, 7, 49]) {
-      const options = { ...target, ...short, mechanism, workload: { window } };
-      withSums(options, (sums) => {
-        const { certificate, grid } = sums;
-        assert.equal(certificate.workload, `window=${window}`);
-        const noise = dp.noise({
-          strategy: mechanism,
-          steps: numSteps,
-          workload: { window },
-          dimension: 2,
-          insecureSeed: 11,
-        });
-        const scale = certificate.noiseStddev / grid;
-        const rows = noise.rounded({ numRows: numSteps, scale });
-        noise.dispose();
-        const exact = sumsOf(records, 2, window);
-        const expected = exact.map((sum, k) => sum + Number(rows[k]) * grid);
-        const clipped = records.every(
-          (_, k) => k % 2 || Math.hypot(records[k], records[k + 1]) <= 1,
-        );
-        assert.ok(clipped);
-        assert.deepEqual(sums.releaseMany(records), expected, `${mechanism}, window ${window}`);
+      const options = { ...target, dimension: 2, strategy, workload: { window } };
+      const totals = dp.totals(options);
+      const { certificate, grid } = totals;
+      assert.equal(certificate.workload, `window=${window}`);
+      const noise = dp.noise({
+        strategy,
+        steps,
+        workload: { window },
+        dimension: 2,
+        insecureSeed: 11,
       });
+      const scale = certificate.noiseStddev / grid;
+      const rows = noise.rounded({ numRows: steps, scale });
+      noise.dispose();
+      const exact = sumsOf(records, 2, window);
+      const expected = exact.map((sum, k) => sum + Number(rows[k]) * grid);
+      const clipped = records.every((_, k) => k % 2 || Math.hypot(records[k], records[k + 1]) <= 1);
+      assert.ok(clipped);
+      const found = totals.releaseMany(records).flatMap(({ values }) => [...values]);
+      assert.deepEqual(Float64Array.from(found), expected, `${strategy}, window ${window}`);
+      totals.dispose();
     }
   }
 });
 
-test('windows: records, batches, contributions and people release the same', () => {
-  const options = { ...weekly, ...short };
-  const all = withSums(options, (sums) => sums.releaseMany(records));
-  const out = new Float64Array(all.length);
-  withSums(options, (sums) => {
-    sums.releaseMany(records.subarray(0, 26), out.subarray(0, 26));
-    for (let k = 26; k < all.length; k += 2) {
-      sums.contribute(records.subarray(k, k + 2));
-      out.set(sums.endSteps(), k);
-    }
-  });
-  assert.deepEqual(out, all);
-  const each = withSums(
-    options,
-    (sums) => {
-      const people = Array.from({ length: numSteps }, (_, k) => `person ${k}`);
-      return sums.releaseEach(people, records);
-    },
-    dp.peopleSum,
-  );
-  assert.deepEqual(each, all);
-});
-
-test('windows: a user counts no more often than the participation allows', () => {
-  const options = { ...weekly, participation: { participations: 2, minSeparation: 3 } };
-  withSums(
-    options,
-    (sums) =>
-      withSums(
-        options,
-        (silent) => {
-          const ones = sums.releaseEach(
-            Array(numSteps).fill('ann'),
-            new Float64Array(numSteps).fill(1),
-          );
-          const noise = silent.endSteps(numSteps);
-          // Steps 0 and 3 count, and leave the window after seven steps.
-          const counts = ones.map((x, t) => x - noise[t]);
-          const expected = counts.map((_, t) => (t < 7 ? 1 : 0) + (t >= 3 && t < 10 ? 1 : 0));
-          assert.deepEqual(counts, expected);
-          assert.equal(sums.numDropped, numSteps - 2);
-        },
-        dp.peopleSum,
-      ),
-    dp.peopleSum,
-  );
-});
-
 test('windows: a window as long as the horizon gives running totals', () => {
-  const plain = withSums({ ...target, ...short }, (sums) => sums.releaseMany(records));
-  for (const window of [numSteps, 1000]) {
-    withSums({ ...target, ...short, workload: { window } }, (sums) => {
-      assert.equal(sums.certificate.workload, 'prefix');
-      assert.deepEqual(sums.releaseMany(records), plain);
+  const plain = released(target);
+  for (const window of [steps, 1000]) {
+    withCounter({ ...target, workload: { window } }, (counter) => {
+      assert.equal(counter.certificate.workload, 'prefix');
+      assert.deepEqual(valuesOf(counter.releaseMany(records.subarray(0, steps))), plain);
     });
   }
 });
 
 test('windows: a window as long as the horizon takes states and strategies of running totals', async () => {
-  for (const mechanism of ['optimal', 'normalized-square-root', 'tree']) {
+  for (const strategy of ['optimal', 'normalized-square-root', 'tree']) {
     const store = memoryStore();
-    const released = [];
-    // The ledger is opened for both in turn.
-    for (const workload of ['prefix', { window: numSteps }, { window: 1000 }, 'prefix']) {
-      const ledger = await dp.ledger({ ...target, mechanism, workload, store });
-      const { step } = ledger;
-      released.push(...(await ledger.release(step, [records[step]])));
-      ledger.dispose();
+    const found = [];
+    // The store is opened for both in turn.
+    for (const workload of ['prefix', { window: steps }, { window: 1000 }, 'prefix']) {
+      const counter = await dp.counter({ ...target, strategy, workload, store });
+      found.push(await counter.release(records[counter.step]));
+      await counter.dispose();
     }
-    const plain = withSums({ ...target, mechanism }, (sums) =>
-      sums.releaseMany(records.subarray(0, 4)),
-    );
-    assert.deepEqual(Float64Array.from(released), plain, mechanism);
+    const plain = released({ ...target, strategy }, records.subarray(0, 4));
+    assert.deepEqual(valuesOf(found), plain, strategy);
   }
-  const saved = dp.optimize({ strategy: 'optimal', steps: numSteps }).result();
-  withSums({ ...target, mechanism: saved, workload: { window: numSteps } }, (sums) =>
-    assert.equal(sums.certificate.workload, 'prefix'),
+  const saved = dp.optimize({ strategy: 'optimal', steps }).result();
+  withCounter({ ...target, strategy: saved, workload: { window: steps } }, ({ certificate }) =>
+    assert.equal(certificate.workload, 'prefix'),
   );
 });
 
 test('windows: the default mechanism is the best that is quick to find', () => {
   const nameOf = (options) =>
-    withSums({ ...weekly, ...options }, (sums) => sums.certificate.mechanism);
-  assert.equal(nameOf({ numSteps: 128 }), 'optimal');
-  assert.equal(nameOf({ numSteps: 129 }), 'normalized-square-root');
-  assert.equal(nameOf({ numSteps: sized(65536, 4096) }), 'normalized-square-root');
-  assert.equal(nameOf({ numSteps: 65537 }), 'square-root');
-  assert.equal(nameOf({ numSteps: 129, workload: { window: 129 } }), 'optimal');
+    withCounter({ ...weekly, ...options }, ({ certificate }) => certificate.mechanism);
+  assert.equal(nameOf({ steps: 128 }), 'optimal');
+  assert.equal(nameOf({ steps: 129 }), 'normalized-square-root');
+  assert.equal(nameOf({ steps: sized(65536, 4096) }), 'normalized-square-root');
+  assert.equal(nameOf({ steps: 65537 }), 'square-root');
+  assert.equal(nameOf({ steps: 129, workload: { window: 129 } }), 'optimal');
   const { workload: week, epsilon, delta } = weekly;
   const { mechanism } = dp.certificate({ workload: week, epsilon, delta, steps: 200 });
   assert.equal(mechanism, 'normalized-square-root');
@@ -178,84 +129,34 @@ test('windows: the default mechanism is the best that is quick to find', () => {
 });
 
 test('windows: a saved strategy brings its window', () => {
-  const saved = dp
-    .optimize({ strategy: 'optimal', steps: numSteps, workload: { window: 7 } })
-    .result();
-  const options = { ...target, mechanism: saved };
-  withSums(options, (sums) => assert.equal(sums.certificate.workload, 'window=7'));
-  withSums({ ...options, workload: { window: 7 } }, (sums) => assert.equal(sums.step, 0));
-  assert.throws(() => dp.prefixSum({ ...options, workload: { window: 8 } }), {
+  const saved = dp.optimize({ strategy: 'optimal', steps, workload: { window: 7 } }).result();
+  const options = { ...target, strategy: saved };
+  assert.deepEqual(released(options), released(weekly));
+  assert.deepEqual(released({ ...options, workload: { window: 7 } }), released(weekly));
+  assert.throws(() => dp.counter({ ...options, workload: { window: 8 } }), {
     parameter: 'workload',
   });
 });
 
-test('windows: unsupported calls, bad widths and bad records are refused, and errors name them', async () => {
+test('windows: bad widths, and what windows do not have, are refused by name', async () => {
   const refused = (make, parameter, code = 'invalid_argument') =>
     assert.throws(make, { parameter, code });
-  refused(() => dp.prefixSum({ ...weekly, workload: { window: 0 } }), 'window');
-  refused(() => dp.prefixSum({ ...weekly, workload: { window: -3 } }), 'window');
-  refused(() => dp.prefixSum({ ...weekly, workload: { window: 1.5 } }), 'window');
-  refused(() => dp.prefixSum({ ...weekly, workload: { window: NaN } }), 'window');
-  refused(() => dp.prefixSum({ ...weekly, workload: { window: '7' } }), 'window', 'wrong_type');
-  const lattice = { ...weekly, mode: 'lattice', mechanism: 'blt' };
-  refused(() => dp.prefixSum(lattice), 'workload', 'unsupported');
-  const pure = { numSteps, epsilon: 1, pure: true, workload: { window: 7 } };
-  refused(() => dp.prefixSum(pure), 'workload');
-  const { insecureSeed, ...unseeded } = weekly;
-  refused(() => dp.study.simulation(unseeded), 'workload');
-  const huge = { ...weekly, numSteps: 2 ** 24, mechanism: 'output', dimension: 16 };
-  const wide = { ...huge, workload: { window: 2 ** 23 + 1 } };
-  refused(() => dp.prefixSum(wide), 'workload', 'resource_exhausted');
-  withSums(weekly, (sums) =>
-    withSums(weekly, (undisturbed) => {
-      for (const bad of [NaN, Infinity]) {
-        refused(() => sums.release([bad]), 'record[0]');
-        refused(() => sums.contribute([bad]), 'record[0]');
-      }
-      const all = Float64Array.from({ length: numSteps }, (_, t) => t % 2);
-      assert.deepEqual(sums.releaseMany(all), undisturbed.releaseMany(all));
-      refused(() => sums.release([0]), 'step', 'past_horizon');
-    }),
-  );
-});
-
-test('windows: the module of counters refuses them, and names the whole package', async () => {
-  const counter = await (await importEntry('dp-ftrl/counter')).load();
+  const counter = (options) => () => dp.counter({ ...weekly, ...options });
+  for (const window of [0, -3, 1.5, NaN]) refused(counter({ workload: { window } }), 'window');
+  refused(counter({ workload: { window: '7' } }), 'window', 'wrong_type');
+  const lattice = { lattice: 'discrete-gaussian', strategy: 'blt' };
+  refused(counter(lattice), 'workload', 'unsupported');
+  refused(counter({ delta: 0 }), 'workload');
+  const { epsilon, delta, workload } = weekly;
+  refused(() => dp.study.simulation({ numSteps: steps, epsilon, delta, workload }), 'workload');
+  const huge = { steps: 2 ** 24, strategy: 'output', dimension: 16 };
+  const wide = { ...target, ...huge, workload: { window: 2 ** 23 + 1 } };
+  refused(() => dp.totals(wide), 'workload', 'resource_exhausted');
+  const small = await (await importEntry('dp-ftrl/counter')).load();
   const message =
     /workload must be left out: workloads other than prefix sums are in the whole package/;
-  for (const options of [weekly, { ...weekly, numSteps: 1000 }, { ...weekly, mechanism: 'blt' }]) {
-    assert.throws(() => counter.prefixSum(options), { parameter: 'workload', message });
-  }
-});
-
-test('windows: a ledger goes on over several lives, and repeats its log bit for bit', async () => {
-  const path = join(scratch, 'lives');
-  const numLives = 4;
-  const expected = withSums(weekly, (sums) => sums.releaseMany(records.subarray(0, 10 * numLives)));
-  let copy;
-  for (let life = 0; life < numLives; ++life) {
-    const store = await FileStore.open(copy ?? path);
-    const ledger = await dp.ledger({ ...weekly, store });
-    assert.equal(ledger.certificate.workload, 'window=7');
-    assert.equal(ledger.step, 10 * life);
-    for (let i = 0; i < 10; ++i) {
-      const { step } = ledger;
-      assert.deepEqual([...(await ledger.release(step, [records[step]]))], [expected[step]]);
-    }
-    const again = await ledger.release(3, [records[3]]);
-    assert.equal(again[0], expected[3]);
-    await assert.rejects(ledger.release(3, [records[3] + 1]), { code: 'already_released' });
-    // As left by a process that is killed here: base and frames, not cleaned up.
-    const next = join(scratch, `life-${life}`);
-    copyFileSync(copy ?? path, next);
-    copy = next;
-    ledger.dispose();
-    await store.close();
-  }
-  for (const workload of ['prefix', { window: 6 }, { window: 8 }]) {
-    const store = await FileStore.open(copy);
-    await assert.rejects(dp.ledger({ ...weekly, workload, store }), { code: 'bad_state' });
-    await store.close();
+  for (const options of [weekly, { ...weekly, steps: 1000 }, { ...weekly, strategy: 'blt' }]) {
+    assert.throws(() => small.counter(options), { parameter: 'workload', message });
   }
 });
 
@@ -273,12 +174,12 @@ test('release --workload: the sums of the library, with the true ones beside', a
   const rows = await rowsOf([...seeded, '--workload', 'window=7', '--show-nonprivate']);
   const cells = rows.map((row) => row.split(',').map(Number));
   const values = Float64Array.from(input.trimEnd().split('\n').slice(1), Number);
-  withSums({ ...weekly, numSteps: 40 }, (sums) => {
+  withCounter({ ...weekly, steps: 40 }, (counter) => {
     assert.deepEqual(
       cells.map(([, x]) => x),
-      [...sums.releaseMany(values)],
+      valuesOf(counter.releaseMany(values)),
     );
-    cells.forEach(([step, , , std]) => close(std, sums.stddev(step - 1), 1e-12));
+    cells.forEach(([step, , , std]) => close(std, counter.stddev(step - 1), 1e-12));
   });
   assert.deepEqual(
     cells.map(([, , truth]) => truth),
