@@ -121,10 +121,10 @@ test('calibrate: epsilon of a lattice release and of its rho hold by enumeration
     [1, 1e-6],
     [8, 1e-2],
   ]) {
-    const how = { mechanism: 'independent', mode: 'lattice', numSteps: 1, grid: 1, clipNorm: 1 };
-    const sums = dp.prefixSum({ ...how, epsilon, delta });
-    const { rho, mu, lattice } = sums.certificate;
-    sums.dispose();
+    const how = { strategy: 'independent', lattice: 'discrete-gaussian', steps: 1, grid: 1 };
+    const counter = dp.counter({ ...how, epsilon, delta });
+    const { rho, mu, lattice } = counter.certificate;
+    counter.dispose();
     assert.equal(mu, null);
     const { distance, noiseVariance } = lattice;
     // One contribution in measurement units, and the variance of the noise.
@@ -206,53 +206,37 @@ test('certificate: noise std = multiplier * sensitivity * clip norm * neighbour 
 });
 
 test('defaults: leaving options out gives the same as writing out their defaults', () => {
-  const plain = { numSteps: 12, ...target };
+  const plain = { steps: 12, ...target };
   const written = {
     ...plain,
-    mechanism: 'optimal',
+    strategy: 'optimal',
     workload: 'prefix',
-    participation: 'single',
-    clipNorm: 1,
+    participation: 'once',
+    clip: 1,
     neighbours: 'zero-out',
   };
-  const inWords = ({ numSteps, clipNorm, participation, mechanism, ...others }) => ({
-    ...others,
-    steps: numSteps,
-    ...(clipNorm && { clip: clipNorm }),
-    ...(mechanism && { strategy: mechanism }),
-    ...(participation && { participation: 'once' }),
-  });
-  const of = { certificate: (options) => dp.certificate(inWords(options)) };
-  const more = {
-    prefixSum: { mode: 'grid', dimension: 1 },
-    peopleSum: { mode: 'grid', dimension: 1 },
+  const made = (kind, own) => (options) => {
+    const stream = dp[kind]({ insecureSeed: 5, ...own, ...options });
+    const { certificate, grid } = stream;
+    stream.dispose();
+    return { ...certificate, grid };
   };
-  for (const name of Object.keys(more)) {
-    of[name] = (options) => {
-      const handle = dp[name]({ insecureSeed: 5, ...options });
-      const { certificate, dimension, grid, batchSize } = handle;
-      handle.dispose();
-      return { ...certificate, dimension, grid, batchSize };
-    };
-  }
+  const of = { certificate: dp.certificate, counter: made('counter', {}) };
+  of.totals = made('totals', { dimension: 2 });
   for (const [name, make] of Object.entries(of)) {
-    const made = make(plain);
-    const { mechanism, clipNorm, neighbours, participation, workload, lattice } = made;
-    const said = { mechanism, clipNorm, neighbours, participation, workload };
-    const { numSteps, epsilon, delta, ...expected } = written;
-    assert.deepEqual(said, expected, name);
-    assert.equal(lattice, undefined, name);
-    assert.deepEqual(make({ ...written, ...more[name] }), made, name);
-    for (const other of [{ clipNorm: 2 }, { neighbours: 'replace-one' }]) {
-      assert.ok(make({ ...plain, ...other }).noiseStddev > 1.5 * made.noiseStddev, name);
+    const it = make(plain);
+    const { mechanism, clipNorm, neighbours, participation, workload, lattice } = it;
+    assert.deepEqual(
+      [mechanism, clipNorm, neighbours, participation, workload, lattice],
+      ['optimal', 1, 'zero-out', 'single', 'prefix', undefined],
+      name,
+    );
+    assert.deepEqual(make(written), it, name);
+    for (const other of [{ clip: 2 }, { neighbours: 'replace-one' }]) {
+      assert.ok(make({ ...plain, ...other }).noiseStddev > 1.5 * it.noiseStddev, name);
     }
   }
-  const noisy = (options) => {
-    const sums = dp.prefixSum({ insecureSeed: 3, ...options });
-    const released = sums.releaseMany([5, 0.25, -1]);
-    sums.dispose();
-    return [...released];
-  };
+  const noisy = (options) => dp.counter({ insecureSeed: 3, ...options }).releaseMany([5, 0.25, -1]);
   assert.deepEqual(noisy(written), noisy(plain));
 });
 
@@ -289,7 +273,7 @@ test('bad input: values out of range are RangeErrors that name parameter and val
 });
 
 test('bad input: messages begin with the function called, and name the bad parameter', () => {
-  const sums = { numSteps: 4, dimension: 1, mechanism: 'tree', ...target };
+  const counts = { steps: 4, strategy: 'tree', ...target };
   const error = (options) => () => dp.error({ strategy: 'tree', steps: 4, ...options });
   const of = (name, own) => error({ strategy: { name, ...own } });
   const cases = [
@@ -311,10 +295,10 @@ test('bad input: messages begin with the function called, and name the bad param
       /^optimize: strategy must be one that a search finds: blt, .*, got "tree"$/,
     ],
     [() => dp.certificate({ steps: 4, ...target, clip: -1 }), /^certificate: clip must/],
-    [() => dp.prefixSum({ ...sums, dimension: 0 }), /^prefixSum: dimension must be between/],
+    [() => dp.totals({ ...counts, dimension: 0 }), /^totals: dimension must be at least 1/],
     [
-      () => dp.prefixSum({ ...sums, mechanism: 'haar', mode: 'lattice' }),
-      /^prefixSum: lattice: mechanism must be tree, honaker/,
+      () => dp.counter({ ...counts, strategy: 'haar', lattice: 'discrete-gaussian' }),
+      /^counter: lattice: strategy must be tree, honaker/,
     ],
     [() => dp.queries.winner({ histogram: [1], epsilon: 0 }), /^winner: epsilon must be between/],
   ];
@@ -329,15 +313,15 @@ test('bad input: wrong types are TypeErrors that name the option', () => {
     [() => dp.certificate({ steps: '10', ...target }), /steps must be a number, got string/],
     [() => dp.certificate({ steps: 10n, ...target }), /steps must be a number, got bigint/],
     [
-      () => dp.prefixSum({ numSteps: 1, ...target, epsilon: '1' }),
-      /prefixSum: epsilon must be a number, got string/,
+      () => dp.counter({ steps: 1, ...target, epsilon: '1' }),
+      /counter: epsilon must be a number, got string/,
     ],
     [
-      () => dp.prefixSum({ numSteps: 1, ...target, epsilon: null }),
+      () => dp.counter({ steps: 1, ...target, epsilon: null }),
       /epsilon must be a number, got null/,
     ],
     [
-      () => dp.prefixSum({ numSteps: 1, ...target, insecureSeed: '7' }),
+      () => dp.counter({ steps: 1, ...target, insecureSeed: '7' }),
       /insecureSeed must be a number or a bigint, got string/,
     ],
     [() => dp.error({ strategy: 5, steps: 1 }), /error: strategy must be a string, got number/],
@@ -361,13 +345,13 @@ test('calibrate: a target whose noise is beyond the doubles is refused', () => {
 
 test('options: properties added to Object.prototype are not read as options', () => {
   const pollution = { insecureSeed: 7, mu: 5, labels: [1], grid: 0.3, value: 1, released: 1 };
-  const options = { numSteps: 1, dimension: 64, ...target };
+  const options = { steps: 1, dimension: 64, ...target };
   const release = () => {
-    const sums = dp.prefixSum(options);
-    assert.equal(sums.insecure, false);
-    const totals = sums.release(new Float64Array(64));
-    sums.dispose();
-    return totals;
+    const totals = dp.totals(options);
+    assert.equal(totals.insecure, false);
+    const { values } = totals.end();
+    totals.dispose();
+    return values;
   };
   const plain = dp.calibrate(target);
   Object.assign(Object.prototype, pollution);
@@ -387,18 +371,18 @@ test('options: properties added to Object.prototype are not read as options', ()
 
 const MAKERS = {
   certificate: dp.certificate,
-  prefixSum: dp.prefixSum,
+  counter: dp.counter,
   simulation: dp.study.simulation,
 };
 
 test('options: an inherited option is refused, not ignored, and each is read once', () => {
   for (const [name, make] of Object.entries(MAKERS)) {
-    const base = { [name === 'certificate' ? 'steps' : 'numSteps']: 4, ...target };
+    const base = { [name === 'simulation' ? 'numSteps' : 'steps']: 4, ...target };
     const inherited = Object.assign(Object.create({ neighbours: 'replace-one' }), base);
     const wanted = /neighbours must be an own enumerable property of options, got an inherited one/;
     rejects(() => make(inherited), TypeError, 'wrong_type', wanted);
     const seeded = Object.assign(Object.create({ insecureSeed: 7 }), base);
-    if (name === 'prefixSum') rejects(() => make(seeded), TypeError, 'wrong_type', /insecureS/);
+    if (name === 'counter') rejects(() => make(seeded), TypeError, 'wrong_type', /insecureS/);
   }
   dp.certificate(Object.assign(Object.create(null), { steps: 4, ...target }));
   let reads = 0;
@@ -411,7 +395,7 @@ test('options: an inherited option is refused, not ignored, and each is read onc
 test('bad input: an unknown option is refused, not ignored', () => {
   // Ignoring `neighbors` would give half the requested noise.
   for (const [name, make] of Object.entries(MAKERS)) {
-    const steps = name === 'certificate' ? 'steps' : 'numSteps';
+    const steps = name === 'simulation' ? 'numSteps' : 'steps';
     const misspelt = { [steps]: 4, ...target, neighbors: 'replace-one' };
     rejects(
       () => make(misspelt),

@@ -26,55 +26,42 @@ function errorOf(call) {
 }
 
 test('errors: a value out of range, a wrong type and a failure have the expected fields', () => {
-  const low = errorOf(() => dp.prefixSum({ numSteps: 4, ...target, clipNorm: -1 }));
+  const low = errorOf(() => dp.counter({ steps: 4, ...target, clip: -1 }));
   assert.ok(low instanceof RangeError);
   assert.deepEqual(
     { ...low },
     {
       code: 'invalid_argument',
-      call: 'prefixSum',
-      parameter: 'clipNorm',
+      call: 'counter',
+      parameter: 'clip',
       constraint: 'must be positive and finite',
       value: '-1',
     },
   );
-  assert.equal(low.message, 'prefixSum: clipNorm must be positive and finite, got -1');
-  const kind = errorOf(() => dp.prefixSum({ numSteps: '4', ...target }));
+  assert.equal(low.message, 'counter: clip must be positive and finite, got -1');
+  const kind = errorOf(() => dp.counter({ steps: '4', ...target }));
   assert.ok(kind instanceof TypeError);
   const { code, parameter, constraint, value } = kind;
-  assert.deepEqual([code, parameter, value], ['wrong_type', 'numSteps', 'string "4"']);
+  assert.deepEqual([code, parameter, value], ['wrong_type', 'steps', 'string "4"']);
   assert.equal(constraint, 'must be a number');
-  const sums = dp.prefixSum({ numSteps: 1, ...target });
-  sums.release([1]);
-  const past = errorOf(() => sums.release([1]));
+  const counter = dp.counter({ steps: 1, ...target });
+  counter.release(1);
+  const past = errorOf(() => counter.release(1));
   assert.deepEqual(
     [past.code, past.call, past.parameter, past.value],
     ['past_horizon', 'release', 'step', '1'],
   );
-  sums.dispose();
+  counter.dispose();
 });
 
 test('errors: a constraint names other parameters in braces, the message without them', () => {
-  const numSteps = 6;
-  const error = errorOf(() =>
-    dp.error({ strategy: 'tree', steps: numSteps, participation: { epochs: 4 } }),
-  );
+  const steps = 6;
+  const error = errorOf(() => dp.error({ strategy: 'tree', steps, participation: { epochs: 4 } }));
   assert.equal(error.constraint, 'must be a divisor of {steps} = 6');
   assert.equal(error.message, 'error: epochs must be a divisor of steps = 6, got 4');
-  const core = errorOf(() =>
-    dp.error({ strategy: { name: 'tree', completeEpochs: true }, steps: numSteps }),
-  );
+  const core = errorOf(() => dp.error({ strategy: { name: 'tree', completeEpochs: true }, steps }));
   assert.equal(core.parameter, 'completeEpochs');
   assert.equal(core.constraint, 'must be given together with {epochLength}');
-});
-
-test('errors: among several rows, the refused one is reported, with the totals released before', () => {
-  const sums = dp.prefixSum({ numSteps: 8, ...target, insecureSeed: 1 });
-  const error = errorOf(() => sums.releaseMany([1, 0, NaN, 1]));
-  assert.deepEqual(error.row, { kind: 'record', index: 2 });
-  assert.equal(error.released.length, 2);
-  assert.equal(error.message, 'releaseMany: record 2: record[0] must be finite, got NaN');
-  sums.dispose();
 });
 
 /** All names in an object, including those of nested objects. */
@@ -83,7 +70,7 @@ function namesIn(value) {
   return Object.entries(value).flatMap(([name, inner]) => [name, ...namesIn(inner)]);
 }
 
-const numSteps = 8;
+const steps = 8;
 const example = { steps: 8, ...target, dimension: 1 };
 const REFUSED = [
   ['calibrate', { epsilon: -1, delta: 0.1 }],
@@ -91,51 +78,53 @@ const REFUSED = [
   ['calibrate', { rho: 1, delta: 2 }],
   ['budget', { ...target, pure: 2 }],
   ['error', { strategy: 'tree', steps: 0 }],
-  ['error', { strategy: { name: 'blt', decays: [0.5], weights: [2 ** 30] }, steps: numSteps }],
-  ['error', { strategy: { name: 'blt', decays: [1.5], weights: [0.1] }, steps: numSteps }],
-  ['error', { strategy: { name: 'blt', decays: [0.5], weights: [] }, steps: numSteps }],
-  [
-    'error',
-    { strategy: { name: 'blt', decays: [0.5], weights: [0.1], buffers: 3 }, steps: numSteps },
-  ],
-  ['error', { strategy: { name: 'tree', bands: 3 }, steps: numSteps }],
-  ['error', { strategy: { name: 'tree-k', arity: 1 }, steps: numSteps }],
-  ['error', { strategy: { name: 'tree-k', arity: 4, subtractive: true }, steps: numSteps }],
-  ['error', { strategy: { name: 'nu', nu: 1 }, steps: numSteps }],
-  ['error', { strategy: { name: 'lambda-cgd', lambda: 1 }, steps: numSteps }],
-  ['error', { strategy: { name: 'log-perturbed', alpha: 2 }, steps: numSteps }],
-  ['error', { strategy: { name: 'log-perturbed', loglogPower: 2 }, steps: numSteps }],
-  ['error', { strategy: { name: 'log-perturbed', horizonCap: 2 }, steps: numSteps }],
-  ['error', { strategy: { name: 'tree', epochLength: 9 }, steps: numSteps }],
-  ['error', { strategy: { name: 'tree', completeEpochs: true }, steps: numSteps }],
-  ['error', { strategy: { name: 'optimal', buffers: 65 }, steps: numSteps }],
-  ['error', { strategy: { name: 'banded', bands: 0 }, steps: numSteps }],
-  ['error', { strategy: 'tree', steps: numSteps, workload: { momentum: 1 } }],
-  ['error', { strategy: 'tree', steps: numSteps, workload: { momentum: 0.5, decay: 2 } }],
-  ['error', { strategy: 'tree', steps: numSteps, workload: { window: 0 } }],
+  ['error', { strategy: { name: 'blt', decays: [0.5], weights: [2 ** 30] }, steps }],
+  ['error', { strategy: { name: 'blt', decays: [1.5], weights: [0.1] }, steps }],
+  ['error', { strategy: { name: 'blt', decays: [0.5], weights: [] }, steps }],
+  ['error', { strategy: { name: 'blt', decays: [0.5], weights: [0.1], buffers: 3 }, steps }],
+  ['error', { strategy: { name: 'tree', bands: 3 }, steps }],
+  ['error', { strategy: { name: 'tree-k', arity: 1 }, steps }],
+  ['error', { strategy: { name: 'tree-k', arity: 4, subtractive: true }, steps }],
+  ['error', { strategy: { name: 'nu', nu: 1 }, steps }],
+  ['error', { strategy: { name: 'lambda-cgd', lambda: 1 }, steps }],
+  ['error', { strategy: { name: 'log-perturbed', alpha: 2 }, steps }],
+  ['error', { strategy: { name: 'log-perturbed', loglogPower: 2 }, steps }],
+  ['error', { strategy: { name: 'log-perturbed', horizonCap: 2 }, steps }],
+  ['error', { strategy: { name: 'tree', epochLength: 9 }, steps }],
+  ['error', { strategy: { name: 'tree', completeEpochs: true }, steps }],
+  ['error', { strategy: { name: 'optimal', buffers: 65 }, steps }],
+  ['error', { strategy: { name: 'banded', bands: 0 }, steps }],
+  ['error', { strategy: 'tree', steps, workload: { momentum: 1 } }],
+  ['error', { strategy: 'tree', steps, workload: { momentum: 0.5, decay: 2 } }],
+  ['error', { strategy: 'tree', steps, workload: { window: 0 } }],
   ['error', { strategy: 'tree', steps: 2, workload: { rates: [1, 0] } }],
   ['error', { strategy: 'tree', steps: 2, workload: { matrix: [1, 2, 3, 4] } }],
-  ['error', { strategy: 'tree', steps: numSteps, participation: { times: 0, apart: 1 } }],
-  ['error', { strategy: 'tree', steps: numSteps, participation: { times: 2, apart: 0 } }],
-  ['optimize', { strategy: 'tree', steps: numSteps }],
-  ['optimize', { strategy: 'blt', steps: numSteps, gap: 0.1 }],
-  ['optimize', { strategy: 'optimal', steps: numSteps, solver: 'none', maxIterations: 3 }],
-  ['optimize', { strategy: 'optimal', steps: numSteps, maxIterations: 0 }],
+  ['error', { strategy: 'tree', steps, participation: { times: 0, apart: 1 } }],
+  ['error', { strategy: 'tree', steps, participation: { times: 2, apart: 0 } }],
+  ['optimize', { strategy: 'tree', steps }],
+  ['optimize', { strategy: 'blt', steps, gap: 0.1 }],
+  ['optimize', { strategy: 'optimal', steps, solver: 'none', maxIterations: 3 }],
+  ['optimize', { strategy: 'optimal', steps, maxIterations: 0 }],
+  ['optimize', { strategy: { name: 'optimal', objective: 'mean' }, steps, queryWeights: [1] }],
+  ['optimize', { strategy: 'blt', steps, queryWeights: [1, 1, 1, 1, 1, 1, 1, 1] }],
+  ['counter', { steps, ...target, clip: 0 }],
+  ['counter', { steps, epsilon: 0, delta: 1e-6 }],
+  ['counter', { steps, epsilon: 1, delta: 1 }],
+  ['counter', { steps, ...target, grid: 3 }],
+  ['totals', { steps, ...target, dimension: 0 }],
   [
-    'optimize',
-    { strategy: { name: 'optimal', objective: 'mean' }, steps: numSteps, queryWeights: [1] },
+    'counter',
+    {
+      steps,
+      ...target,
+      lattice: { noise: 'discrete-gaussian', precisionBits: 99 },
+      strategy: 'tree',
+    },
   ],
-  ['optimize', { strategy: 'blt', steps: numSteps, queryWeights: [1, 1, 1, 1, 1, 1, 1, 1] }],
-  ['prefixSum', { numSteps, ...target, clipNorm: 0 }],
-  ['prefixSum', { numSteps, epsilon: 0, delta: 1e-6 }],
-  ['prefixSum', { numSteps, epsilon: 1, delta: 0 }],
-  ['prefixSum', { numSteps, ...target, grid: 3 }],
-  ['prefixSum', { numSteps, ...target, dimension: 0 }],
-  ['prefixSum', { numSteps, ...target, mode: 'lattice', mechanism: 'tree', precisionBits: 99 }],
-  ['prefixSum', { numSteps, ...target, mode: 'lattice', mechanism: 'haar' }],
-  ['prefixSum', { numSteps, ...target, workload: { decay: 0 } }],
-  ['prefixSum', { numSteps, ...target, workload: { window: 0 } }],
-  ['peopleSum', { numSteps, ...target, participation: { epochs: 2 } }],
+  ['counter', { steps, ...target, lattice: 'discrete-gaussian', strategy: 'haar' }],
+  ['counter', { steps, ...target, workload: { decay: 0 } }],
+  ['counter', { steps, ...target, workload: { window: 0 } }],
+  ['counter', { steps, ...target, people: { epochs: 2 } }],
   ['learner', { ...example, loss: { huber: 0 } }],
   ['learner', { ...example, loss: { quantile: 1 } }],
   ['learner', { ...example, loss: 'cube' }],
@@ -145,10 +134,10 @@ const REFUSED = [
   ['learner', { ...example, loss: 'squared', descent: { momentum: 1 } }],
   ['learner', { ...example, loss: 'squared', descent: {}, doubling: true }],
   ['learner', { ...example, loss: { softmax: 1 } }],
-  ['noise', { mechanism: 'tree', numSteps, dimension: 0 }],
-  ['noise', { mechanism: 'tree', numSteps, workload: { momentum: 0.9 }, increments: true }],
-  ['noise', { mechanism: 'tree', numSteps, ...target, grid: 3, increments: true }],
-  ['noise', { mechanism: 'tree', numSteps, ...target }],
+  ['noise', { strategy: 'tree', steps, dimension: 0 }],
+  ['noise', { strategy: 'tree', steps, workload: { momentum: 0.9 }, increments: true }],
+  ['noise', { strategy: 'tree', steps, ...target, grid: 3, increments: true }],
+  ['noise', { strategy: 'tree', steps, ...target }],
   ['queries.linear', { workload: { identity: 5000 }, ...target }],
   ['queries.linear', { workload: { marginals: [2, 1], order: 1 }, ...target }],
   ['queries.linear', { workload: { parities: 12, order: 1 }, ...target }],
@@ -158,9 +147,9 @@ const REFUSED = [
   ['queries.choose', { utilities: [], sensitivity: 1, epsilon: 1 }],
   ['queries.choose', { utilities: [1], sensitivity: 0, epsilon: 1 }],
   ['queries.winner', { histogram: [1, 2], epsilon: 0 }],
-  ['study.simulation', { numSteps, ...target, stream: 'river' }],
-  ['study.simulation', { numSteps, ...target, batchSize: 0 }],
-  ['study.simulation', { numSteps, ...target, dimension: 0 }],
+  ['study.simulation', { numSteps: steps, ...target, stream: 'river' }],
+  ['study.simulation', { numSteps: steps, ...target, batchSize: 0 }],
+  ['study.simulation', { numSteps: steps, ...target, dimension: 0 }],
 ];
 
 test('errors: a refusal names an option that the caller wrote', () => {
@@ -172,7 +161,7 @@ test('errors: a refusal names an option that the caller wrote', () => {
     wellTold(error);
     assert.equal(error.call, names.at(-1), error.message);
     const [written] = error.parameter?.split(/[[(.]/) ?? [];
-    if (!namesIn(options).includes(written)) wrong.push(`${name}: ${error.message}`);
+    if (!namesIn(options).includes(written)) wrong.push(`${path}: ${error.message}`);
   }
   assert.deepEqual(wrong, []);
 });

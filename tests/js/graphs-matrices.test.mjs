@@ -98,16 +98,10 @@ test('graphs: the record of an edge in the degrees of all nodes has norm sqrt(2)
     }
   }
   // The release is not clipped at that norm, and stays below it.
-  const released = (clipNorm) => {
-    const sums = dp.prefixSum({
-      numSteps: 1,
-      epsilon: 500,
-      delta: 0.5,
-      dimension: 4,
-      clipNorm,
-      insecureSeed: 1,
-    });
-    const [first] = sums.release([1, 0, 0, 1]);
+  const released = (clip) => {
+    const target = { epsilon: 500, delta: 0.5, insecureSeed: 1 };
+    const sums = dp.totals({ ...target, steps: 1, dimension: 4, clip });
+    const [first] = sums.release([1, 0, 0, 1]).values;
     sums.dispose();
     return first;
   };
@@ -144,15 +138,15 @@ test('matrices: the spectral norm of the noise is about s sqrt(2 d)', () => {
   let mean = 0;
   let stddev;
   for (let seed = 1; seed <= numRuns; ++seed) {
-    const sums = dp.prefixSum({
-      numSteps: 4,
+    const sums = dp.totals({
+      steps: 4,
       epsilon: 1,
       delta: 1e-6,
       dimension: (d * (d + 1)) / 2,
       insecureSeed: seed,
     });
-    const record = sums.release(new Float64Array((d * (d + 1)) / 2));
-    stddev = sums.stddev(0);
+    const { values: record, ...reading } = sums.end();
+    stddev = reading.stddev;
     sums.dispose();
     const matrix = Array.from({ length: d }, () => new Array(d));
     let next = 0;

@@ -207,10 +207,10 @@ test('load: without a source of entropy, only seeded streams can be made', async
     Object.defineProperty(globalThis, 'crypto', { value: undefined });
     const { load } = await import('${entryUrl('dp-ftrl')}');
     const dp = await load();
-    const options = { numSteps: 4, epsilon: 1, delta: 1e-6 };
+    const options = { steps: 4, epsilon: 1, delta: 1e-6 };
     const say = (text) => process.stdout.write(text);
-    try { dp.prefixSum(options); } catch (error) { say(error.name + ' ' + error.code); }
-    dp.prefixSum({ ...options, insecureSeed: 1 }).release([1]);
+    try { dp.counter(options); } catch (error) { say(error.name + ' ' + error.code); }
+    dp.counter({ ...options, insecureSeed: 1 }).release(1);
     say(' still alive');`;
   const { stdout, stderr } = await node(['--input-type=module', '-e', code]);
   assert.equal(stderr, '');
@@ -221,8 +221,8 @@ test('load: an instance survives a random generator that fails or writes nothing
   const code = `
     const { load } = await import('${entryUrl('dp-ftrl')}');
     const dp = await load();
-    const options = { numSteps: 4, epsilon: 1, delta: 1e-6 };
-    const sums = dp.prefixSum(options);
+    const options = { steps: 4, epsilon: 1, delta: 1e-6 };
+    const counter = dp.counter(options);
     const say = (text) => process.stdout.write(text);
     const real = crypto.getRandomValues.bind(crypto);
     const broken = [
@@ -231,11 +231,11 @@ test('load: an instance survives a random generator that fails or writes nothing
     ];
     for (const fake of broken) {
       crypto.getRandomValues = fake;
-      try { dp.prefixSum(options); } catch (error) { say(error.name + ' ' + error.code + '; '); }
+      try { dp.counter(options); } catch (error) { say(error.name + ' ' + error.code + '; '); }
     }
     crypto.getRandomValues = real;
-    sums.release([1]);
-    dp.prefixSum(options).release([1]);
+    counter.release(1);
+    dp.counter(options).release(1);
     say('alive with ' + dp.liveHandles);`;
   const { stdout, stderr } = await node(['--input-type=module', '-e', code]);
   assert.equal(stderr, '');
@@ -280,14 +280,14 @@ test('createInstance: each instance has its own memory and handles', async () =>
   assert.notEqual(one.dp, other.dp);
   assert.notEqual(one.dp, await load());
   const [own, before] = [one.memory.buffer.byteLength, other.memory.buffer.byteLength];
-  const big = { mechanism: 'square-root', numSteps: 2 ** 16, dimension: 64, ...known };
-  const sums = one.dp.prefixSum(big);
+  const big = { strategy: 'square-root', steps: 2 ** 16, dimension: 64, ...known };
+  const sums = one.dp.totals(big);
   sums.release(new Float64Array(64));
   assert.ok(one.memory.buffer.byteLength > own, 'its memory grew');
   assert.equal(other.memory.buffer.byteLength, before);
   assert.deepEqual([one.dp.liveHandles, other.dp.liveHandles], [1, 0]);
-  const small = { mechanism: 'tree', numSteps: 4, ...known, insecureSeed: 1 };
-  assert.deepEqual(one.dp.prefixSum(small).release([1]), other.dp.prefixSum(small).release([1]));
+  const small = { strategy: 'tree', steps: 4, ...known, insecureSeed: 1 };
+  assert.deepEqual(one.dp.counter(small).release(1), other.dp.counter(small).release(1));
   sums.dispose();
 });
 
@@ -315,10 +315,10 @@ test('createInstance: takes what load takes, and nothing is remembered', async (
 test('createInstance: one that stopped says so, and the others go on', async () => {
   const other = await createInstance();
   const { dp, trap } = await intercepted(() => createInstance());
-  const sums = dp.prefixSum({ numSteps: 8, mechanism: 'tree', ...known });
+  const counter = dp.counter({ steps: 8, strategy: 'tree', ...known });
   trap();
   assert.throws(
-    () => sums.release([1]),
+    () => counter.release(1),
     ({ code, message }) => code === 'aborted' && /call createInstance\(\) for a new/.test(message),
   );
   works(other);
@@ -328,8 +328,8 @@ test('createInstance: one that stopped says so, and the others go on', async () 
 test('abort: an instance that trapped says so from then on, load() gives another', async () => {
   const source = wasm.slice();
   const { dp, trap } = await loadIntercepted(load, source);
-  const sums = dp.prefixSum({ numSteps: 8, ...known, insecureSeed: 1 });
-  const before = sums.release([1]);
+  const counter = dp.counter({ steps: 8, ...known, insecureSeed: 1 });
+  const before = counter.release(1);
   trap();
   const aborted = (error) => {
     assert.ok(error instanceof DpError);
@@ -337,14 +337,14 @@ test('abort: an instance that trapped says so from then on, load() gives another
     assert.match(error.message, /the WebAssembly instance stopped \(unreachable\).*load\(\) again/);
     return true;
   };
-  assert.throws(() => sums.release([1]), aborted);
-  assert.throws(() => sums.release([1]), aborted);
-  assert.throws(() => sums.step, aborted);
+  assert.throws(() => counter.release(1), aborted);
+  assert.throws(() => counter.release(1), aborted);
+  assert.throws(() => counter.step, aborted);
   assert.throws(() => dp.calibrate(known), aborted);
   assert.throws(() => dp.liveHandles, aborted);
-  sums.dispose();
-  assert.equal(sums.disposed, true);
-  assert.ok(Number.isFinite(before[0]));
+  counter.dispose();
+  assert.equal(counter.disposed, true);
+  assert.ok(Number.isFinite(before.value));
   const fresh = await load({ wasm: source });
   assert.notEqual(fresh, dp);
   works(fresh);

@@ -35,7 +35,7 @@ const dp = await (await importEntry('dp-ftrl')).load();
 const { privateOptimizer } = await importEntry('dp-ftrl/tfjs');
 const { FileStore } = await importEntry('dp-ftrl/file-store');
 
-const target = { numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 1 };
+const target = { steps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 1 };
 
 /** A store in memory that fails to save with this code, if there is one. */
 function storeOf(code) {
@@ -54,20 +54,21 @@ function storeOf(code) {
 const scope = {
   dp,
   FileStore,
-  sums: () => dp.prefixSum(target),
-  people: () => dp.peopleSum(target),
-  ledger: (options, store = storeOf()) => dp.ledger({ ...target, ...options, store }),
+  counter: (options) => dp.counter({ ...target, ...options }),
+  totals: () => dp.totals({ ...target, dimension: 1 }),
+  people: () => dp.counter({ ...target, people: 'once' }),
+  stored: (options, store = storeOf()) => dp.counter({ ...target, ...options, store }),
   disposed() {
-    const sums = dp.prefixSum(target);
-    sums.dispose();
-    return sums;
+    const counter = dp.counter(target);
+    counter.dispose();
+    return counter;
   },
   async reopened(options) {
     const store = storeOf();
-    const ledger = await dp.ledger({ ...target, store });
-    await ledger.release(0, [1]);
-    ledger.dispose();
-    return dp.ledger({ ...target, ...options, store });
+    const counter = await dp.counter({ ...target, store });
+    await counter.release(1);
+    await counter.dispose();
+    return dp.counter({ ...target, ...options, store });
   },
   storeOf,
   optimizer(options) {
@@ -78,8 +79,7 @@ const scope = {
       size: 1,
       dataSync: () => [0],
     };
-    const { numSteps: steps, ...others } = target;
-    return privateOptimizer({}, dp, { variables: [variable], steps, ...others, ...options });
+    return privateOptimizer({}, dp, { variables: [variable], ...target, ...options });
   },
 };
 

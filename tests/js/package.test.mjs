@@ -75,10 +75,10 @@ test('tarball: the module embedded in the main entry is the .wasm file beside it
 
 test('an uncaught error shows a line of the package, not all of it', async () => {
   const url = JSON.stringify(entryUrl('dp-ftrl').href);
-  const program = `const { load } = await import(${url}); (await load()).prefixSum({});`;
+  const program = `const { load } = await import(${url}); (await load()).counter({});`;
   const { code, stderr } = await node(['--input-type=module', '-e', program]);
   assert.equal(code, 1);
-  assert.match(stderr, /prefixSum: /);
+  assert.match(stderr, /counter: /);
   assert.ok(stderr.length < 4000, `${stderr.length}`);
 });
 
@@ -158,10 +158,10 @@ test('using the library writes nothing to the console, not even when it fails', 
     const { load } = await import('dp-ftrl');
     await load({ wasm: new Uint8Array([60, 33]) }).catch(() => {});
     const dp = await load();
-    dp.prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6 }).release([1]);
+    dp.counter({ steps: 4, epsilon: 1, delta: 1e-6 }).release(1);
     dp.study.simulation({ numSteps: 4, epsilon: 1, delta: 1e-6 }).advance(4);
     try { dp.error({ mechanism: 'no' }); } catch {}
-    try { dp.prefixSum({ numSteps: 4, epsilon: -1, delta: 1e-6 }); } catch {}`;
+    try { dp.counter({ steps: 4, epsilon: -1, delta: 1e-6 }); } catch {}`;
   const result = await node(['--input-type=module', '-e', code]);
   assert.deepEqual(result, { code: 0, signal: null, stdout: '', stderr: '' });
 });

@@ -77,13 +77,12 @@ function byParts(neighbours) {
   const { momentsEpsilon, learnerEpsilon } = preconditioning;
   const xs = rows.map(([a, b]) => [a, b, 1]);
   const common = { delta: 1e-6, neighbours };
-  const sum = dp.prefixSum({
+  const sum = dp.totals({
     ...common,
-    mechanism: 'independent',
-    numSteps: 1,
+    strategy: 'independent',
+    steps: 1,
     dimension: 6,
     epsilon: momentsEpsilon,
-    clipNorm: 1,
     insecureSeed: 2n ** 63n + 7n,
   });
   const root = Math.SQRT2;
@@ -91,10 +90,11 @@ function byParts(neighbours) {
   for (const x of xs) {
     const record = products(x).map((value) => value / 3);
     assert.ok(Math.hypot(...record) <= 1 + 1e-15);
-    sum.contribute(record);
+    sum.add(record);
   }
-  const [aa, ab, ac, bb, bc, cc] = sum.endSteps(1).map((value) => value / 600);
-  const raise = (sum.stddev(0) * Math.sqrt(6)) / 600;
+  const { values, stddev } = sum.end();
+  const [aa, ab, ac, bb, bc, cc] = values.map((value) => value / 600);
+  const raise = (stddev * Math.sqrt(6)) / 600;
   sum.dispose();
   const M = [
     [aa + raise, ab / root, ac / root],

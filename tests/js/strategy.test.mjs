@@ -74,11 +74,11 @@ test('optimize: the optimum at 1024 steps is certified, and full accuracy comes 
 });
 
 /** Releases with a fixed seed, to the bit. */
-function releases(mechanism, numSteps, options = {}) {
-  const sums = dp.prefixSum({ ...target, ...options, mechanism, numSteps, insecureSeed: 7 });
-  const totals = sums.releaseMany(new Float64Array(numSteps).fill(0.5));
-  sums.dispose();
-  return totals;
+function releases(strategy, steps) {
+  const counter = dp.counter({ ...target, strategy, steps, insecureSeed: 7 });
+  const readings = counter.releaseMany(new Float64Array(steps).fill(0.5));
+  counter.dispose();
+  return readings;
 }
 
 test('a strategy from JSON releases the same totals, bit for bit', () => {
@@ -86,11 +86,12 @@ test('a strategy from JSON releases the same totals, bit for bit', () => {
     if (workload !== undefined || solver !== undefined) continue;
     const { mechanism, numSteps, ...parameters } = options;
     const kept = JSON.parse(JSON.stringify(dp.optimize(searchOf(options)).result()));
-    assert.deepEqual(releases(kept, numSteps), releases(mechanism, numSteps, parameters));
+    const named = releases({ name: mechanism, ...parameters }, numSteps);
+    assert.deepEqual(releases(kept, numSteps), named);
     // Another number gives other totals, so the comparison can fail.
     const [name] = Object.keys(kept.parameters);
     kept.parameters[name][0] *= 0.9;
-    assert.notDeepEqual(releases(kept, numSteps), releases(mechanism, numSteps, parameters));
+    assert.notDeepEqual(releases(kept, numSteps), named);
   }
 });
 
@@ -142,9 +143,9 @@ test('a saved strategy determines the workload, and another one is refused', () 
     'invalid_argument',
     /workload must be that of the saved strategy, rates, got prefix/,
   );
-  const sums = dp.prefixSum({ mechanism: rated, numSteps: 20, ...target });
-  assert.equal(sums.certificate.workload, 'rates');
-  sums.dispose();
+  const counter = dp.counter({ strategy: rated, steps: 20, ...target });
+  assert.equal(counter.certificate.workload, 'rates');
+  counter.dispose();
 });
 
 test('optimize: blt is optimised for the given participation', () => {
@@ -507,9 +508,9 @@ test('a saved strategy: its own bound, and the participation it was optimised fo
   assert.deepEqual(dp.error({ strategy: unstated, steps: numSteps }), once);
   const { mechanisms } = dp.compare({ steps: numSteps, strategies: [it] }).result();
   assert.equal(mechanisms.find((row) => row.saved).maxError, once.maxError, 'one problem for all');
-  const sums = dp.prefixSum({ ...target, mechanism: it, numSteps, dimension: 1 });
-  assert.equal(sums.certificate.participation, 'fixed-epoch', 'as much noise as its users need');
-  sums.dispose();
+  const counter = dp.counter({ ...target, strategy: it, steps: numSteps });
+  assert.equal(counter.certificate.participation, 'fixed-epoch', 'the noise its users need');
+  counter.dispose();
   const damaged = structuredClone(it);
   damaged.parameters.columnDuals[3] *= -40;
   assert.ok(dp.error({ strategy: damaged, steps: numSteps }).lowerBound <= it.lowerBound);

@@ -9,9 +9,9 @@ import { compile } from './support/types.mjs';
 
 const source = `
 import { createInstance, DpError, load } from 'dp-ftrl';
-import type { Certificate, DpFtrl, ErrorCode, LearnedModel, PeopleSum } from 'dp-ftrl';
+import type { Certificate, DpFtrl, ErrorCode, LearnedModel } from 'dp-ftrl';
 import type { ComparedMechanism, Comparison, ErrorOptions, Matrices } from 'dp-ftrl';
-import type { Estimate, SavedStrategy } from 'dp-ftrl';
+import type { Estimates, Moments, SavedStrategy, Total } from 'dp-ftrl';
 import { load as loadExternal } from 'dp-ftrl/external';
 import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
 import type { BatchProgress, RemoteTwin } from 'dp-ftrl/worker-client';
@@ -23,11 +23,13 @@ export async function use(): Promise<Certificate> {
   const dp: DpFtrl = await load();
   await loadExternal({ wasm: new Uint8Array(8) });
   const target = { epsilon: 1, delta: 1e-6 };
-  const sums = dp.prefixSum({ mechanism: 'tree', numSteps: 8, ...target, insecureSeed: 1n });
-  const totals: Float64Array = sums.releaseMany([1, 2, 3]);
-  sums.release(totals.subarray(0, 1));
-  const open: boolean = sums.insecure;
-  if (!open) sums.dispose();
+  const counter = dp.counter({ strategy: 'tree', steps: 8, ...target, insecureSeed: 1n });
+  const [first]: Total[] = counter.releaseMany([1, 2, 3]);
+  const day: Float64Array = dp.totals({ steps: 8, ...target, dimension: 2 }).end().values;
+  counter.release(first!.value);
+  counter.addMany(day);
+  const open: boolean = counter.insecure;
+  if (!open) counter.dispose();
   const multiplier: number = dp.calibrate({ rho: 1, delta: 1e-6 }).noiseMultiplier;
   const bound: number | null = dp.error({ strategy: 'honaker', steps: multiplier }).lowerBound;
   if (bound === null) throw new DpError('internal', 'no bound');
@@ -40,20 +42,18 @@ export async function use(): Promise<Certificate> {
   client.cancel();
   serve({ postMessage() {} });
   const code: ErrorCode = 'past_horizon';
-  const people: PeopleSum = dp.peopleSum({ numSteps: 8, ...target });
-  people.contribute('ann', [1]);
-  people.contribute(['ann', 'bob'], totals.subarray(0, 2));
-  sums.contribute([1, 2]);
-  const day: Float64Array = people.endSteps(1, new Float64Array(1));
+  const people = dp.counter({ steps: 8, ...target, people: 'once' });
+  people.add('ann', 1);
+  people.addMany(['ann', 'bob'], day);
   const learner = dp.learner({ steps: 8, loss: 'squared', radius: 2, dimension: 1, ...target });
-  learner.learn(day, [1]);
+  learner.learn(day, [1, 0]);
   const model: LearnedModel = learner.model();
   dp.predict(model, [1, 2]).fill(multiplierOf(await createInstance()));
   const onRows = ({ done, total }: BatchProgress) => done / total;
   const remoteTwin: RemoteTwin = await client.study.twin({ steps: 8, loss: { huber: 1 } });
   await remoteTwin.learn([1], [1], { onProgress: onRows });
   // @ts-expect-error not a name
-  people.contribute(7, [1]);
+  people.add(7, 1);
   // @ts-expect-error no such loss
   dp.learner({ steps: 8, loss: '0-1', dimension: 1, ...target });
   const banded: ErrorOptions = {
@@ -75,7 +75,7 @@ export async function use(): Promise<Certificate> {
   const fractions: number[] = [];
   const onProgress = ({ fraction }: { fraction: number }) => fractions.push(fraction);
   const again: SavedStrategy = await client.optimize({ steps: 8 }, { onProgress });
-  dp.prefixSum({ mechanism: saved, numSteps: 8, ...target });
+  dp.counter({ strategy: saved, steps: 8, ...target });
   dp.compare({ steps: 8, strategies: [saved, again] }).result();
   // @ts-expect-error not a saved strategy
   dp.error({ strategy: { ...saved, version: 2 }, steps: 8 });
@@ -90,7 +90,7 @@ export async function use(): Promise<Certificate> {
   // @ts-expect-error unknown mechanism
   dp.error({ strategy: 'best', steps: 8 });
   // @ts-expect-error misspelt option
-  dp.prefixSum({ numSteps: 8, epsilon: 1, delta: 1e-6, neighbors: 'zero-out' });
+  dp.counter({ steps: 8, epsilon: 1, delta: 1e-6, neighbors: 'zero-out' });
   // @ts-expect-error rho-zCDP has no mu
   const none: number = dp.calibrate({ rho: 1, delta: 1e-6 }).mu;
   // @ts-expect-error no such account
@@ -113,19 +113,27 @@ export async function use(): Promise<Certificate> {
   dp.strategies[0]!.parameters.push('bands');
   for (const { fraction } of dp.optimize({ steps: 8 })) fraction satisfies number;
   const store = { load: async () => undefined, save: async () => {}, close: async () => {} };
-  const kept = { numSteps: 8, ...target, store, durable: 'release' } as const;
-  const drinks = await dp.peopleStatisticLedger({ statistic: 'histogram', categories: ['tea'], ...kept });
-  await drinks.contribute(['ann'], ['tea']);
-  const counts: Estimate[] = (await drinks.release(drinks.step)).count;
-  const stacked = await dp.peopleStatisticLedger({ statistic: 'sums', workloads: ['prefix'], ...kept });
-  counts.push(...(await stacked.releaseMany(0, 2))[0]!.sum[0]!);
-  // @ts-expect-error records of this statistic are categories
-  await drinks.contribute('ann', [1]);
+  const kept = { steps: 8, ...target, store, people: 'once', durable: 'step' } as const;
+  const drinks = await dp.histogram({ categories: ['tea'], ...kept });
+  await drinks.add('ann', 'tea');
+  const { tea } = (await drinks.end()).count;
+  const counts: number[] = [tea.value];
+  const workloads = { all: 'prefix' } as const;
+  const several = await dp.sums({ workloads, dimension: 2, ...kept });
+  const estimates: Estimates = (await several.endMany(2))[0]!.sums.all;
+  counts.push(...estimates.values);
+  const ages = dp.moments({ columns: { age: [0, 100] }, steps: 8, ...target });
+  const moments: Moments<'age'> = ages.release({ age: 7 });
+  counts.push(moments.mean.age.value);
+  // @ts-expect-error records of this stream are categories
+  await drinks.add('ann', 1);
+  // @ts-expect-error none of the categories
+  await drinks.add('ann', 'milk');
   // @ts-expect-error no such way to be durable
-  dp.peopleStatisticLedger({ statistic: 'moments', ranges: [[0, 1]], ...kept, durable: 'always' });
+  dp.counter({ ...kept, durable: 'always' });
   // @ts-expect-error not a code
   new DpError('oops', code);
-  return sums.certificate;
+  return counter.certificate;
 }
 `;
 const ports = `
@@ -151,8 +159,8 @@ export const dp = load({ wasm: await readFile('x'), signal: AbortSignal.timeout(
 const disposal = `
 import { load } from 'dp-ftrl';
 export async function use(): Promise<number> {
-  using sums = (await load()).prefixSum({ numSteps: 8, epsilon: 1, delta: 1e-6 });
-  return sums.step;
+  using counter = (await load()).counter({ steps: 8, epsilon: 1, delta: 1e-6 });
+  return counter.step;
 }
 `;
 const tensorFlow = `
