@@ -156,14 +156,14 @@ test('release: participation scales the noise and is part of the guarantee', asy
   const { stdout, stderr } = await dpFtrl([...release, ...apart], { input });
   assert.match(stderr, /one user is protected, with at most 2 rows, at least 3 rows apart/);
   const { certificate } = JSON.parse(stdout);
-  const sums = dp.prefixSum({
-    numSteps: 4,
+  const counter = dp.counter({
+    steps: 4,
     epsilon: 1,
     delta: 1e-6,
-    participation: { participations: 2, minSeparation: 3 },
+    participation: { times: 2, apart: 3 },
   });
-  assert.deepEqual(certificate, sums.certificate);
-  sums.dispose();
+  assert.deepEqual(certificate, counter.certificate);
+  counter.dispose();
 });
 
 test('error: other common names of neighbour relations are accepted', async () => {

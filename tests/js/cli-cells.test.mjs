@@ -306,25 +306,18 @@ test('missing: with rows as steps a skipped row takes its step, in sums and in s
   const rows = ['a,c', '1,0', ',1', '2,', 'NA,NA', '3,2'];
   const input = `${rows.join('\n')}\n`;
   const skip = ['--missing', 'skip', '--na', 'NA'];
-  const options = { numSteps: 5, epsilon: 1, delta: 1e-6, insecureSeed: 4 };
+  const options = { steps: 5, epsilon: 1, delta: 1e-6, insecureSeed: 4 };
   /** Values of the library, where a missing record is a step without one. */
-  const wanted = (what, records, read) => {
-    const statistic = dp.statistic({ ...what, ...options });
-    const found = records.map((record) => {
-      if (record !== null) statistic.contribute(record);
-      return read(statistic.endSteps()[0]);
-    });
-    statistic.dispose();
-    return found;
-  };
+  const wanted = (stream, records, read) =>
+    records.map((record) => read(stream.releaseBatch(record === null ? [] : [record])));
   const moments = ['moments', ...seen, '--column', 'a', '--range', 'a=0:4', ...skip];
   const means = parse(await printed(moments, input), { columns: true, cast: true });
   assert.deepEqual(
     means.map((row) => [row.count, row.a_mean]),
     wanted(
-      { statistic: 'moments', ranges: [[0, 4]] },
-      [[1], null, [2], null, [3]],
-      ({ count, mean }) => [count.value, mean[0].value],
+      dp.moments({ ...options, columns: { a: [0, 4] } }),
+      [{ a: 1 }, null, { a: 2 }, null, { a: 3 }],
+      ({ count, mean }) => [count.value, mean.a.value],
     ),
   );
   const histogram = ['histogram', ...seen, '--by', 'c', '--domain', '0:2', ...skip];
@@ -332,8 +325,8 @@ test('missing: with rows as steps a skipped row takes its step, in sums and in s
   const categories = ['0', '1', '2'];
   assert.deepEqual(
     Array.from({ length: 5 }, (_, t) => counts.slice(3 * t, 3 * t + 3).map((row) => row.count)),
-    wanted({ statistic: 'histogram', categories }, [['0'], ['1'], null, null, ['2']], ({ count }) =>
-      count.map((it) => it.value),
+    wanted(dp.histogram({ ...options, categories }), ['0', '1', null, null, '2'], ({ count }) =>
+      categories.map((name) => count[name].value),
     ),
   );
   for (const args of [moments, histogram]) {

@@ -276,17 +276,12 @@ test('count: the noise of the buckets has the predicted std', () => {
   const squares = new Float64Array(6);
   let scale = 0;
   for (let seed = 1; seed <= numRuns; ++seed) {
-    const sum = dp.prefixSum({
-      mechanism: 'optimal',
-      numSteps: 6,
-      epsilon: 1,
-      delta: 1e-6,
-      insecureSeed: seed,
-    });
-    scale = sum.certificate.noiseStddev;
-    const totals = sum.releaseMany(new Float64Array(6));
+    const target = { epsilon: 1, delta: 1e-6, insecureSeed: seed };
+    const counter = dp.counter({ ...options, ...target });
+    scale = counter.certificate.noiseStddev;
+    const totals = counter.endMany(6).map(({ value }) => value);
     totals.forEach((total, t) => (squares[t] += (total - (totals[t - 1] ?? 0)) ** 2));
-    sum.dispose();
+    counter.dispose();
   }
   // A mean of 500 squares has a standard deviation of 6.3 %; six of them are beyond 32 % for one
   // seed in 10^5.

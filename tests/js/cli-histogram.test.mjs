@@ -10,7 +10,6 @@ import { parse } from 'csv-parse/sync';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
-import { using } from './support/statistics.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
 const scratch = scratchFolder('histogram');
@@ -28,18 +27,22 @@ async function rowsOf(args, given = input) {
   return args.includes('--json') ? JSON.parse(stdout) : parse(stdout, { columns: true });
 }
 
+const target = { steps: 12, epsilon: 1, delta: 1e-6, insecureSeed: 3 };
+
 function released(options, use = (it) => it.releaseMany(drinks)) {
-  const what = { statistic: 'histogram', categories, epsilon: 1, delta: 1e-6, insecureSeed: 3 };
-  return using(dp, { ...what, numSteps: 12, ...options }, use);
+  const histogram = dp.histogram({ categories, ...target, ...options });
+  const readings = use(histogram);
+  histogram.dispose();
+  return readings;
 }
 
 const cells = ({ value, low, high }) => [value, low, high];
 
 /** Lines of histograms, one per category. */
-function linesOf(histograms, names = categories) {
-  return histograms.flatMap(({ count, share, total }, t) =>
-    names.map((name, j) =>
-      [t + 1, name, ...[count[j], share[j], total].flatMap(cells)].map(String),
+function linesOf(readings, names = categories) {
+  return readings.flatMap(({ count, share, total }, t) =>
+    names.map((name) =>
+      [t + 1, name, ...[count[name], share[name], total].flatMap(cells)].map(String),
     ),
   );
 }
@@ -52,12 +55,12 @@ test('histogram: rows are what the library releases, bit for bit', async () => {
     [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
     [
       ['--workload', 'window=4', '--mechanism', 'square-root'],
-      { workload: { window: 4 }, mechanism: 'square-root' },
+      { workload: { window: 4 }, strategy: 'square-root' },
     ],
-    [['--steps', '20'], { numSteps: 20 }],
+    [['--steps', '20'], { steps: 20 }],
     [
       ['--participations', '2', '--min-separation', '3', '--mechanism', 'tree'],
-      { participation: { participations: 2, minSeparation: 3 }, mechanism: 'tree' },
+      { participation: { times: 2, apart: 3 }, strategy: 'tree' },
     ],
   ]) {
     const rows = await rowsOf(args);
@@ -77,9 +80,9 @@ test('histogram: rows are what the library releases, bit for bit', async () => {
 test('histogram: post-processing has a column of its own, and changes no other', async () => {
   const plain = await rowsOf([]);
   const expected = (kind) =>
-    released({}, (it) => it.consistentCounts(it.releaseMany(drinks), kind)).flatMap(
-      ({ count }) => count,
-    );
+    dp
+      .consistent(released({}), kind)
+      .flatMap(({ count }) => categories.map((category) => count[category]));
   for (const [kind, column] of [
     ['monotone', 'count_monotone'],
     ['non-negative', 'count_non_negative'],
@@ -114,7 +117,11 @@ test('histogram: the JSON output names every number and includes the guarantee',
   });
   assert.equal(certificate.clipNorm, 1);
   released({ total: true }).forEach(({ count, share, total }, t) => {
-    const each = categories.map((category, j) => ({ category, count: count[j], share: share[j] }));
+    const each = categories.map((category) => ({
+      category,
+      count: count[category],
+      share: share[category],
+    }));
     assert.deepEqual(rows[t], { step: t + 1, total, categories: each });
   });
 });
@@ -125,12 +132,11 @@ test('histogram: rows of a bucket are one step, and values outside the domain co
   const args = ['--other', '--time-column', 'time', '--bucket', 'day', '--missing', 'skip'];
   const rows = await rowsOf(args, timed);
   const names = [...categories, 'other'];
-  const expected = released({ numSteps: 3, categories: names }, (it) => {
-    it.contribute(['tea', 'other']);
-    const first = it.endSteps(2);
-    it.contribute(['coffee', 'other', 'other']);
-    return [...first, ...it.endSteps()];
-  });
+  const expected = released({ steps: 3, other: 'other' }, (it) => [
+    it.releaseBatch(['tea', 'other']),
+    it.end(),
+    it.releaseBatch(['coffee', 'other', 'other']),
+  ]);
   const found = rows.map(({ time: _time, ...row }) => Object.values(row));
   assert.deepEqual(found, linesOf(expected, names));
   assert.deepEqual(

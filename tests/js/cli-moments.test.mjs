@@ -17,7 +17,7 @@ const scratch = scratchFolder('moments');
 const privacy = ['--epsilon', '1', '--delta', '1e-6'];
 const ranges = ['--range', 'a=0:10', '--range', '*=-1:1'];
 const moments = ['moments', ...privacy, ...ranges, '--seed', '3', '--quiet'];
-const target = { statistic: 'moments', epsilon: 1, delta: 1e-6, insecureSeed: 3 };
+const target = { epsilon: 1, delta: 1e-6, insecureSeed: 3 };
 const table = Array.from({ length: 12 }, (_, k) => [(7 * k) % 11, ((5 * k) % 7) / 4 - 0.5]);
 const input = `a,b\n${table.map((row) => row.join(',')).join('\n')}\n`;
 
@@ -27,22 +27,22 @@ async function written(args, given = input) {
   return stdout;
 }
 
+const recordsOf = (rows) => rows.map(([a, b]) => ({ a, b }));
+
 /** Cells of the moments released by the library, in the order of the columns. */
 function cellsOf({ count, mean, variance, covariance, standardDeviation }, hasDeviations = false) {
-  const pairs = covariance ? [covariance[0][1]] : [];
-  const deviations = hasDeviations ? standardDeviation : [];
-  const all = [count, ...mean, ...variance, ...pairs, ...deviations];
+  const pairs = covariance ? [covariance.a.b] : [];
+  const both = ({ a, b }) => [a, b];
+  const deviations = hasDeviations ? both(standardDeviation) : [];
+  const all = [count, ...both(mean), ...both(variance), ...pairs, ...deviations];
   return all.flatMap(({ value, low, high }) => [value, low, high]);
 }
 
-function released(options, use = (it) => it.releaseMany(table.flat())) {
-  const own = [
-    [0, 10],
-    [-1, 1],
-  ];
-  const statistic = dp.statistic({ ...target, numSteps: 12, ranges: own, ...options });
-  const all = use(statistic);
-  statistic.dispose();
+function released(options, use = (it) => it.releaseMany(recordsOf(table))) {
+  const columns = { a: [0, 10], b: [-1, 1] };
+  const moments = dp.moments({ ...target, steps: 12, columns, ...options });
+  const all = use(moments);
+  moments.dispose();
   return all;
 }
 
@@ -55,12 +55,12 @@ test('moments: rows are what the library releases, bit for bit', async () => {
     [['--neighbours', 'replace', '--fixed-times'], { neighbours: 'replace-one', fixedTimes: true }],
     [
       ['--workload', 'window=4', '--mechanism', 'square-root'],
-      { workload: { window: 4 }, mechanism: 'square-root' },
+      { workload: { window: 4 }, strategy: 'square-root' },
     ],
-    [['--steps', '20'], { numSteps: 20 }],
+    [['--steps', '20'], { steps: 20 }],
     [
       ['--participations', '2', '--min-separation', '3', '--mechanism', 'tree'],
-      { participation: { participations: 2, minSeparation: 3 }, mechanism: 'tree' },
+      { participation: { times: 2, apart: 3 }, strategy: 'tree' },
     ],
   ]) {
     const [head, ...rows] = (await written([...moments, ...args])).trimEnd().split('\n');
@@ -94,17 +94,17 @@ test('moments: JSON has every number under its name, and says whom it protects',
     assert.deepEqual(rows[t], {
       step: t + 1,
       count,
-      mean: { a: mean[0], b: mean[1] },
-      variance: { a: variance[0], b: variance[1] },
-      covariance: { a: { b: covariance[0][1] } },
+      mean: { ...mean },
+      variance: { ...variance },
+      covariance: { a: { b: covariance.a.b } },
     });
   });
 });
 
 test('moments: standard deviations are in JSON when they are asked for', async () => {
   const { rows } = JSON.parse(await written([...moments, '--standard-deviation', '--json']));
-  released({}).forEach(({ standardDeviation: [a, b] }, t) => {
-    assert.deepEqual(rows[t].standardDeviation, { a, b });
+  released({}).forEach(({ standardDeviation }, t) => {
+    assert.deepEqual(rows[t].standardDeviation, { ...standardDeviation });
   });
   const picture = join(scratch, 'deviations.svg');
   await written([...moments, '--standard-deviation', '--plot', picture]);
@@ -118,12 +118,11 @@ test('moments: every bucket is one step, even an empty one, and skipped rows do 
   const rows = parse(await written([...moments, ...timed], `time,a,b\n2026-03-01,,1\n${lines}`), {
     columns: true,
   });
-  const expected = released({ numSteps: 3 }, (it) => {
-    it.contribute(table.slice(0, 2).flat());
-    const first = it.endSteps(2);
-    it.contribute(table.slice(2, 4).flat());
-    return [...first, ...it.endSteps()];
-  });
+  const expected = released({ steps: 3 }, (it) => [
+    it.releaseBatch(recordsOf(table.slice(0, 2))),
+    it.end(),
+    it.releaseBatch(recordsOf(table.slice(2, 4))),
+  ]);
   assert.deepEqual(
     rows.map(({ time }) => time),
     ['2026-03-01', '2026-03-02', '2026-03-03'],

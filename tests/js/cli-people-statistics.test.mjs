@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl moments and histogram for people: the output equals the library's releases of people
-// statistics.
+// dp-ftrl moments and histogram for people: the output equals what the library releases.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +8,6 @@ import { parse } from 'csv-parse/sync';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { generator } from './support/sources.mjs';
-import { using } from './support/statistics.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
 
@@ -25,8 +23,8 @@ const daily = [
   '--to',
   '2026-03-12',
 ];
-const target = { epsilon: 1, delta: 1e-6, mechanism: 'tree', insecureSeed: 4 };
-const participation = { participations: 3, minSeparation: 2 };
+const target = { epsilon: 1, delta: 1e-6, strategy: 'tree', insecureSeed: 4 };
+const bound = { times: 3, apart: 2 };
 
 const random = generator(6);
 const rows = Array.from({ length: 60 }, () => ({
@@ -43,15 +41,16 @@ const input = csv(rows);
 const commands = [
   {
     args: ['moments', ...privacy, '--column', 'minutes', '--range', 'minutes=0:120'],
-    what: { statistic: 'moments', ranges: [[0, 120]] },
-    record: ({ minutes }) => minutes,
-    cells: ({ count, mean, variance }) => [[count, mean[0], variance[0]]],
+    make: (options) => dp.moments({ ...options, columns: { minutes: [0, 120] } }),
+    record: ({ minutes }) => ({ minutes }),
+    cells: ({ count, mean, variance }) => [[count, mean.minutes, variance.minutes]],
   },
   {
     args: ['histogram', ...privacy, '--by', 'room', '--domain', 'hall,pool', '--other'],
-    what: { statistic: 'histogram', categories: ['hall', 'pool', 'other'], other: 'other' },
+    make: (options) => dp.histogram({ ...options, categories: ['hall', 'pool'], other: 'other' }),
     record: ({ room }) => room,
-    cells: ({ count, share, total }) => count.map((it, j) => [it, share[j], total]),
+    cells: ({ count, share, total }) =>
+      ['hall', 'pool', 'other'].map((room) => [count[room], share[room], total]),
   },
 ];
 
@@ -69,19 +68,16 @@ const expectedOf = (readings, cells) =>
   );
 
 test('persons: daily moments and histograms equal those of the library, bit for bit', async () => {
-  for (const { args, what, record, cells } of commands) {
+  for (const { args, make, record, cells } of commands) {
     for (const neighbours of ['zero-out', 'replace-one']) {
-      const options = { ...what, ...target, neighbours, participation, numSteps: 12 };
-      const readings = using({ statistic: dp.peopleStatistic }, options, (statistic) =>
-        Array.from({ length: 12 }, (_, t) => {
-          const own = rows.filter(({ step }) => step === t);
-          statistic.contribute(
-            own.map(({ who }) => who),
-            own.map(record),
-          );
-          return statistic.endSteps()[0];
-        }),
-      );
+      const stream = make({ ...target, neighbours, people: bound, steps: 12 });
+      const readings = Array.from({ length: 12 }, (_, t) => {
+        const own = rows.filter(({ step }) => step === t);
+        return stream.releaseBatch(
+          own.map(({ who }) => who),
+          own.map(record),
+        );
+      });
       const given = [...args, ...people, ...daily, '--neighbours', neighbours];
       const { code, stdout, stderr } = await dpFtrl(given, { input });
       assert.equal(code, 0, stderr);
@@ -91,13 +87,10 @@ test('persons: daily moments and histograms equal those of the library, bit for 
 });
 
 test('persons: rows that do not count are steps all the same', async () => {
-  for (const { args, what, record, cells } of commands) {
-    const options = { ...what, ...target, participation, numSteps: 60 };
-    const readings = using({ statistic: dp.peopleStatistic }, options, (statistic) =>
-      statistic.releaseEach(
-        rows.map(({ who }) => who),
-        rows.map(record),
-      ),
+  for (const { args, make, record, cells } of commands) {
+    const readings = make({ ...target, people: bound, steps: 60 }).releaseMany(
+      rows.map(({ who }) => who),
+      rows.map(record),
     );
     const { code, stdout, stderr } = await dpFtrl([...args, ...people], { input });
     assert.equal(code, 0, stderr);

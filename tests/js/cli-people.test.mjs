@@ -134,24 +134,24 @@ for (const oneAStep of [true, false]) {
       const { rows: out } = await released([...release, ...time, ...people(k, s)], rows);
       const expected = truth(counting(rows, k, s ?? 1), numSteps);
       assert.equal(out.length, numSteps);
-      const sums = dp.prefixSum({
-        mechanism: 'tree',
-        numSteps,
+      const sums = dp.totals({
+        strategy: 'tree',
+        steps: numSteps,
         epsilon: 1,
         delta: 1e-6,
         dimension: 2,
         insecureSeed: 3,
-        participation: k === 1 ? 'single' : { participations: k, minSeparation: s ?? 1 },
+        participation: k === 1 ? 'once' : { times: k, apart: s ?? 1 },
       });
-      const noise = sums.releaseMany(new Float64Array(2 * numSteps));
+      const noise = sums.endMany(numSteps);
       out.forEach((row, t) => {
         assert.equal(row.step, t + 1);
-        assert.equal(row.std, sums.stddev(t));
+        assert.equal(row.std, noise[t].stddev);
         if (!oneAStep) assert.equal(row.when, day(t));
         ['x', 'y'].forEach((column, j) => {
           const slack = rows.length * sums.grid;
           assert.ok(Math.abs(row[`${column}_true`] - expected[t][j]) <= slack);
-          assert.ok(Math.abs(row[column] - expected[t][j] - noise[2 * t + j]) <= slack);
+          assert.ok(Math.abs(row[column] - expected[t][j] - noise[t].values[j]) <= slack);
           assert.ok(Number.isInteger(row[column] / sums.grid), 'on the grid');
         });
       });

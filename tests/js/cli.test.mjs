@@ -189,16 +189,15 @@ test('release: --quiet prints nothing on standard error', async () => {
 
 test('release: --seed gives the numbers of the library, and warns', async () => {
   const { load } = await importEntry('dp-ftrl');
-  const sums = (await load()).prefixSum({
-    mechanism: 'tree',
-    numSteps: 3,
+  const counter = (await load()).counter({
+    strategy: 'tree',
+    steps: 3,
     epsilon: 1,
     delta: 1e-6,
-    clipNorm: 1,
     insecureSeed: 5n,
     neighbours: 'replace-one',
   });
-  const expected = [...sums.releaseMany([1, 0, 1])];
+  const expected = counter.releaseMany([1, 0, 1]);
   const args = [
     ...release,
     '--mechanism',
@@ -214,11 +213,11 @@ test('release: --seed gives the numbers of the library, and warns', async () => 
   const rows = parse(stdout, { columns: true, cast: true });
   assert.deepEqual(
     rows.map((row) => row.count),
-    expected,
+    expected.map(({ value }) => value),
   );
-  rows.forEach((row, t) => close(row.std, sums.stddev(t), 1e-15));
+  rows.forEach((row, t) => close(row.std, expected[t].stddev, 1e-15));
   assert.match(stderr, /warning: --seed .*NOT private/);
-  sums.dispose();
+  counter.dispose();
 });
 
 test('release: every option of the guarantee reaches the library', async () => {
@@ -227,23 +226,24 @@ test('release: every option of the guarantee reaches the library', async () => {
   args.push('--neighbours', 'replace-one', '--mechanism', 'tree', '--json', '--quiet');
   const input = 'x,y\n1,0.5\n-2,1\n4,3\n0,0\n';
   const seeded = JSON.parse((await dpFtrl([...args, '--seed', '5'], { input })).stdout);
-  const sums = (await load()).prefixSum({
-    mechanism: 'tree',
-    numSteps: 4,
+  const sums = (await load()).totals({
+    strategy: 'tree',
+    steps: 4,
     dimension: 2,
     epsilon: 2,
     delta: 1e-5,
-    clipNorm: 3,
+    clip: 3,
     neighbours: 'replace-one',
     participation: { epochs: 2 },
     insecureSeed: 5,
   });
-  const noisy = sums.releaseMany([1, 0.5, -2, 1, 4, 3, 0, 0]);
+  const readings = sums.releaseMany([1, 0.5, -2, 1, 4, 3, 0, 0]);
   assert.deepEqual(seeded.certificate, sums.certificate);
-  const rows = [0, 1, 2, 3].map((t) => {
-    const [x, y] = noisy.subarray(2 * t);
-    return { step: t + 1, sums: { x, y }, std: sums.stddev(t) };
-  });
+  const rows = readings.map(({ step, values: [x, y], stddev }) => ({
+    step: step + 1,
+    sums: { x, y },
+    std: stddev,
+  }));
   assert.deepEqual(seeded.rows, rows);
   assert.equal(seeded.private, false, 'a seed makes the noise known');
   const secret = JSON.parse((await dpFtrl(args, { input })).stdout);
