@@ -14,7 +14,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 export const picture = path('docs/images/shop_day.svg');
 
-const target = { epsilon: 1, delta: 1e-6, clipNorm: 1, insecureSeed: 7 };
+const target = { epsilon: 1, delta: 1e-6, insecureSeed: 7 };
 const firstMinute = 420; // 7:00
 const everyMinutes = 4;
 const [width, height] = [860, 400];
@@ -22,12 +22,14 @@ const [left, right, top, bottom] = [56, 704, 64, 352];
 const [low, high] = [-60, 420];
 
 /** Private totals of all records and the standard deviation of their noise. */
-function release(dp, records, mechanism) {
-  const sums = dp.prefixSum({ ...target, numSteps: records.length, mechanism });
-  const totals = sums.releaseMany(records);
-  const stddevs = records.map((_, step) => sums.stddev(step));
-  sums.dispose();
-  return { totals, stddevs };
+function release(dp, records, strategy) {
+  const counter = dp.counter({ ...target, steps: records.length, strategy });
+  const readings = counter.releaseMany(records);
+  counter.dispose();
+  return {
+    totals: readings.map(({ value }) => value),
+    stddevs: readings.map(({ stddev }) => stddev),
+  };
 }
 
 /** Returns the picture as SVG text. */

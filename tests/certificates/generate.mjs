@@ -46,13 +46,6 @@ function participations(steps) {
   ];
 }
 
-/** The participation of a mechanism with the same options. */
-function ofMechanism(participation) {
-  if (participation === 'once') return 'single';
-  const { epochs, times, apart } = participation;
-  return epochs ? { epochs } : { participations: times, minSeparation: apart };
-}
-
 /** Returns what is made, or undefined if a value is refused. */
 function fits(make) {
   try {
@@ -94,11 +87,6 @@ const PRIVACY = [
   { epsilon: 8, delta: 1e-9, clip: 2.5 },
   { epsilon: 3, delta: 0.01, clip: 0.1, neighbours: 'replace-one' },
 ];
-/** The same for mechanisms. */
-const OF_MECHANISMS = PRIVACY.map(({ clip, ...rest }) =>
-  clip === undefined ? rest : { ...rest, clipNorm: clip },
-);
-
 // Documents of every kind come whatever the count.
 
 /** Adds the JSON of `dp-ftrl error`, which names the steps and repeats the parameters. */
@@ -122,19 +110,21 @@ addOfCommand({ name: 'tree' });
 addOfCommand({ name: 'haar', normalizeColumns: true });
 addOfCommand({ name: 'banded-square-root', bands: 2 });
 
-/** Adds the certificate of sums. */
-function addSums(options) {
-  const sums = dp.prefixSum(options);
-  add(`sums ${text(options)}`, sums.certificate);
-  sums.dispose();
+/** Adds the certificate of a stream, unless it is refused. */
+function addStream(kind, options) {
+  const stream = fits(() => dp[kind](options));
+  if (stream === undefined) return;
+  // The errors of several workloads stand beside the claims of all.
+  const { workloads, ...certificate } = stream.certificate;
+  add(`certificate of ${kind} ${text(options)}`, certificate);
+  stream.dispose();
 }
 for (const target of PRIVACY.slice(0, 2)) {
-  for (const latticeNoise of ['discrete-gaussian', 'rounded-gaussian'])
-    addSums({ mechanism: 'blt', numSteps: 6, ...target, mode: 'lattice', latticeNoise });
-  addSums({ mechanism: 'tree', numSteps: 8, ...target });
-  const { delta, ...pure } = target;
-  addSums({ numSteps: 8, ...pure, pure: true });
-  addSums({ numSteps: 8, workload: { window: 1 }, ...pure, pure: true });
+  for (const lattice of ['discrete-gaussian', 'rounded-gaussian'])
+    addStream('counter', { strategy: 'blt', steps: 6, ...target, lattice });
+  addStream('counter', { strategy: 'tree', steps: 8, ...target });
+  addStream('counter', { steps: 8, ...target, delta: 0 });
+  addStream('counter', { steps: 8, workload: { window: 1 }, ...target, delta: 0 });
   const options = { strategy: 'square-root', steps: 6, ...target };
   add(`certificate ${text(options)}`, dp.certificate(options));
 }
@@ -145,21 +135,10 @@ for (const target of PRIVACY.slice(0, 2)) {
   noise.dispose();
 }
 
-/** Adds the certificate of a statistic. */
-function addStatistic(options) {
-  const statistic = fits(() => dp.statistic(options));
-  add(`certificate of ${text(options)}`, statistic?.certificate);
-  statistic?.dispose();
-}
 for (const fixedTimes of [false, true]) {
-  const what = {
-    statistic: 'histogram',
-    categories: ['a', 'b'],
-    neighbours: 'replace-one',
-    fixedTimes,
-  };
-  const how = { mechanism: 'square-root', workload: { window: 3 }, numSteps: 8 };
-  addStatistic({ ...what, ...how, epsilon: 1, delta: 1e-6 });
+  const what = { categories: ['a', 'b'], neighbours: 'replace-one', fixedTimes };
+  const how = { strategy: 'square-root', workload: { window: 3 }, steps: 8 };
+  addStream('histogram', { ...what, ...how, epsilon: 1, delta: 1e-6 });
 }
 
 const searched = plainOf(dp.optimize({ strategy: 'optimal', steps: 6 }).result());
@@ -185,25 +164,18 @@ for (const steps of HORIZONS)
       }
     }
 
-for (const numSteps of [1, 5, 8, 30])
+for (const steps of [1, 5, 8, 30])
   for (const tree of [{}, { arity: 2 }, { arity: 3, subtractive: true }])
-    for (const participation of participations(numSteps)) {
-      const { delta, ...target } = OF_MECHANISMS[++turn % PRIVACY.length];
-      const bound = ofMechanism(participation);
-      const options = { ...tree, numSteps, participation: bound, ...target, pure: true };
-      const sums = fits(() => dp.prefixSum(options));
-      add(`pure ${text(options)}`, sums?.certificate);
-      sums?.dispose();
+    for (const participation of participations(steps)) {
+      const target = { ...PRIVACY[++turn % PRIVACY.length], delta: 0 };
+      const strategy = { name: 'tree-k', ...tree };
+      addStream('counter', { strategy, steps, participation, ...target });
     }
 
-for (const numSteps of [2, 8, 30])
-  for (const bound of participations(numSteps)) {
-    const { delta, ...target } = OF_MECHANISMS[++turn % PRIVACY.length];
-    const participation = ofMechanism(bound);
-    const options = { numSteps, workload: { window: 1 }, participation, ...target, pure: true };
-    const sums = fits(() => dp.prefixSum(options));
-    add(`pure ${text(options)}`, sums?.certificate);
-    sums?.dispose();
+for (const steps of [2, 8, 30])
+  for (const participation of participations(steps)) {
+    const target = { ...PRIVACY[++turn % PRIVACY.length], delta: 0 };
+    addStream('counter', { steps, workload: { window: 1 }, participation, ...target });
   }
 
 for (const [workload] of WORKLOADS)
@@ -239,29 +211,27 @@ for (const [workload] of WORKLOADS)
   }
 
 const STATISTICS = [
-  ...[
-    ['prefix', { window: 3 }],
-    [{ window: 3 }, { window: 7 }],
-    [{ window: 3 }, 'prefix'],
-    [{ momentum: 0, decay: 0.5 }, 'prefix'],
-  ].map((workloads) => ({ statistic: 'sums', workloads })),
-  { statistic: 'moments', ranges: [[-1, 3]] },
-  { statistic: 'histogram', categories: ['a', 'b'] },
+  ['moments', { columns: { x: [-1, 3] } }],
+  ['histogram', { categories: ['a', 'b'] }],
 ];
-for (const what of STATISTICS)
-  for (const numSteps of [1, 8])
-    for (const target of OF_MECHANISMS) {
-      const { clipNorm, ...rest } = target;
-      addStatistic({ ...what, numSteps, ...rest, ...(what.workloads && clipNorm && { clipNorm }) });
-    }
-for (const what of STATISTICS.filter(({ statistic }) => statistic !== 'sums'))
-  for (const mechanism of ['optimal', 'square-root'])
+const SUMS = [
+  ['prefix', { window: 3 }],
+  [{ window: 3 }, { window: 7 }],
+  [{ window: 3 }, 'prefix'],
+  [{ momentum: 0, decay: 0.5 }, 'prefix'],
+].map(([first, second]) => ['sums', { workloads: { first, second } }]);
+for (const [kind, what] of [...SUMS, ...STATISTICS])
+  for (const steps of [1, 8])
+    for (const { clip, ...privacy } of PRIVACY)
+      addStream(kind, { ...what, steps, ...privacy, ...(kind === 'sums' && clip && { clip }) });
+for (const [kind, what] of STATISTICS)
+  for (const strategy of ['optimal', 'square-root'])
     for (const workload of ['prefix', { window: 3 }])
-      for (const participation of ['single', { participations: 2, minSeparation: 1 }])
+      for (const participation of ['once', { times: 2, apart: 1 }])
         for (const fixedTimes of [false, true]) {
-          const how = { mechanism, workload, participation, numSteps: 8 };
-          const { clipNorm: _, ...privacy } = OF_MECHANISMS[++turn % PRIVACY.length];
-          addStatistic({ ...what, ...how, ...privacy, neighbours: 'replace-one', fixedTimes });
+          const how = { strategy, workload, participation, steps: 8 };
+          const { clip: _, ...privacy } = PRIVACY[++turn % PRIVACY.length];
+          addStream(kind, { ...what, ...how, ...privacy, neighbours: 'replace-one', fixedTimes });
         }
 
 for (const value of [0.01, 0.5, 1, 4, 20])
