@@ -10,16 +10,19 @@ const NUM_STEPS = 1024;
 const NUM_ROWS = 16;
 const SCALE = 2 ** 14;
 const dp = await load();
-const target = { numSteps: NUM_STEPS, epsilon: 1, delta: 1e-6 };
+const target = { steps: NUM_STEPS, epsilon: 1, delta: 1e-6 };
 const insecureSeed = 1;
 
-/** Mechanism by name, with four buffers or the named number if it has buffers; not timed. */
-function mechanismOf(name) {
+/** Strategy by name, with four buffers or the named number if it has buffers; not timed. */
+function strategyOf(name) {
   const [, mechanism, buffers] = /^(blt|optimal)(?:-(\d+))?$/.exec(name) ?? [];
-  if (mechanism === undefined) return { mechanism: name };
+  if (mechanism === undefined) return name;
   const search = { strategy: { name: mechanism, buffers: Number(buffers ?? 4) }, steps: NUM_STEPS };
-  return { mechanism: dp.optimize(search).result() };
+  return dp.optimize(search).result();
 }
+
+/** Options of a stream by this strategy. */
+const optionsOf = (name) => ({ ...target, strategy: strategyOf(name), insecureSeed });
 
 /** Calls `next(handle)` for each batch; recreates a handle at its horizon, within the timing. */
 function batches(make, next) {
@@ -34,7 +37,7 @@ function batches(make, next) {
 }
 
 function simulated(precision, numRows, numCalls, { name, dimension }) {
-  const options = { strategy: mechanismOf(name).mechanism, steps: NUM_STEPS, dimension, precision };
+  const options = { strategy: strategyOf(name), steps: NUM_STEPS, dimension, precision };
   const Rows = precision === 'float32' ? Float32Array : Float64Array;
   const out = new Rows(numRows * dimension);
   const make = () => dp.study.noise({ ...options, seed: 1 });
@@ -45,7 +48,7 @@ function simulated(precision, numRows, numCalls, { name, dimension }) {
 }
 
 function rounded(increments, numRows, { name, dimension }) {
-  const strategy = mechanismOf(name).mechanism;
+  const strategy = strategyOf(name);
   const options = { strategy, steps: NUM_STEPS, dimension, increments, insecureSeed };
   const out = new Float64Array(numRows * dimension);
   const run = batches(
@@ -70,7 +73,7 @@ function pregenerated({ name, dimension }) {
 }
 
 function learnt({ name, dimension }, step) {
-  const options = { ...counterOf(name), dimension, radius: 1 };
+  const options = { ...optionsOf(name), dimension, radius: 1 };
   const run = batches(
     () => dp.learner(options),
     (learner) => {
@@ -86,14 +89,8 @@ function learnerOf(place) {
   return learnt(place, (learner) => learner.learn(features, labels));
 }
 
-/** Options of a counter by this mechanism. */
-function counterOf(name) {
-  const { mechanism, numSteps: steps, ...others } = { ...target, ...mechanismOf(name) };
-  return { ...others, steps, strategy: mechanism, insecureSeed };
-}
-
 function counter({ name }) {
-  const options = counterOf(name);
+  const options = optionsOf(name);
   const run = () => {
     const visits = dp.counter(options);
     for (let t = 0; t < NUM_STEPS; ++t) visits.release(1);
@@ -103,7 +100,7 @@ function counter({ name }) {
 }
 
 function counterBatch({ name, mode }) {
-  const options = { ...counterOf(name), ...(mode && { lattice: 'discrete-gaussian' }) };
+  const options = { ...optionsOf(name), ...(mode && { lattice: 'discrete-gaussian' }) };
   const records = new Float64Array(256).fill(1);
   const run = () => {
     const visits = dp.counter(options);
