@@ -221,6 +221,9 @@ export const CASES = Object.entries(KINDS).flatMap(([name, row]) =>
   }),
 );
 
+/** One case of each kind, of records and of people, in their order. */
+export const EACH_KIND = CASES.filter(({ name, kind }) => name.replace(' of people', '') === kind);
+
 /** Returns the first number of a reading, with its deviation. */
 export function firstOf(reading) {
   const { count, sums, stddev, total } = reading;
