@@ -72,9 +72,9 @@ const useEntry = async (entry) => {
   const { load } = await import(entry);
   try {
     const dp = await load();
-    const sums = dp.prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 });
-    const totals = [...sums.releaseMany([1, 0, 1, 1])];
-    dp.prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6 }).release([1]);
+    const target = { steps: 4, epsilon: 1, delta: 1e-6 };
+    const totals = dp.counter({ ...target, insecureSeed: 7 }).releaseMany([1, 0, 1, 1]);
+    dp.counter(target).release(1);
     return { totals, multiplier: dp.calibrate({ epsilon: 1, delta: 1e-6 }).noiseMultiplier };
   } catch (error) {
     return { code: error.code, message: error.message };
@@ -84,13 +84,12 @@ const useEntry = async (entry) => {
 /** The same in Node: the numbers must be equal to the last bit. */
 const { load } = await import(pathToFileURL(join(installed, 'dist/index.js')));
 const dp = await load();
-const expected = dp
-  .prefixSum({ numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 })
-  .releaseMany([1, 0, 1, 1]);
+const four = { steps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
+const expected = dp.counter(four).releaseMany([1, 0, 1, 1]);
 
 function assertWorks({ result, said }) {
   assert.deepEqual(said, []);
-  assert.deepEqual(result.totals, [...expected]);
+  assert.deepEqual(result.totals, expected);
   assert.ok(Math.abs(result.multiplier - 4.224679) < 1e-6);
 }
 
@@ -111,8 +110,8 @@ test('chromium: `./external` streams its file, and reads it when the type is wro
 const useCounter = async () => {
   const { load } = await import('/counter.js');
   const dp = await load();
-  const options = { mechanism: 'honaker', numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
-  return [...dp.prefixSum(options).releaseMany([1, 0, 1, 1])];
+  const options = { strategy: 'honaker', steps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
+  return dp.counter(options).releaseMany([1, 0, 1, 1]);
 };
 
 test('chromium: `./counter` streams its file, with the bits of the whole package in Node', () => {
@@ -120,20 +119,20 @@ test('chromium: `./counter` streams its file, with the bits of the whole package
   return serving({ ...dist, policy }, async (address) => {
     const { result, said } = await inPage(`${address}/empty.html`, useCounter);
     assert.deepEqual(said, []);
-    const options = { mechanism: 'honaker', numSteps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
-    assert.deepEqual(result, [...dp.prefixSum(options).releaseMany([1, 0, 1, 1])]);
+    const counter = dp.counter({ ...four, strategy: 'honaker' });
+    assert.deepEqual(result, counter.releaseMany([1, 0, 1, 1]));
   });
 });
 
-const useLedger = async () => {
+const useCounterInStore = async () => {
   const { load } = await import('/index.js');
   const { IndexedDbStore } = await import('/indexed-db.js');
   const dp = await load();
-  const target = { mechanism: 'blt-rational', numSteps: 9, epsilon: 1, delta: 1e-6 };
+  const target = { strategy: 'blt-rational', steps: 9, epsilon: 1, delta: 1e-6 };
   const storeOf = (seed) => IndexedDbStore.open(`sums ${seed}`);
   const open = async (seed) => {
     const store = await storeOf(seed);
-    return dp.ledger({ ...target, insecureSeed: seed, store });
+    return dp.counter({ ...target, insecureSeed: seed, store });
   };
   const codeOf = (promise) =>
     promise.then(
@@ -141,64 +140,62 @@ const useLedger = async () => {
       (error) => error.code,
     );
   const held = await storeOf(7);
-  const first = await dp.ledger({ ...target, insecureSeed: 7, store: held });
-  const totals = [...(await first.releaseMany(0, [1, 0]))];
+  const first = await dp.counter({ ...target, insecureSeed: 7, store: held });
+  const readings = await first.releaseMany([1, 0]);
   const refused = await codeOf(open(7)); // as another tab would
-  first.dispose();
+  await first.dispose();
   await held.close();
   const second = await open(7);
-  const again = [...(await second.release(0, [1]))];
-  const changed = await codeOf(second.release(0, [0.5]));
-  totals.push(...(await second.releaseMany(2, [1, 1])));
-  const store = await storeOf(9);
-  const options = { ...target, insecureSeed: 9, store };
-  const only = await dp.ledger(options);
-  const shared = await codeOf(dp.ledger(options));
+  const again = await second.releaseAt(0, [1]);
+  const changed = await codeOf(second.releaseAt(0, [0.5]));
+  readings.push(...(await second.releaseMany([1, 1])));
   // Closing waits for pending saves, and later ones are refused.
-  const last = only.release(0, [1]);
+  const store = await storeOf(9);
+  const only = await dp.counter({ ...target, insecureSeed: 9, store });
+  const last = only.release(1);
   for (let i = 0; i < 50; ++i) await Promise.resolve(); // until it is saving
   const closing = store.close();
-  const late = await codeOf(only.release(1, [1]));
+  const late = await codeOf(only.release(1));
   await Promise.all([last, closing]);
-  const one = { shared, late, step: (await open(9)).step };
-  return { totals, again, refused, changed, apart: (await open(8)).step, one };
+  const { step } = await open(9);
+  return { readings, again, codes: { refused, changed, late }, step, other: (await open(8)).step };
 };
 
-test('chromium: a ledger in IndexedDB continues after a reload, and two tabs cannot share it', () =>
+test('chromium: a stream in IndexedDB continues after a reload, and two tabs cannot share it', () =>
   serving({ ...dist, policy: strict }, async (address) => {
     const page = await browser.newPage();
     try {
       await page.goto(`${address}/empty.html`);
-      const { totals, again, refused, changed, apart, one } = await page.evaluate(useLedger);
-      const target = { mechanism: 'blt-rational', numSteps: 9, epsilon: 1, delta: 1e-6 };
-      const sums = dp.prefixSum({ ...target, insecureSeed: 7 });
-      assert.deepEqual(totals, [...sums.releaseMany([1, 0, 1, 1])]);
-      assert.deepEqual(again, totals.slice(0, 1));
-      assert.deepEqual([refused, changed, apart], ['store_in_use', 'already_released', 0]);
-      assert.deepEqual(one, { shared: 'store_in_use', late: 'disposed', step: 1 });
+      const { readings, again, codes, step, other } = await page.evaluate(useCounterInStore);
+      const target = { strategy: 'blt-rational', steps: 9, epsilon: 1, delta: 1e-6 };
+      const counter = dp.counter({ ...target, insecureSeed: 7 });
+      assert.deepEqual(readings, counter.releaseMany([1, 0, 1, 1]));
+      assert.deepEqual(again, readings[0]);
+      const wanted = { refused: 'store_in_use', changed: 'already_released', late: 'disposed' };
+      assert.deepEqual(codes, wanted);
+      assert.deepEqual([step, other], [1, 0]);
       // Continues after the page was closed and reopened.
       await page.reload();
       const goesOn = await page.evaluate(async () => {
         const { load } = await import('/index.js');
         const { IndexedDbStore } = await import('/indexed-db.js');
         const store = await IndexedDbStore.open('sums 7');
-        const target = { mechanism: 'blt-rational', numSteps: 9, epsilon: 1, delta: 1e-6 };
-        const ledger = await (await load()).ledger({ ...target, insecureSeed: 7, store });
-        return [ledger.step, ...(await ledger.release(4, [0.5]))];
+        const target = { strategy: 'blt-rational', steps: 9, epsilon: 1, delta: 1e-6 };
+        const again = await (await load()).counter({ ...target, insecureSeed: 7, store });
+        return again.release(0.5);
       });
-      assert.deepEqual(goesOn, [4, ...sums.release([0.5])]);
-      sums.dispose();
+      assert.deepEqual(goesOn, counter.release(0.5));
     } finally {
       await page.close();
     }
   }));
 
-/** Runs in a page: opens a ledger saved by an older version, then appends in every situation. */
+/** Runs in a page: opens bytes saved by an older version, then appends in every situation. */
 const useFrames = async () => {
   const { load } = await import('/index.js');
   const { IndexedDbStore } = await import('/indexed-db.js');
   const dp = await load();
-  const options = { mechanism: 'tree', numSteps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
+  const options = { strategy: 'tree', steps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
   // Without locks, what was written is compared.
   Object.defineProperty(navigator, 'locks', { value: undefined });
   const settled = (request) =>
@@ -218,9 +215,9 @@ const useFrames = async () => {
     save: async (bytes) => (kept.bytes = bytes),
     close: async () => {},
   };
-  const before = await dp.ledger({ ...options, store: kept });
-  await before.releaseMany(0, [1, 0, 1]);
-  before.dispose();
+  const before = await dp.counter({ ...options, store: kept });
+  await before.releaseMany([1, 0, 1]);
+  await before.dispose();
   await settled(indexedDB.deleteDatabase('dp-ftrl'));
   const request = indexedDB.open('dp-ftrl', 1);
   request.onupgradeneeded = () => request.result.createObjectStore('ledgers');
@@ -240,10 +237,9 @@ const useFrames = async () => {
     save: (bytes, lease) => store.save(bytes, lease),
     close: () => store.close(),
   };
-  const ledger = await dp.ledger({ ...options, store: seen });
-  const totals = [];
-  for (let step = ledger.step; step < 40; ++step)
-    totals.push(...(await ledger.release(step, [step % 2])));
+  const counter = await dp.counter({ ...options, store: seen });
+  const readings = [];
+  while (counter.step < 40) readings.push(await counter.release(counter.step % 2));
   const database = await settled(indexedDB.open('dp-ftrl', 2));
   const tables = database.transaction(['ledgers', 'frames']);
   const { generation } = await settled(tables.objectStore('ledgers').get('a'));
@@ -254,8 +250,8 @@ const useFrames = async () => {
 
   // After another tab continues, this one can neither append nor save.
   const other = await IndexedDbStore.open('a');
-  const next = await dp.ledger({ ...options, store: other });
-  const goesOn = [next.step, ...(await next.release(40, [0.5]))];
+  const next = await dp.counter({ ...options, store: other });
+  const goesOn = await next.release(0.5);
   const refused = [
     await codeOf(store.append(new Uint8Array(3), lease)),
     await codeOf(store.save(new Uint8Array(3), lease)),
@@ -277,7 +273,7 @@ const useFrames = async () => {
   database.close();
   return {
     blocked,
-    totals,
+    readings,
     appended,
     generation,
     keys,
@@ -291,17 +287,16 @@ const useFrames = async () => {
   };
 };
 
-test('chromium: releases are appended in IndexedDB, and a ledger of an older version continues', () =>
+test('chromium: steps are appended in IndexedDB, and bytes of an older version continue', () =>
   serving({ ...dist, policy: strict }, async (address) => {
     const { result } = await inPage(`${address}/empty.html`, useFrames);
-    const options = { mechanism: 'tree', numSteps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
-    const sums = dp.prefixSum(options);
-    sums.releaseMany([1, 0, 1]);
+    const options = { strategy: 'tree', steps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
+    const counter = dp.counter(options);
+    counter.releaseMany([1, 0, 1]);
     const records = Array.from({ length: 37 }, (_, i) => (i + 3) % 2);
-    assert.deepEqual(result.totals, [...sums.releaseMany(records)]);
-    assert.deepEqual(result.goesOn, [40, ...sums.release([0.5])]);
-    sums.dispose();
-    // The first release by this version saves a base; each later release appends the same length.
+    assert.deepEqual(result.readings, counter.releaseMany(records));
+    assert.deepEqual(result.goesOn, counter.release(0.5));
+    // The first step by this version saves a base; each later one appends the same length.
     assert.equal(result.appended.length, 36);
     assert.equal(new Set(result.appended).size, 1);
     assert.equal(result.generation, 5);

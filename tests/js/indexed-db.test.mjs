@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ledgers in IndexedDB, in Chromium and Firefox: tabs and realms that compete for one, storage that
+// Streams in IndexedDB, in Chromium and Firefox: tabs and realms that compete for one, storage that
 // is cleared, and calls that overlap. browser.test.mjs has its rows and versions.
 
 import assert from 'node:assert/strict';
@@ -71,7 +71,7 @@ const openStore = async (name) => {
 };
 
 testIn(
-  'one tab at a time has a ledger, and the next one when it is closed or gone',
+  'one tab at a time has a stream, and the next one when it is closed or gone',
   async ({ tab }) => {
     const [first, second, third] = [await tab(), await tab(), await tab()];
     assert.equal(await first.evaluate(openStore, 'shared'), undefined);
@@ -188,7 +188,7 @@ testIn('the store asks for persistence, and says whether it was granted', async 
 });
 
 testIn(
-  'ledgers of two realms cannot have one store, not even a new one',
+  'streams of two realms cannot have one store, not even a new one',
   async ({ tab, address }) => {
     const page = await tab();
     const result = await page.evaluate(async (src) => {
@@ -199,22 +199,22 @@ testIn(
       const { IndexedDbStore } = await import('/indexed-db.js');
       const own = await (await import('/index.js')).load();
       const other = await (await frame.contentWindow.eval("import('/index.js')")).load();
-      const target = { mechanism: 'tree', numSteps: 9, epsilon: 1, delta: 1e-6 };
+      const target = { strategy: 'tree', steps: 9, epsilon: 1, delta: 1e-6 };
       const codes = [];
       for (const [first, second] of [
         [own, other],
         [other, own],
       ]) {
         const store = await IndexedDbStore.open('realms');
-        const one = await first.ledger({ ...target, store });
-        const refused = () => second.ledger({ ...target, store }).catch((error) => error.code);
+        const one = await first.counter({ ...target, store });
+        const refused = () => second.counter({ ...target, store }).catch((error) => error.code);
         codes.push(await refused());
-        await one.release([1]);
+        await one.end();
         codes.push(await refused());
-        one.dispose();
-        const next = await second.ledger({ ...target, store, mustExist: true });
+        await one.dispose();
+        const next = await second.counter({ ...target, store, mustExist: true });
         codes.push(next.step);
-        next.dispose();
+        await next.dispose();
         await store.close();
       }
       return codes;
@@ -230,30 +230,24 @@ testIn(
   },
 );
 
-/** Module that counts overlapping calls on every handle; also a worker. */
+/** Module that counts overlapping calls on streams; also a worker. */
 const OVERLAPPING = `
   import { load } from '/index.js';
   import { IndexedDbStore } from '/indexed-db.js';
   export async function count(prefix, numCalls) {
     const dp = await load();
-    const target = { mechanism: 'tree', numSteps: 500, epsilon: 1, delta: 1e-6 };
-    const people = { participation: { participations: 4, minSeparation: 7 } };
-    const moments = { statistic: 'moments', ranges: [[0, 10]] };
-    const kinds = {
-      ledger: [{}, (it) => it.release([1]), (it) => it.step],
-      peopleLedger: [people, (it) => it.release(), (it) => it.step],
-      statisticLedger: [moments, (it) => it.release([1]), (it) => it.step],
-      peopleStatisticLedger: [{ ...moments, ...people }, (it, i) => it.contribute(String(i), [1]), (it) => it.numContributions],
-    };
+    const target = { steps: 500, epsilon: 1, delta: 1e-6, strategy: 'tree' };
+    const people = { people: { times: 4, apart: 7 } };
     const counts = {};
-    for (const [kind, [options, call, read]] of Object.entries(kinds)) {
-      const store = await IndexedDbStore.open(prefix + kind);
-      const handle = await dp[kind]({ ...target, ...options, store });
-      await Promise.all(Array.from({ length: numCalls }, (_, i) => call(handle, i)));
-      handle.dispose();
-      const again = await dp[kind]({ ...target, ...options, store, mustExist: true });
-      counts[kind] = read(again);
-      again.dispose();
+    for (const [name, options, ...person] of [['records', {}], ['people', people, 'ann']]) {
+      const store = await IndexedDbStore.open(prefix + name);
+      const counter = await dp.counter({ ...target, ...options, store });
+      const calls = Array.from({ length: numCalls }, () => counter.release(...person, 1));
+      await Promise.all(calls);
+      await counter.dispose();
+      const again = await dp.counter({ ...target, ...options, store, mustExist: true });
+      counts[name] = [again.step, again.records];
+      await again.dispose();
       await store.close();
     }
     return counts;
@@ -277,8 +271,8 @@ testIn(
       worker.terminate();
       return [await count('page ', numCalls), inWorker];
     }, NUM_CALLS);
-    const kinds = ['ledger', 'peopleLedger', 'statisticLedger', 'peopleStatisticLedger'];
-    const wanted = Object.fromEntries(kinds.map((kind) => [kind, NUM_CALLS]));
+    const each = [NUM_CALLS, NUM_CALLS];
+    const wanted = { records: each, people: each };
     assert.deepEqual(all, [wanted, wanted]);
   },
 );
@@ -293,8 +287,8 @@ testIn(
         const { IndexedDbStore } = await import('/indexed-db.js');
         const dp = await (await import('/index.js')).load();
         const store = await IndexedDbStore.open('cleared');
-        const target = { mechanism: 'tree', numSteps: 100_000, epsilon: 1, delta: 1e-6 };
-        const ledger = await dp.ledger({ ...target, store });
+        const target = { strategy: 'tree', steps: 100_000, epsilon: 1, delta: 1e-6 };
+        const counter = await dp.counter({ ...target, store });
         const codeOf = (promise) =>
           promise.then(
             () => undefined,
@@ -302,9 +296,9 @@ testIn(
           );
         window.outcomes = (async () => {
           let code;
-          while (!code) code = await codeOf(ledger.release([1]));
+          while (!code) code = await codeOf(counter.end());
           const late = await Promise.all(
-            [ledger.release([1]), ledger.releaseMany([1, 0]), store.load()].map(codeOf),
+            [counter.end(), counter.releaseMany([1, 0]), store.load()].map(codeOf),
           );
           return [code, ...late, (await codeOf(store.close())) ?? 'closed'];
         })();
@@ -323,14 +317,14 @@ testIn(
         [...new Array(4).fill('store_failed'), 'closed'],
         `round ${round}`,
       );
-      // A cleared ledger begins anew, unless it must exist.
+      // A cleared stream begins anew, unless it must exist.
       const next = await page.evaluate(async () => {
         const { IndexedDbStore } = await import('/indexed-db.js');
         const dp = await (await import('/index.js')).load();
         const store = await IndexedDbStore.open('cleared');
-        const target = { mechanism: 'tree', numSteps: 100_000, epsilon: 1, delta: 1e-6 };
+        const target = { strategy: 'tree', steps: 100_000, epsilon: 1, delta: 1e-6 };
         const code = await dp
-          .ledger({ ...target, store, mustExist: true })
+          .counter({ ...target, store, mustExist: true })
           .catch((error) => error.code);
         await store.close();
         return code;

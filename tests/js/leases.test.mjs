@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// No two ledgers on one store release the same step, whatever is wrapped around the store and
+// No two streams in one store release the same step, whatever is wrapped around the store and
 // wherever they run.
 
 import assert from 'node:assert/strict';
@@ -19,7 +19,8 @@ const { FileStore } = await importEntry('dp-ftrl/file-store');
 const { PostgresStore } = await importEntry('dp-ftrl/postgres-store');
 const dp = await load();
 const scratch = scratchFolder('leases');
-const target = { mechanism: 'tree', numSteps: 50, epsilon: 1, delta: 1e-6 };
+const target = { strategy: 'tree', steps: 50, epsilon: 1, delta: 1e-6 };
+const inUse = { code: 'store_in_use', message: /store must not be in use, got one that another/ };
 
 let server;
 before(async () => (server = hasPostgres ? await startPostgres() : undefined));
@@ -105,18 +106,18 @@ const WRAPPERS = {
   'one load for all': cached,
 };
 
-/** Opens a ledger; its records are its number, so that releases of two differ. */
+/** Opens a counter; its records are its number, so that readings of two differ. */
 async function contender(store, number) {
-  const ledger = await dp.ledger({ ...target, store }).catch((error) => error);
+  const counter = await dp.counter({ ...target, store }).catch((error) => error);
   const released = new Set();
   return {
-    ledger,
+    counter,
     released,
     /** Returns the code of the error, if it fails. */
     async release() {
-      if (ledger instanceof Error) return ledger.code;
+      if (counter instanceof Error) return counter.code;
       try {
-        released.add((await ledger.release([number])).step);
+        released.add((await counter.release(number)).step);
       } catch (error) {
         return error.code;
       }
@@ -127,11 +128,11 @@ async function contender(store, number) {
 const disjoint = (one, other) =>
   assert.ok([...one.released].every((step) => !other.released.has(step)));
 
-/** Orders in which two ledgers are opened and release, so that one of them has to be refused. */
+/** Orders in which two counters are opened and release, so that one of them has to be refused. */
 const ORDERS = ['ABab', 'ABba', 'AaBab', 'ABabab', 'AaaBbba', 'BAabba', 'ABaabbab'];
 
 for (const [kind, makeStore] of Object.entries(STORES)) {
-  test(`leases: two ledgers on wrappers of one store never release a step twice (${kind})`, async () => {
+  test(`leases: two streams on wrappers of one store never release a step twice (${kind})`, async () => {
     for (const [name, wrapper] of Object.entries(WRAPPERS)) {
       for (const order of ORDERS) {
         const { store, close } = await makeStore();
@@ -150,7 +151,7 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
           assert.ok(!code || ['store_in_use', 'store_failed'].includes(code), place);
         }
         disjoint(A, B);
-        for (const { ledger } of [A, B]) if (!(ledger instanceof Error)) ledger.dispose();
+        for (const { counter } of [A, B]) if (!(counter instanceof Error)) await counter.dispose();
         await close?.();
       }
     }
@@ -158,19 +159,26 @@ for (const [kind, makeStore] of Object.entries(STORES)) {
   });
 }
 
-test('leases: a wrapped store serves one ledger after the other', async () => {
+test('leases: a wrapped store serves one stream after the other', async () => {
   for (const makeStore of [STORES.file, STORES.documented, STORES['documented, appending']]) {
     const { store, close } = await makeStore();
     for (let life = 0; life < 3; ++life) {
-      const ledger = await dp.ledger({ ...target, store: WRAPPERS.methods(store)() });
-      assert.equal(ledger.step, 2 * life);
-      await ledger.release([1]);
-      await ledger.release([1]);
-      ledger.dispose();
+      const counter = await dp.counter({ ...target, store: WRAPPERS.methods(store)() });
+      assert.equal(counter.step, 2 * life);
+      await counter.endMany(2);
+      await counter.dispose();
     }
     await close?.();
   }
 });
+
+/** Returns the step of the stream in a store, which is free afterwards. */
+async function stepOf(store) {
+  const counter = await dp.counter({ ...target, store });
+  const { step } = counter;
+  await counter.dispose();
+  return step;
+}
 
 /** The package in another realm of this process. */
 async function anotherRealm() {
@@ -201,42 +209,58 @@ async function anotherRealm() {
   return vm.runInContext('other.load()', context);
 }
 
-test('leases: ledgers of two realms cannot have one store, not even an empty one', async () => {
-  const other = await anotherRealm();
-  const inUse = { code: 'store_in_use', message: /another ledger has/ };
+test('leases: streams of two copies of the package cannot have one store, not even an empty one', async () => {
+  const copies = [await anotherRealm(), await (await importEntry('dp-ftrl/external')).load()];
   const { store: file, close } = await STORES.file();
-  for (const store of [memoryStore(), appendingStore(), file]) {
-    for (const [first, second] of [
-      [dp, other],
-      [other, dp],
-    ]) {
-      const one = await first.ledger({ ...target, store });
-      await assert.rejects(second.ledger({ ...target, store }), inUse, 'empty at first');
-      await one.release([1]);
-      await assert.rejects(second.ledger({ ...target, store }), inUse);
-      one.dispose();
-      // Then the other one continues from the bytes of the first.
-      const next = await second.ledger({ ...target, store });
-      await assert.rejects(first.ledger({ ...target, store }), inUse);
-      await next.release([1]);
-      next.dispose();
+  for (const other of copies) {
+    for (const store of [memoryStore(), appendingStore(), Object.freeze(memoryStore()), file]) {
+      const isShared = !Object.isFrozen(store); // Else its mark is in a table of the realm.
+      if (!isShared && other === copies[0]) continue;
+      const begun = await stepOf(store);
+      for (const [first, second] of [
+        [dp, other],
+        [other, dp],
+      ]) {
+        const one = await first.counter({ ...target, store });
+        await assert.rejects(second.counter({ ...target, store }), inUse, 'empty at first');
+        await one.end();
+        await assert.rejects(second.counter({ ...target, store }), inUse);
+        await one.dispose();
+        // Then the other one continues from the bytes of the first.
+        const next = await second.counter({ ...target, store });
+        await assert.rejects(first.counter({ ...target, store }), inUse);
+        await next.end();
+        await next.dispose();
+      }
+      assert.equal(await stepOf(store), begun + 4);
     }
-    const last = await dp.ledger({ ...target, store });
-    assert.equal(last.step, 4);
-    last.dispose();
   }
   await close();
 });
 
 test('leases: a store that is frozen while it is held stays held', async () => {
   const store = memoryStore();
-  const ledger = await dp.ledger({ ...target, store });
+  const counter = await dp.counter({ ...target, store });
   Object.freeze(store);
-  await assert.rejects(dp.ledger({ ...target, store }), { code: 'store_in_use' });
-  ledger.dispose();
-  const next = await dp.ledger({ ...target, store });
-  await assert.rejects(dp.ledger({ ...target, store }), { code: 'store_in_use' });
-  next.dispose();
+  await assert.rejects(dp.counter({ ...target, store }), inUse);
+  await counter.dispose();
+  const next = await dp.counter({ ...target, store });
+  await assert.rejects(dp.counter({ ...target, store }), inUse);
+  await next.dispose();
+});
+
+test('leases: a store is also in use while a stream is made, and free after one that failed', async () => {
+  const store = memoryStore();
+  const make = (more) => dp.counter({ ...target, ...more, store });
+  const both = await Promise.allSettled([make(), make()]);
+  assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  const counter = both.find(({ status }) => status === 'fulfilled').value;
+  await counter.end();
+  await counter.dispose();
+  await assert.rejects(make({ epsilon: 2 }), { code: 'other_options' });
+  const next = await make();
+  assert.equal(next.step, 1);
+  await next.dispose();
 });
 
 test('leases: after two loads without a lease, nobody may write without opening the store again', async () => {

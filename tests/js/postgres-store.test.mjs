@@ -32,8 +32,8 @@ let server;
 before(async () => (server = skip ? undefined : await startPostgres()));
 after(() => server?.stop());
 
-let ledgers = 0;
-const freshName = () => `ledger ${++ledgers}`;
+let names = 0;
+const freshName = () => `stream ${++names}`;
 
 /** Opens a store on a new connection, wrapped by `wrap`; `end` closes both. */
 async function opened(name, wrap = (client) => client, on = server) {
@@ -75,29 +75,38 @@ test('postgres: saved and appended bytes are loaded again, and a save replaces t
   assert.equal(await contents(`${name} of another`), undefined);
 });
 
-test('postgres: a ledger that is reopened gives the releases of an uninterrupted one', {
+const TREE = { strategy: 'tree', steps: 24, epsilon: 1, delta: 1e-6, insecureSeed: 5n };
+
+test('postgres: a stream that is reopened gives the readings of an uninterrupted one', {
   skip,
 }, async () => {
-  const options = { mechanism: 'tree', numSteps: 24, epsilon: 1, delta: 1e-6, insecureSeed: 5n };
-  const expected = dp.prefixSum(options).releaseMany(Array.from({ length: 24 }, (_, i) => i % 3));
+  const expected = dp.counter(TREE).releaseMany(Array.from({ length: 24 }, (_, i) => i % 3));
   const name = freshName();
-  const totals = [];
+  const readings = [];
   for (let life = 0; life < 4; ++life) {
     const { client, store } = await opened(name);
-    const ledger = await dp.ledger({ ...options, store });
-    assert.equal(ledger.step, 6 * life);
-    for (let i = 6 * life; i < 6 * life + 6; ++i)
-      totals.push(...(await ledger.release(i, [i % 3])));
+    const counter = await dp.counter({ ...TREE, store, mustExist: life > 0 });
+    assert.equal(counter.step, 6 * life);
+    // Overlapping calls take their turn.
+    const calls = Array.from({ length: 6 }, (_, i) => counter.release(i % 3));
+    readings.push(...(await Promise.all(calls)));
     if (life % 2 === 0) {
-      ledger.dispose();
+      await counter.dispose();
       await store.close();
     }
-    await client.end(); // this alone also frees the ledger
+    await client.end(); // this alone also frees the stream
   }
-  assert.deepEqual(totals, [...expected]);
+  assert.deepEqual(readings, expected);
 });
 
-test('postgres: one connection at a time has a ledger, until it ends', { skip }, async () => {
+test('postgres: a stream that must exist is refused if there is none', { skip }, async () => {
+  const { store, end } = await opened(freshName());
+  const opening = dp.counter({ ...TREE, store, mustExist: true });
+  await assert.rejects(opening, code('bad_state', /must hold a/));
+  await end();
+});
+
+test('postgres: one connection at a time has a stream, until it ends', { skip }, async () => {
   const name = freshName();
   const first = await opened(name);
   await assert.rejects(opened(name), code('store_in_use', /another connection has open/));
@@ -197,7 +206,7 @@ test('postgres: each step is written by one of several concurrent writers, and n
 }, async () => {
   const name = freshName();
   let taken = 0;
-  /** Adds one byte, the number of existing bytes, each time it acquires the ledger. */
+  /** Adds one byte, the number of existing bytes, each time it acquires the name. */
   const writer = async () => {
     while (taken < 40) {
       let mine;
@@ -396,7 +405,7 @@ test('postgres: unlogged tables are refused', { skip }, async () => {
   await (await opened(freshName())).end();
 });
 
-test('postgres: a connection within a transaction is refused, and lets go of the ledger', {
+test('postgres: a connection within a transaction is refused, and lets go of the name', {
   skip,
 }, async () => {
   const name = freshName();
@@ -421,8 +430,6 @@ test('postgres: a connection within a transaction is refused, and lets go of the
     ),
   );
 });
-
-const TREE = { mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6, insecureSeed: 5n };
 
 /**
  * A client whose next write waits at a gate, before it runs or before the statement that follows.
@@ -449,47 +456,45 @@ function gated(client, where) {
 }
 
 for (const where of ['before', 'after']) {
-  test(`postgres: a ledger that was paused ${where} its write is refused when it wakes`, {
+  test(`postgres: a stream that was paused ${where} its write is refused when it wakes`, {
     skip,
   }, async () => {
     const name = freshName();
     let pause;
     const old = await opened(name, (client) => (pause = gated(client, where)).client);
-    const first = await dp.ledger({ ...TREE, store: old.store });
-    const shown = new Map([[0, `${await first.release(0, [1])}`]]);
+    const first = await dp.counter({ ...TREE, store: old.store });
+    const seen = [await first.release(1)];
     pause.gate.isOn = true;
-    const late = first.release(1, [1]);
+    const late = first.release(1);
     late.catch(() => {});
     await pause.gate.reached;
     await old.client.query('SELECT pg_advisory_unlock_all()');
 
     const next = await opened(name);
-    const second = await dp.ledger({ ...TREE, store: next.store });
-    const from = where === 'before' ? 1 : 2;
-    assert.equal(second.step, from);
-    shown.set(from, `${await second.release(from, [0])}`);
+    const second = await dp.counter({ ...TREE, store: next.store });
+    assert.equal(second.step, where === 'before' ? 1 : 2);
+    seen.push(await second.release(0));
     pause.open();
     await assert.rejects(late, code('store_in_use', /make a new ledger/));
-    await assert.rejects(first.release(1, [1]), code('store_failed', /opened again/));
-    await assert.rejects(old.store.load(), code('store_failed', /opened again/));
-    await assert.rejects(first.release(2, [1]), code('store_failed', /opened again/));
-    shown.set(from + 1, `${await second.release(from + 1, [0])}`);
-    first.dispose();
-    second.dispose();
+    const again = code('store_failed', /opened again/);
+    for (const call of [() => first.releaseAt(1, [1]), () => old.store.load(), () => first.end()])
+      await assert.rejects(call(), again);
+    seen.push(await second.release(0));
+    await first.dispose();
+    await second.dispose();
     await old.client.end();
     await next.end();
 
     const last = await opened(name);
-    const third = await dp.ledger({ ...TREE, store: last.store });
-    assert.equal(third.step, from + 2);
-    for (const [step, total] of shown)
-      assert.equal(`${await third.release(step, [step === 0 ? 1 : 0])}`, total);
-    third.dispose();
+    const third = await dp.counter({ ...TREE, store: last.store });
+    assert.equal(third.step, seen.at(-1).step + 1);
+    for (const reading of seen) assert.deepEqual(await third.at(reading.step), reading);
+    await third.dispose();
     await last.end();
   });
 }
 
-test('postgres: a second ledger through another object with the same store is refused', {
+test('postgres: a second stream through another object with the same store is refused', {
   skip,
 }, async () => {
   const { store, end } = await opened(freshName());
@@ -498,14 +503,14 @@ test('postgres: a second ledger through another object with the same store is re
     save: (state) => store.save(state),
     close: () => store.close(),
   });
-  const first = await dp.ledger({ ...TREE, store: through() });
-  await first.release(0, [1]);
+  const first = await dp.counter({ ...TREE, store: through() });
+  await first.end();
   await assert.rejects(
-    dp.ledger({ ...TREE, store: through() }),
+    dp.counter({ ...TREE, store: through() }),
     code('store_in_use', /loaded before; open it again/),
   );
-  await first.release(1, [1]);
-  first.dispose();
+  await first.end();
+  await first.dispose();
   await end();
 });
 
@@ -517,19 +522,18 @@ test('postgres: a release that the caller rolled back is not handed out', { skip
     return { query: (...call) => (isOn ? undone : client).query(...call) };
   };
   const old = await opened(name, undoing);
-  const ledger = await dp.ledger({ ...TREE, store: old.store });
-  await ledger.release(0, [1]);
+  const counter = await dp.counter({ ...TREE, store: old.store });
+  await counter.release(1);
   isOn = true;
-  await assert.rejects(ledger.release(1, [1]), code('store_failed', /within a transaction/));
+  await assert.rejects(counter.release(1), code('store_failed', /within a transaction/));
   isOn = false;
-  await assert.rejects(ledger.release(1, [1]), code('store_failed', /opened again/));
-  ledger.dispose();
+  await assert.rejects(counter.releaseAt(1, [1]), code('store_failed', /opened again/));
+  await counter.dispose();
   await old.end();
   const { store, end } = await opened(name);
-  const next = await dp.ledger({ ...TREE, store });
-  assert.equal(next.step, 1);
-  await next.release(1, [0]);
-  next.dispose();
+  const next = await dp.counter({ ...TREE, store });
+  assert.deepEqual([next.step, next.records], [1, 1]);
+  await next.dispose();
   await end();
 });
 
@@ -614,31 +618,30 @@ test('postgres: when statements are cancelled, no step is stored twice and ackno
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 2));
     }
   })();
-  const options = { ...TREE, numSteps: 4096 };
-  const shown = [];
+  const options = { ...TREE, steps: 4096 };
+  const seen = [];
   let refused = 0;
-  let ledger;
-  const isEnough = () => shown.length >= 300 && refused >= 3;
+  const isEnough = () => seen.length >= 300 && refused >= 3;
   while (!isEnough()) {
     const { client, store } = await opened(name);
-    ledger = await dp.ledger({ ...options, store });
+    const counter = await dp.counter({ ...options, store });
     try {
       pid = (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
       // A decided step is requested again, with the same record.
       for (let failures = 0; failures < 5 && !isEnough(); ) {
-        const step = shown.length;
+        const step = seen.length;
         try {
-          shown.push(`${await ledger.release(step, [step % 3])}`);
+          seen.push(await counter.releaseAt(step, [step % 3]));
         } catch (error) {
           assert.equal(error.code, 'store_failed', error.message);
           ++refused;
           ++failures;
         }
       }
-      assert.ok(ledger.step >= shown.length);
+      assert.ok(counter.step >= seen.length);
     } finally {
       pid = undefined;
-      ledger.dispose();
+      await counter.dispose();
       await client.end();
       const free = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`;
       await until('the lock is free', async () => (await admin.query(free)).rows.length === 0);
@@ -647,16 +650,15 @@ test('postgres: when statements are cancelled, no step is stored twice and ackno
   isOver = true;
   await cancelling;
   await admin.end();
-  const expected = dp.prefixSum(options).releaseMany(shown.map((_, i) => i % 3));
-  assert.deepEqual(shown, [...expected].map(String));
+  assert.deepEqual(seen, dp.counter(options).releaseMany(seen.map((_, i) => i % 3)));
   const { store, end } = await opened(name);
-  ledger = await dp.ledger({ ...options, store });
-  assert.ok(ledger.step >= shown.length);
-  ledger.dispose();
+  const counter = await dp.counter({ ...options, store });
+  assert.ok(counter.step >= seen.length);
+  await counter.dispose();
   await end();
 });
 
-test('postgres: a ledger without the part that was written last is refused', { skip }, async () => {
+test('postgres: a name without the part that was written last is refused', { skip }, async () => {
   const name = freshName();
   const first = await opened(name);
   await first.store.load();
@@ -691,7 +693,7 @@ test('postgres: bytes are stored as they were at the call, even if they change l
   assert.deepEqual(await contents(name), [1, 2, 1, 2]);
 });
 
-test('postgres: ledgers named like tables do not block the creation of tables', {
+test('postgres: streams named like tables do not block the creation of tables', {
   skip,
 }, async () => {
   const admin = await server.connect();
