@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Laws of streams in stores: what resolved survives, nothing is released twice or lost, and a
-// stream goes on only with the options it was begun with.
+// stream goes on only with the options it was begun with. Laws of the bytes are in
+// streams-log.test.mjs.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { test } from 'node:test';
 import { wellTold } from './support/check.mjs';
 import { importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
-import { isWiped, keysDrawn, memoryStore } from './support/stores.mjs';
+import { appendingStore, isWiped, keysDrawn, keysRead, memoryStore } from './support/stores.mjs';
 import { CASES, firstOf, TARGET } from './support/streams.mjs';
 
 const { createInstance, load } = await importEntry('dp-ftrl');
@@ -163,6 +164,9 @@ for (const it of ALL) {
       }
       assert.equal(stream.records, 2);
       store.fails = undefined;
+      // It may have been stored nevertheless, so that the step has its records.
+      const other = await failing(() => stream.releaseAt(first.step, ...many(0, 2)));
+      assert.equal(other.code, 'already_released');
       assert.deepEqual(await stream.releaseAt(first.step, ...many(1, 2)), wanted[1]);
       assert.deepEqual(await stream.release(...one(2)), wanted[2]);
       store.fails = fails;
@@ -174,6 +178,48 @@ for (const it of ALL) {
       const again = await open(recordingStore(store.bytes(), it.appends));
       assert.deepEqual([again.step, again.records], [4, 4]);
       assert.deepEqual(await again.at(-1), wanted[3]);
+    }
+  });
+
+  test(`streams in stores: whatever writes fail, each record counts once (${it.title})`, async () => {
+    for (const [first, length] of [
+      [0, 3],
+      [1, 10],
+      [2, 1],
+    ]) {
+      for (const fails of ['before', 'after']) {
+        const store = recordingStore(undefined, it.appends);
+        const { write } = store;
+        let numWrites = 0;
+        store.write = (bytes) => {
+          const i = numWrites++;
+          store.fails = i >= first && i < first + length ? fails : undefined;
+          return write(bytes);
+        };
+        const stream = await open(store);
+        // Overlapping calls, each repeated until the store works.
+        const released = async (i) => {
+          let call = () => stream.release(...one(i));
+          for (;;) {
+            try {
+              return await call();
+            } catch ({ code, step }) {
+              assert.equal(code, 'store_failed');
+              if (step !== undefined) call = () => stream.releaseAt(step, ...many(i, i + 1));
+            }
+          }
+        };
+        const all = await Promise.all(Array.from({ length: numRecords }, (_, i) => released(i)));
+        const order = [];
+        all.forEach(({ step }, i) => (order[step] = i));
+        const whole = dp[kind](options);
+        for (const i of order) assert.deepEqual(all[i], whole.release(...one(i)));
+        await stream.dispose();
+        const again = await open(recordingStore(store.bytes(), it.appends), { mustExist: true });
+        assert.deepEqual([again.step, again.records], [numRecords, numRecords]);
+        for (const reading of all) assert.deepEqual(await again.at(reading.step), reading);
+        for (const each of [again, whole]) await each.dispose();
+      }
     }
   });
 
@@ -387,11 +433,8 @@ test('streams in stores: one store is one stream', async () => {
   assert.equal(again.disposed, true);
 });
 
-test('streams in stores: dispose waits for its turn, and wipes the key', async () => {
-  const { insecureSeed, ...secret } = TARGET;
-  const { result: stream, keys } = await keysDrawn(() =>
-    dp.counter({ ...secret, store: memoryStore() }),
-  );
+test('streams in stores: dispose waits for its turn', async () => {
+  const stream = await dp.counter({ ...TARGET, store: memoryStore() });
   const calls = [stream.release(1), stream.add(1), stream.end()];
   const given = await failing(() => stream.dispose({ signal: AbortSignal.abort() }));
   assert.deepEqual([given.code, stream.disposed], ['aborted', false]);
@@ -399,7 +442,79 @@ test('streams in stores: dispose waits for its turn, and wipes the key', async (
   await stream.dispose();
   const [first, , second] = await Promise.all(calls);
   assert.deepEqual([first.step, second.step], [0, 1]);
-  assert.deepEqual(keys.map(isWiped), [true]);
+});
+
+test('streams in stores: each has a key of its own, which is wiped when it is closed or refused', async () => {
+  const { insecureSeed, ...secret } = TARGET;
+  const identities = [];
+  for (const store of [memoryStore(), memoryStore()]) {
+    const { result, keys } = await keysDrawn(() => dp.counter({ ...secret, store }));
+    const reading = await result.end();
+    assert.equal(result.insecure, false);
+    identities.push(result.identity, reading.value);
+    const stored = (await store.load()).slice(0, 32);
+    assert.deepEqual(keys, [stored]);
+    assert.ok(!isWiped(stored), 'a key of zeros is known to everybody');
+    await result.dispose();
+    assert.ok(isWiped(keys[0]), 'a fresh one');
+    const again = keysRead(store);
+    await (await dp.counter({ ...secret, store: again.reading })).dispose();
+    assert.deepEqual(again.keys.map(isWiped), [true], 'one that was stored');
+    const other = { ...secret, epsilon: 2, store: again.reading };
+    assert.equal((await failing(() => dp.counter(other))).code, 'other_options');
+    assert.deepEqual(again.keys.map(isWiped), [true, true], 'one that was refused');
+    const bytes = await store.load();
+    assert.deepEqual(bytes.slice(0, 32), stored, 'the store keeps its own');
+    const wrong = { ...secret, store: recordingStore(bytes.with(3, bytes[3] ^ 1)) };
+    assert.equal((await failing(() => dp.counter(wrong))).code, 'bad_state');
+  }
+  assert.equal(new Set(identities).size, 4);
+  const seeded = memoryStore();
+  for (let life = 0; life < 2; ++life) {
+    const stream = await dp.counter({ ...TARGET, store: seeded });
+    assert.equal(stream.insecure, true);
+    await stream.end();
+    await stream.dispose();
+  }
+});
+
+test('streams in stores: what a store throws has a code, and is the cause', async () => {
+  for (const what of [
+    new Error('no room'),
+    'no room',
+    Object.assign(new Error('no room'), { code: 'ENOSPC' }),
+  ]) {
+    for (const failsAt of ['load', 'save', 'append']) {
+      for (const isSync of [false, true]) {
+        const store = appendingStore();
+        const fail = () => {
+          throw what;
+        };
+        store[failsAt] = isSync ? fail : async () => fail();
+        const error = await failing(async () => {
+          const stream = await dp.counter({ ...TARGET, store });
+          await stream.end();
+          await stream.end();
+        });
+        assert.deepEqual([error.code, error.cause], ['store_failed', what]);
+        assert.match(error.message, /^counter: store could not be (loaded|saved) \(no room\)$/);
+      }
+    }
+  }
+});
+
+test('streams in stores: what is not a store, or has no bytes, is refused', async () => {
+  const odd = (given) => ({ ...memoryStore(), load: async () => given });
+  await (await dp.counter({ ...TARGET, store: odd(null) })).dispose();
+  for (const [options, parameter] of [
+    [{ store: odd('bytes') }, 'store'],
+    [{ store: {} }, 'store'],
+    [{ store: { ...memoryStore(), append: 5 } }, 'store'],
+    [{ store: memoryStore(), mustExist: 1 }, 'mustExist'],
+    [{ store: memoryStore(), durable: 'always' }, 'durable'],
+  ]) {
+    assert.equal((await failing(() => dp.counter({ ...TARGET, ...options }))).parameter, parameter);
+  }
 });
 
 test('streams in stores: batches that fail half-way say what is stored', async () => {
@@ -451,23 +566,6 @@ test('streams in stores: a signal stops a batch between two pieces', async () =>
   }
 });
 
-test('streams in stores: a log is turned into a new base before it grows too long', async () => {
-  const store = recordingStore();
-  const save = store.save;
-  let saved = 0;
-  store.save = (bytes) => {
-    ++saved;
-    return save(bytes);
-  };
-  const stream = await dp.totals({ ...TARGET, dimension: 16, steps: 4000, store });
-  for (let i = 0; i < 20; ++i) await stream.endMany(200);
-  const last = await stream.at(-1);
-  await stream.dispose();
-  assert.ok(saved > 1 && saved < 10, `${saved}`);
-  const again = await dp.totals({ ...TARGET, dimension: 16, steps: 4000, store });
-  assert.deepEqual(await again.at(3999), last);
-});
-
 test('streams in stores: files go on in another instance', async () => {
   const path = join(scratch, 'visits.state');
   const { insecureSeed, ...secret } = TARGET;
@@ -505,53 +603,5 @@ test('streams in stores: the names of people are not stored', async () => {
     await stream.dispose();
     const kept = Buffer.concat(store.writes);
     for (const name of names.slice(0, 3)) assert.ok(!kept.includes(Buffer.from(name)), name);
-  }
-});
-
-test('streams in stores: what an add and a step write does not grow with the stream', async () => {
-  const sizeOf = async (options, call, steps) => {
-    const store = recordingStore();
-    const stream = await dp.counter({ ...TARGET, steps: 1000, ...options, store });
-    await stream.end();
-    if (steps > 0) await stream.endMany(steps);
-    const { length } = store.bytes();
-    await call(stream);
-    return store.bytes().length - length;
-  };
-  const rows = [
-    [{}, (stream) => stream.release(1), 100],
-    [{}, (stream) => stream.add(1), 150],
-    [{ people: 'once' }, (stream) => stream.add('ann'), 180],
-  ];
-  for (const [options, call, most] of rows) {
-    const [few, many] = [await sizeOf(options, call, 0), await sizeOf(options, call, 900)];
-    assert.equal(few, many);
-    assert.ok(few <= most, `${few}`);
-  }
-});
-
-test('streams in stores: a damaged byte is refused, or the stream is the same', async () => {
-  for (const { kind, options, one, many, name } of CASES) {
-    const store = recordingStore();
-    const stream = await dp[kind]({ ...options, store });
-    const readings = [await stream.releaseBatch(...many(0, 3)), await stream.release(...one(3))];
-    await stream.add(...one(4));
-    await stream.dispose();
-    const bytes = store.bytes();
-    for (let at = 32; at < bytes.length; at += 37) {
-      const damaged = bytes.slice();
-      damaged[at] ^= 0x10;
-      const copy = recordingStore(damaged);
-      const again = await dp[kind]({ ...options, store: copy }).catch((error) => error);
-      if (again instanceof Error) {
-        assert.match(again.code, /^(bad_state|other_options)$/, `${name}, byte ${at}`);
-        continue;
-      }
-      // Bytes of the last write may be those of a crash.
-      for (let step = 0; step < again.step; ++step) {
-        assert.deepEqual(await again.at(step), readings[step], `${name}, byte ${at}`);
-      }
-      await again.dispose();
-    }
   }
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stores in memory for ledgers, and access to the keys that ledgers draw or read.
+// Stores in memory for streams, and access to the keys that streams draw or read.
 
 /** A store in memory whose saves await `pause`. */
 export function memoryStore(pause = async () => {}) {
@@ -15,48 +15,25 @@ export function memoryStore(pause = async () => {}) {
   };
 }
 
-/**
- * A store in memory that supports appending and counts its calls. While `fails` is set, it rejects
- * each write: before it, or after it if `fails` is 'after'.
- */
+/** A store in memory that supports appending and counts its writes. */
 export function appendingStore(bytes) {
   const store = {
     saved: 0,
     savedBytes: 0,
     appended: [],
-    fails: false,
     load: async () => bytes,
     save: async (given) => {
-      if (store.fails === true) throw new Error('no room');
       bytes = given;
       ++store.saved;
       store.savedBytes += given.length;
-      if (store.fails) throw new Error('no answer');
     },
     append: async (given) => {
-      if (store.fails === true) throw new Error('no room');
       bytes = Uint8Array.from(Buffer.concat([bytes, given]));
       store.appended.push(given.length);
-      if (store.fails) throw new Error('no answer');
     },
     close: async () => {},
   };
   return store;
-}
-
-/** A store whose first save takes longest, which records the largest number of concurrent saves. */
-export function slowStore() {
-  let milliseconds = 40;
-  let running = 0;
-  let most = 0;
-  const store = memoryStore(async () => {
-    most = Math.max(most, ++running);
-    const wait = milliseconds;
-    milliseconds /= 4;
-    await new Promise((resolve) => setTimeout(resolve, wait));
-    --running;
-  });
-  return { store, most: () => most };
 }
 
 /** Returns the result of a call, and the arrays it filled with random keys. */
