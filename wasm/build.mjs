@@ -146,18 +146,23 @@ async function bundle(out, entries, glues, wasm, version) {
   await chmod(join(out, 'cli.js'), 0o755);
 }
 
-/** Writes the man page, which is generated from the help texts of the command. */
+/** Writes the man page, which is generated from the table of the command. */
 async function manPage(out, scratch, version) {
   const outfile = join(scratch, 'man.mjs');
   await writeFile(join(scratch, 'package.json'), '{ "type": "module" }\n');
-  const entryPoints = [join(sources, 'cli/help/man.ts')];
-  await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });
-  const [{ manPage }, { load }] = await Promise.all(
-    [outfile, join(out, 'index.js')].map((file) => import(pathToFileURL(file))),
-  );
-  await writeFile(join(out, 'dp-ftrl.1'), manPage(version, (await load()).strategies));
+  const index = pathToFileURL(join(out, 'index.js')).href;
+  await build({
+    entryPoints: [join(sources, 'cli/man.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    plugins: [corePlugin({}, index)],
+  });
+  const { pageFor } = await import(pathToFileURL(outfile));
+  const { load } = await import(index);
+  await writeFile(join(out, 'dp-ftrl.1'), pageFor(version, (await load()).strategies));
 }
-
 /** Copies the declarations of the last build; returns false if there are none. */
 async function keepDeclarations(dist, out) {
   const names = (await readdir(dist).catch(() => [])).filter((name) => name.endsWith('.d.ts'));

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dpFtrl } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
+import { optionsOf } from './support/help.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 
@@ -42,13 +43,10 @@ const RUNS = {
   calibrate: ['--epsilon', '1', '--delta', '1e-6'],
 };
 
-/** Options with a number for each command, as its help describes them. */
-async function numericOptions(parseHelp, command) {
-  const { stdout } = await dpFtrl([command, '--help', 'all']);
-  const entries = parseHelp(stdout).blocks.flatMap((block) => block.entries ?? []);
-  return entries.flatMap(({ names }) =>
-    [...names.matchAll(/--([a-z][a-z0-9-]*) ([A-Z0-9])(?![A-Z]{2})/g)].map(([, name]) => name),
-  );
+/** Names of the options of a command that may have a number: their placeholder is one letter. */
+async function numericOptions(command) {
+  const options = await optionsOf(command);
+  return options.filter(({ value }) => /^[A-Z]$/.test(value)).map(({ name }) => name);
 }
 
 /** Options named by a message before what was given, or before its advice. */
@@ -60,11 +58,10 @@ function blamed(message) {
 const VALUES = ['1e308', '1e-308', 'NaN', '-1', '0', '0.5', '1e15', '1099511627777', '1e400', ''];
 
 test('messages: what is refused was typed, for every number that an option may get', async () => {
-  const { parseHelp } = await importSource('cli/help/parsed.ts');
   const wrong = [];
   let numRefused = 0;
   for (const [command, run] of Object.entries(RUNS)) {
-    const names = new Set(await numericOptions(parseHelp, command));
+    const names = new Set(await numericOptions(command));
     assert.ok(names.size > 2, `${command}: ${[...names]}`);
     for (const name of some(names, 3)) {
       for (const value of some(VALUES, 3)) {
@@ -85,11 +82,10 @@ test('messages: what is refused was typed, for every number that an option may g
 });
 
 test('numbers: none that is too large for a double is accepted, and no epsilon beyond 2^20', async () => {
-  const { parseHelp } = await importSource('cli/help/parsed.ts');
   const accepted = [];
   let numTried = 0;
   for (const [command, run] of Object.entries(RUNS)) {
-    const names = new Set(await numericOptions(parseHelp, command));
+    const names = new Set(await numericOptions(command));
     for (const name of some(names, 8)) {
       const values = ['1e400', /epsilon/.test(name) ? '1048577' : '-1e400'];
       for (const value of values) {

@@ -10,15 +10,12 @@ import { test } from 'node:test';
 import { fails } from './support/command.mjs';
 import { cli, consumer, dpFtrl, root, run } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
+import { commandNames, optionsIn } from './support/help.mjs';
 import { scratchFolder } from './support/scratch.mjs';
+import { importSource } from './support/sources.mjs';
 
 const folder = scratchFolder('help');
 const env = { ...process.env, PATH: `${dirname(cli)}${delimiter}${process.env.PATH}` };
-
-async function commands() {
-  const { stdout } = await dpFtrl(['--help']);
-  return [...stdout.matchAll(/^ {2}dp-ftrl ([a-z]+) +(?![A-Z-])/gm)].map(([, name]) => name);
-}
 
 /** Lines of the examples, with continuation lines joined. */
 async function examplesOf(command, cwd, ...layer) {
@@ -42,7 +39,7 @@ function runExample(example) {
 
 test('help: every example of every command runs', async () => {
   // `page` serves until a signal ends it; see tests/browser/packed-page.test.mjs.
-  const names = (await commands()).filter((name) => name !== 'page');
+  const names = (await commandNames()).filter((name) => name !== 'page');
   assert.ok(names.length >= 4);
   const examples = [];
   for (const name of names) {
@@ -59,36 +56,72 @@ test('help: every example of every command runs', async () => {
   }
 });
 
-/** Options explained in a help text, at the beginning of its lines. */
-function optionsIn(help) {
-  const lines = help.split('\n').filter((line) => line.startsWith('  --'));
-  return lines.flatMap((line) => line.split(/ {2,}(?=\S)/)[1].match(/--[a-z0-9-]+/g));
-}
-
-test('help: it has at most 30 lines of 100 columns, and its options are in the second layer, too', async () => {
-  for (const name of await commands()) {
+test('help: the essentials have at most 30 lines of 80 columns, and are among all options', async () => {
+  for (const name of await commandNames()) {
     const [short, full] = await Promise.all(
       [[], ['all']].map(async (layer) => (await dpFtrl([name, '--help', ...layer])).stdout),
     );
     const lines = short.trimEnd().split('\n');
     assert.ok(lines.length <= 30, `${name}: ${lines.length} lines`);
-    for (const line of [...lines, ...full.split('\n')]) assert.ok(line.length <= 100, line);
-    assert.doesNotMatch(full, /--help all/);
-    const isShorter = short !== full;
-    assert.equal(isShorter, lines.at(-1).startsWith(`dp-ftrl ${name} --help all `), name);
-    const known = optionsIn(full);
-    for (const option of optionsIn(short)) assert.ok(known.includes(option), `${name} ${option}`);
+    for (const line of [...lines, ...full.split('\n')]) assert.ok(line.length <= 80, line);
+    const all = optionsIn(full).map((option) => option.name);
+    assert.equal(new Set(all).size, all.length, name);
+    if (short === full) continue;
+    assert.equal(lines.at(-1), `dp-ftrl ${name} --help all   all ${all.length} options`);
+    for (const option of optionsIn(short)) assert.ok(all.includes(option.name), option.name);
   }
 });
 
-test('help: commands that release give advice on epsilon and delta, and release on clip', async () => {
-  for (const name of ['count', 'release', 'learn', 'queries']) {
-    const { stdout } = await dpFtrl([name, '--help']);
-    assert.match(stdout, /^ {2}--epsilon E .*1 is common/m);
-    assert.match(stdout, /^ {2}--delta D .*at most one over the number of rows/m);
+test('help: it is as wide as the terminal, between 60 and 100 columns', async () => {
+  const { widthFor } = await importSource('cli/help/help.ts');
+  const terminal = (columns) => widthFor({ isTTY: true, columns });
+  assert.deepEqual([40, 60, 79, 200].map(terminal), [60, 60, 79, 100]);
+  assert.equal(widthFor({ columns: 120 }), 80);
+  assert.equal(widthFor({ isTTY: true, columns: 0 }), 80);
+});
+
+test('help: an option and the placeholder of its value are followed by the meaning, at any width', async () => {
+  const { helpOf } = await importSource('cli/help/help.ts');
+  const { under } = await importSource('cli/options/option.ts');
+  const command = {
+    usage: '--clip C [FILE.csv]',
+    about: 'word '.repeat(40).trim(),
+    options: under('Sums', {
+      clip: { value: 'C', meaning: 'length '.repeat(40).trim(), brief: 'a length' },
+      'max-contributions': { value: 'K', meaning: 'rows' },
+      sort: { meaning: (catalogue) => `sorts ${catalogue.length}` },
+    }),
+    essentials: ['clip'],
+    examples: ['dp-ftrl sum --clip 1 --max-contributions 12 | cat', 'dp-ftrl sum'],
+  };
+  for (const width of [60, 77, 100]) {
+    const short = helpOf('sum', command, { width });
+    const full = helpOf('sum', command, { width, catalogue: [{}] });
+    const widest = Math.max(...`${short}${full}`.split('\n').map((line) => line.length));
+    assert.ok(widest <= width && widest > width - 10, `${widest}`);
+    assert.match(short, /^dp-ftrl sum --clip C \[FILE\.csv\]\n\nword/);
+    assert.match(short, /\n {2}--clip C {10}a length\n\nExample:\n {2}dp-ftrl sum --clip 1 /);
+    assert.match(full, /\nSums:\n {2}--clip C {10}length length/);
+    assert.match(full, /\n {2}--max-contributions K\n {20}rows\n {2}--sort {12}sorts 1\n/);
   }
-  const { stdout } = await dpFtrl(['release', '--help']);
-  assert.match(stdout, /--clip C[^]*without the data[^]*never the maximum that you see/);
+  // An option of an example stays on the line of its value.
+  const narrow = helpOf('sum', command, { width: 35 });
+  assert.match(
+    narrow,
+    /\n {2}dp-ftrl sum --clip 1 \\\n {6}--max-contributions 12 \| \\\n {6}cat\n/,
+  );
+});
+
+test('help: commands that release give advice on epsilon and delta, and release on clip', async () => {
+  const text = async (name) => (await dpFtrl([name, '--help'])).stdout.replaceAll(/\s+/g, ' ');
+  for (const name of ['count', 'release', 'learn', 'queries']) {
+    assert.match(await text(name), / --epsilon E .*1 is common/);
+    assert.match(await text(name), / --delta D .*at most one over the number of rows/);
+  }
+  assert.match(
+    await text('release'),
+    /--clip C .*without the data.* never the maximum that you see/,
+  );
 });
 
 test('help: `help NAME` prints the help of that command', async () => {

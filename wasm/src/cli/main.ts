@@ -5,28 +5,15 @@
 import { existsSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { load } from '../index.js';
-import * as bounds from './commands/bounds.js';
-import * as calibrate from './commands/calibrate.js';
-import * as choose from './commands/choose.js';
-import * as compare from './commands/compare.js';
-import * as completion from './commands/completion.js';
-import * as count from './commands/count.js';
-import * as error from './commands/error.js';
-import * as example from './commands/example.js';
-import * as histogram from './commands/histogram.js';
-import * as learn from './commands/learn.js';
-import * as moments from './commands/moments.js';
-import * as optimize from './commands/optimize.js';
-import * as page from './commands/page.js';
-import * as predict from './commands/predict.js';
-import * as queries from './commands/queries.js';
-import * as release from './commands/release.js';
+import { COMMANDS } from './commands/all.js';
 import { listed } from '../shared/listed.js';
 import { exitCodeOf, lineOf, Misuse, unknownName } from './base/failure.js';
-import { helpOf, MAIN_HELP, wantsAll } from './help/help.js';
+import { helpOf, mainHelp, widthFor } from './help/help.js';
 import { formatOfName } from './input/format.js';
-import { Args, typedOptions, type Known } from './options/args.js';
+import { Args, typedOptions } from './options/args.js';
 import { nameLonger } from './options/horizon.js';
+import type { Command } from './options/command.js';
+import { ANYWHERE } from './options/option.js';
 import { requireOneRoleEach } from './options/roles.js';
 import { ClosedPipe, StandardOutput } from './output/output.js';
 import { Interrupted } from './base/signals.js';
@@ -35,38 +22,13 @@ import { Interrupted } from './base/signals.js';
 // its live objects before a full collection, which takes 50 MB more and is no faster.
 setFlagsFromString('--heap-growing-percent=50');
 
-interface Command {
-  options: Known;
-  /** @param commands  all commands, by name. */
-  run(args: Args, commands: Readonly<Record<string, Command>>): Promise<void>;
-}
-
-const COMMANDS = {
-  count,
-  release,
-  moments,
-  histogram,
-  learn,
-  predict,
-  queries,
-  choose,
-  error,
-  compare,
-  optimize,
-  bounds,
-  calibrate,
-  page,
-  completion,
-  example,
-} satisfies Record<string, Command>;
-
-function isCommand(name: string): name is keyof typeof COMMANDS {
-  return Object.hasOwn(COMMANDS, name);
+function commandOf(name: string | undefined): Command | undefined {
+  return name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 }
 
 /** Names of the commands that have this option. */
 function commandsWith(option: string): string[] {
-  const all: [string, Command][] = Object.entries(COMMANDS);
+  const all = Object.entries(COMMANDS);
   return all.filter(([, { options }]) => Object.hasOwn(options, option)).map(([each]) => each);
 }
 
@@ -99,23 +61,25 @@ function unknownCommand(name: string): Misuse {
 
 async function run(name: string | undefined, argv: string[]): Promise<void> {
   const print = (text: string) => new StandardOutput().write(text);
+  const width = widthFor(process.stdout);
   if (name === '--help' || name === '-h' || (name === 'help' && argv.length === 0)) {
-    return print(MAIN_HELP);
+    return print(mainHelp(COMMANDS, width));
   }
   if (name === 'help') return run(argv[0], [...argv.slice(1), '--help']);
   if (name === '--version' || name === '-V') return print(`${PACKAGE_VERSION}\n`);
   const known = Object.keys(COMMANDS);
   if (name === undefined) throw new Misuse(`give a command: ${known.join(', ')}, or --help`);
-  if (!isCommand(name)) throw unknownCommand(name);
-  const args = Args.parse(argv, COMMANDS[name].options, elsewhere);
+  const command = commandOf(name);
+  if (command === undefined) throw unknownCommand(name);
+  const args = Args.parse(argv, command.options, elsewhere);
   if (args.has('version')) return print(`${PACKAGE_VERSION}\n`);
   if (args.has('help')) {
-    const isFull = wantsAll(args.files);
-    const catalogue = (await load()).strategies;
-    return print(helpOf(name, { isFull, catalogue }));
+    const isFull = args.files.includes('all');
+    const catalogue = isFull ? { catalogue: (await load()).strategies } : {};
+    return print(helpOf(name, command, { width, ...catalogue }));
   }
-  await requireOneRoleEach(name, args);
-  return (COMMANDS[name] as Command).run(args, COMMANDS);
+  await requireOneRoleEach(args);
+  return command.run(args, COMMANDS);
 }
 
 async function main(): Promise<number> {
@@ -125,8 +89,9 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     await nameLonger(error);
-    const who = name !== undefined && isCommand(name) ? `dp-ftrl ${name}` : 'dp-ftrl';
-    const typed = typedOptions(argv);
+    const command = commandOf(name);
+    const who = command ? `dp-ftrl ${name}` : 'dp-ftrl';
+    const typed = typedOptions(argv, command?.options ?? ANYWHERE);
     const line = `${who}: ${lineOf(error, (option) => typed.includes(option))}\n`;
     // An intentional end (closed pipe or signal) needs a message only if steps are released.
     const isAsked = error instanceof ClosedPipe || error instanceof Interrupted;

@@ -4,12 +4,23 @@
 
 import { plot } from '../../plot/plot.js';
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { under } from '../options/option.js';
 import { requireWritable, writeFile } from '../output/output.js';
 import type { Figure } from './figure.js';
 import { pageOf } from './page.js';
 
-export const PLOT_OPTIONS: Known = { plot: 'value' };
+export const PLOT_OPTIONS = under('Output', {
+  plot: {
+    value: 'FILE',
+    file: 'written',
+    meaning:
+      'plots the releases with twice the standard deviation of their noise up and down: FILE.svg, ' +
+      'or FILE.html with the numbers as a table. It contains no true value. Rows are still ' +
+      'written to --output or standard output',
+    brief: 'draws them: FILE.svg, or FILE.html with the numbers',
+  },
+});
 
 interface Written {
   claim: string;

@@ -5,27 +5,55 @@
 import type { CalibrateOptions } from '../../types/all.js';
 import { load } from '../../index.js';
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
-import { readDelta } from '../options/mechanism.js';
+import type { Args } from '../options/args.js';
 import { StandardOutput } from '../output/output.js';
 import { report } from '../output/report.js';
+import { POSITIVE } from '../options/numbers.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { JSON_OPTION } from '../options/output.js';
+import { PRIVACY_OPTIONS, readDelta } from '../options/privacy.js';
 
-export const options: Known = {
-  epsilon: 'value',
-  rho: 'value',
-  mu: 'value',
-  delta: 'value',
-  json: 'flag',
+export const command: Command = {
+  summary: 'noise multiplier for a privacy target',
+  usage: '--epsilon E|--rho R|--mu M --delta D [--json]',
+  about:
+    'Smallest noise multiplier (noise standard deviation / distance of neighbours) of the Gaussian ' +
+    'mechanism for a privacy target, and the same guarantee in the other definitions.',
+  options: {
+    ...under('Privacy', {
+      epsilon: { ...PRIVACY_OPTIONS.epsilon, meaning: '(E, D)-differential privacy' },
+      rho: {
+        value: 'R',
+        number: POSITIVE,
+        meaning:
+          'R-zCDP of any mechanism, lattice noise included: epsilon is an upper bound for all of ' +
+          'them, and there is no mu. For a Gaussian mechanism give --mu instead',
+      },
+      mu: { value: 'M', number: POSITIVE, meaning: 'M-Gaussian differential privacy' },
+      delta: { ...PRIVACY_OPTIONS.delta, meaning: 'between 0 and 1' },
+    }),
+    ...JSON_OPTION,
+    json: {
+      ...JSON_OPTION.json,
+      meaning: 'noiseMultiplier, epsilon, delta, rho, mu (null with --rho), method, classical',
+    },
+  },
+  examples: [
+    'dp-ftrl calibrate --epsilon 1 --delta 1e-6',
+    'dp-ftrl calibrate --rho 0.1 --delta 1e-6 --json',
+  ],
+  run,
 };
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   args.requireNoFile('calibrate');
   const kinds = ['epsilon', 'rho', 'mu'].filter((kind) => args.has(kind));
   const [kind] = kinds;
   if (kind === undefined || kinds.length > 1) {
     throw new Misuse('give exactly one of --epsilon, --rho, --mu');
   }
-  const value = kind === 'epsilon' ? args.epsilon(kind) : args.positive(kind);
+  const value = args.number(kind);
   const delta = readDelta(args);
   const dp = await load();
   const result = dp.calibrate({ [kind]: value, delta } as unknown as CalibrateOptions);

@@ -13,23 +13,80 @@ import {
   readProtected,
 } from '../input/histogram.js';
 import { requireAll } from '../input/needed.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { StandardOutput } from '../output/output.js';
 import { RowText } from '../output/row-text.js';
 import { warnWeak } from '../output/weak.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { choiceCosts } from '../state/composition.js';
+import { POSITIVE } from '../options/numbers.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { JSON_OPTION, QUIET_OPTION, SEED_OPTION } from '../options/output.js';
+import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
-export const options: Known = {
-  winner: 'flag',
-  quantile: 'value',
-  ...HISTOGRAM_OPTIONS,
-  epsilon: 'value',
-  ...BUDGET_OPTIONS,
-  json: 'flag',
-  quiet: 'flag',
-  seed: 'value',
+export const command: Command = {
+  summary: 'the most frequent value of a column, or a quantile',
+  usage: '--winner|--quantile Q --column NAME --domain D --epsilon E [FILE.csv]',
+  about:
+    'Counts how many rows of a CSV file (or standard input) have each value, and writes the column ' +
+    'and one value: about the most frequent one, or one near a quantile of all rows. The choice is ' +
+    'E-differentially private for one row or, with --user-column, for one person.',
+  details: [
+    'It is made by the exponential mechanism, whose running time depends on the counts: let ' +
+      'nobody measure it.',
+  ],
+  options: {
+    ...under('Choice', {
+      winner: {
+        meaning: 'the most frequent value; of several columns the most frequent combination',
+      },
+      quantile: {
+        value: 'Q',
+        meaning:
+          'the value at this quantile of the rows, such as 1/2 or 0.5; of one column, whose ' +
+          '--domain is sorted',
+        brief: 'the value at this quantile of the rows, such as 1/2 or 0.5',
+      },
+    }),
+    epsilon: { ...PRIVACY_OPTIONS.epsilon, number: POSITIVE },
+    ...NEIGHBOURS_OPTION,
+    neighbours: {
+      ...NEIGHBOURS_OPTION.neighbours,
+      meaning:
+        'zero-out (default): one row more or less; or replace-one: one row with other values, and ' +
+        'the number of rows is public. Not with --missing skip',
+    },
+    ...HISTOGRAM_OPTIONS,
+    ...BUDGET_OPTIONS,
+    budget: {
+      ...BUDGET_OPTIONS.budget,
+      meaning: `${BUDGET_OPTIONS.budget.meaning}. A choice is pure; in an account one of epsilon e costs mu = 2 Phi^-1(1 / (1 + exp(-e))) or rho = e^2 / 8`,
+    },
+    ...JSON_OPTION,
+    json: {
+      ...JSON_OPTION.json,
+      meaning: 'one object: private, protects, neighbours, epsilon, choice, values',
+    },
+    ...QUIET_OPTION,
+    ...SEED_OPTION,
+    seed: {
+      ...SEED_OPTION.seed,
+      meaning: 'fixed choice, for tests and demonstrations: NOT private',
+    },
+  },
+  essentials: [
+    ...['winner', 'quantile', 'epsilon', 'column', 'domain', 'other', 'user-column'],
+    ...['max-contributions', 'json'],
+  ],
+  examples: [
+    'dp-ftrl choose --quantile 1/2 --column minutes --domain 0:180 --epsilon 1 ' +
+      'examples/gym_visits.csv',
+    'dp-ftrl choose --winner --column minutes --domain 0:180 --epsilon 2 --user-column member ' +
+      '--max-contributions 12 --json examples/gym_visits.csv',
+  ],
+  run,
 };
 
 /** Reads a fraction from 0 to 1, written as 1/2 or 0.5. */
@@ -58,9 +115,9 @@ function cellsAt(domains: readonly Domain[], place: number): string[] {
   return cells.reverse();
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   requireAll(args, { epsilon: '1', column: 'NAME', domain: 'LOW:HIGH or A,B,C' });
-  const epsilon = args.positive('epsilon')!;
+  const epsilon = args.number('epsilon')!;
   const text = args.text('quantile');
   if (args.has('winner') === (text !== undefined)) {
     throw new Misuse('give one of --winner, for the most frequent value, and --quantile 1/2');

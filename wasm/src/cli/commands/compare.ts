@@ -7,25 +7,71 @@ import { inPieces } from '../../api/searches.js';
 import { counted } from '../../shared/counted.js';
 import { OBJECTIVES, PURE_MECHANISM } from '../../shared/defaults.js';
 import type { Comparison, DpFtrl } from '../../types/all.js';
-import { type Args, required, type Known } from '../options/args.js';
+import { type Args, required } from '../options/args.js';
 import { inOptions } from '../base/failure.js';
-import { nameText, participationText, PARTICIPATION_OPTIONS } from '../options/mechanism.js';
-import { readParticipation } from '../options/mechanism.js';
+import { nameText } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
 import { boundOf } from '../../shared/problem.js';
 import { paragraph, table, type Column } from '../output/table.js';
 import { readStrategyFile } from '../options/strategy.js';
-import { readWorkload } from '../input/workload.js';
+import { readWorkload, WORKLOAD_OPTION } from '../input/workload.js';
+import { HORIZON_OPTION } from '../options/horizon.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { JSON_OPTION } from '../options/output.js';
+import { PARTICIPATION_OPTIONS, participationText } from '../options/participation.js';
+import { readParticipation } from '../options/participation.js';
+import { PRIVACY_OPTIONS } from '../options/privacy.js';
 
-export const options: Known = {
-  steps: 'value',
-  workload: 'value',
-  ...PARTICIPATION_OPTIONS,
-  objective: 'value',
-  epsilon: 'value',
-  strategy: 'values',
-  json: 'flag',
+export const command: Command = {
+  summary: 'all mechanisms side by side, best first',
+  usage: '--steps N',
+  about:
+    'All mechanisms with their defaults, and some variants, best first: their errors at noise ' +
+    'multiplier 1, clip norm 1 and zero-out neighbours, beside a lower bound of every ' +
+    'factorization with Gaussian noise, and their costs. Mechanisms that have no formula at this ' +
+    'size, or take long to find, are listed with the reason.',
+  options: {
+    ...HORIZON_OPTION,
+    ...WORKLOAD_OPTION,
+    ...PARTICIPATION_OPTIONS,
+    ...under('Comparison', {
+      objective: {
+        value: 'max|mean',
+        values: OBJECTIVES,
+        meaning: 'the error to sort by: max (default) or mean',
+      },
+      epsilon: {
+        ...PRIVACY_OPTIONS.epsilon,
+        meaning:
+          'adds the errors at E of the best mechanism for each delta, beside those of release ' +
+          '--pure, which needs none, and the delta below which the latter is better',
+      },
+      strategy: {
+        value: 'FILE',
+        file: 'read',
+        repeats: true,
+        meaning: 'a saved strategy to compare, too; repeat for more',
+      },
+    }),
+    ...JSON_OPTION,
+    json: {
+      ...JSON_OPTION.json,
+      meaning:
+        'numSteps, workload, participation, objective, lowerBound, boundMethod, ' +
+        'lowerBoundMinDimension, lowerBoundEveryDimension (as in error), mechanisms, leftOut, ' +
+        'raisedByNormalizing; pure with --epsilon. optimisedFor of a mechanism: as in error; ' +
+        'pureDp: Laplace noise in its measurements would be purely private (delta 0), which all of ' +
+        'them allow; release --pure draws it on trees, all others draw Gaussian noise',
+    },
+  },
+  essentials: ['steps', 'workload', 'epochs', 'objective', 'json'],
+  examples: [
+    'dp-ftrl compare --steps 256',
+    'dp-ftrl compare --steps 64 --workload momentum=0.9 --participations 4 --min-separation 8',
+  ],
+  run,
 };
 
 function short(value: number): string {
@@ -142,15 +188,15 @@ function describe(comparison: Comparison, schema: string): string {
   ].join('');
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   args.requireNoFile('compare');
-  const steps = required('steps', args.steps());
+  const steps = required('steps', args.number('steps'));
   const objective = args.oneOf('objective', OBJECTIVES);
   const participation = readParticipation(args);
   const workload = await readWorkload(args, steps);
   const strategies = await Promise.all(args.texts('strategy').map(readStrategyFile));
   const dp = await load();
-  const epsilon = args.epsilon('epsilon');
+  const epsilon = args.number('epsilon');
   const target = epsilon === undefined ? {} : { epsilon };
   const bound = boundOf(participation);
   const problem = { steps, workload, participation: bound, objective, ...target };

@@ -4,20 +4,33 @@
 
 import { load } from '../../index.js';
 import { Misuse, unknownName } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import type { Command, Commands } from '../options/command.js';
 import { StandardOutput } from '../output/output.js';
 import { bashScript, fishScript, zshScript } from './completion/scripts.js';
-import { completedCommands, SHELLS } from './completion/table.js';
-
-export const options: Known = {};
+import { completedCommands } from './completion/table.js';
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript };
+const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
-/** @param commands  all commands, by name. */
-export async function run(
-  args: Args,
-  commands: Readonly<Record<string, { options: Known }>>,
-): Promise<void> {
+export const command: Command = {
+  summary: 'completion of commands, options and names in a shell',
+  usage: SHELLS.join('|'),
+  about:
+    'Writes a script that completes commands, their options, and the names of mechanisms and other ' +
+    'values.',
+  details: [
+    'bash: eval "$(dp-ftrl completion bash)" in ~/.bashrc. zsh: dp-ftrl completion zsh > ' +
+      '~/.zfunc/_dp-ftrl, with ~/.zfunc in fpath. fish: dp-ftrl completion fish > ' +
+      '~/.config/fish/completions/dp-ftrl.fish.',
+  ],
+  options: {},
+  examples: ['dp-ftrl completion bash', 'dp-ftrl completion fish'],
+  names: SHELLS,
+  run,
+};
+
+async function run(args: Args, commands: Commands): Promise<void> {
   const [name, ...more] = args.files;
   if (name === undefined) throw new Misuse(`give a shell: ${SHELLS.join(', ')}`);
   if (more.length > 0) throw new Misuse(`give one shell, got ${args.files.length}`);

@@ -12,7 +12,7 @@ import { requireAll } from '../input/needed.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
 import { TIME_OPTIONS, type Times } from '../input/time.js';
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
 import { MECHANISM_OPTIONS } from '../options/mechanism.js';
 import { partOf, type Counts, type Part } from '../output/counts.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
@@ -20,25 +20,110 @@ import { CountWriter } from './count/writer.js';
 import { answer, type Run } from './stream/run.js';
 import { OUTPUT_OPTIONS, readSettings } from './stream/settings.js';
 import { areTold } from './stream/told.js';
+import { BUCKETS } from '../../shared/calendar.js';
+import { COUNT, STEPS } from '../options/numbers.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { SHOW_OPTION } from '../options/output.js';
+import { PRIVACY_OPTIONS } from '../options/privacy.js';
+import { CONTINUE_OPTIONS } from '../state/state.js';
 
-export const options: Known = {
-  ...MECHANISM_OPTIONS,
-  epsilon: 'value',
-  delta: 'value',
-  pure: 'flag',
-  for: 'value',
-  ...TIME_OPTIONS,
-  ...FORMAT_OPTIONS,
-  ...MISSING_OPTIONS,
-  ...CATEGORY_OPTIONS,
-  ...PEOPLE_OPTIONS,
-  'min-separation': 'value',
-  ...BUDGET_OPTIONS,
-  steps: 'value',
-  state: 'value',
-  continue: 'flag',
-  'show-nonprivate': 'flag',
-  ...OUTPUT_OPTIONS,
+export const command: Command = {
+  summary: 'private counts of rows per day, also by category',
+  usage: '--epsilon E --delta D --time-column T --bucket day [FILE.csv]',
+  about:
+    'Counts the rows of a CSV file (or standard input) per day and so on, with noise. The whole ' +
+    'output is (E, D)-differentially private for one row or, with --user-column, for one person.',
+  details: [
+    'It has T,[CATEGORY,]count,count_std: for each bucket its number of rows, with noise, and the ' +
+      'standard deviation of that noise. A row changes one count by 1, so there is nothing to ' +
+      'clip. Counts may be negative and are not rounded, so that their sums and means stay unbiased.',
+  ],
+  options: {
+    ...PRIVACY_OPTIONS,
+    ...under('Privacy', {
+      pure: {
+        meaning: 'instead of --delta: no delta, by discrete Laplace noise; not with --for both',
+      },
+    }),
+    ...under('Counts', {
+      for: {
+        value: 'days|totals|both',
+        values: [...BUCKETS.map((bucket) => `${bucket}s`), 'totals', 'both'],
+        meaning:
+          'what the noise is made for: each bucket (say hours for --bucket hour; the default), ' +
+          'the number of rows so far (total,total_std), or both. Unless you name a mechanism, ' +
+          'days and totals get Laplace or Gaussian noise, whichever is less; with Laplace noise ' +
+          'the guarantee has no delta. Under a --budget it is Gaussian noise',
+      },
+    }),
+    ...TIME_OPTIONS,
+    ...CATEGORY_OPTIONS,
+    ...PEOPLE_OPTIONS,
+    'user-column': {
+      ...PEOPLE_OPTIONS['user-column'],
+      meaning:
+        'protects persons instead of rows: column ID says whose row it is. All rows of a person ' +
+        'in a bucket count as 1 together, in the first --max-contributions buckets that are at ' +
+        'least --min-separation apart; the rest do not count. Each category counts once, however ' +
+        'many rows there are in it; two categories then count as 0.71 each, with Laplace noise ' +
+        'as 0.5',
+    },
+    'max-contributions': {
+      ...PEOPLE_OPTIONS['max-contributions'],
+      meaning:
+        'buckets in which a person counts. A small K leaves out later rows, a large K adds noise, ' +
+        'about in proportion. To see the std for a K, run on a file with only a header, with ' +
+        '--from and --to',
+      brief: 'each counts in their first K buckets; a large K adds noise',
+    },
+    ...under('Persons', {
+      'min-separation': {
+        value: 'S',
+        number: COUNT,
+        meaning: 'least distance of two buckets in which a person counts (default 1)',
+      },
+    }),
+    ...FORMAT_OPTIONS,
+    ...MISSING_OPTIONS,
+    ...MECHANISM_OPTIONS,
+    ...BUDGET_OPTIONS,
+    ...under('State', {
+      steps: {
+        value: 'N',
+        number: STEPS,
+        meaning:
+          'horizon: number of buckets the noise is calibrated for. Default: that of --from and ' +
+          '--to, or else of the file',
+      },
+    }),
+    ...CONTINUE_OPTIONS,
+    ...OUTPUT_OPTIONS,
+    json: {
+      ...OUTPUT_OPTIONS.json,
+      meaning:
+        'one object: private, mode, protects, timeZone, certificate, by, categories, rows, ' +
+        'complete, choice (of the noise); and error, with code, row, line and column but no cell, ' +
+        'if a row ended it early',
+    },
+    ...SHOW_OPTION,
+    'show-nonprivate': {
+      ...SHOW_OPTION['show-nonprivate'],
+      meaning: 'adds the numbers without noise, count_true and total_true: NOT private',
+    },
+  },
+  essentials: [
+    ...['epsilon', 'delta', 'time-column', 'bucket', 'time-zone', 'from', 'to'],
+    ...['by', 'domain', 'other', 'user-column', 'max-contributions', 'output', 'json', 'plot'],
+  ],
+  examples: [
+    'dp-ftrl count --epsilon 1 --delta 1e-6 --time-column time --bucket day ' +
+      '--by section --domain docs,shop,blog --other examples/site_visits.csv',
+    'dp-ftrl count --epsilon 2 --delta 1e-6 --time-column time --bucket week ' +
+      '--from 2026-04-06 --to 2026-05-03 --user-column visitor --max-contributions 4 ' +
+      'examples/site_visits.csv',
+  ],
+  run,
 };
 
 /** Clip norm 1: each row changes one count by 1, and so the vector of counts by 1 in l2-norm. */
@@ -61,7 +146,7 @@ function personsNotice({ bucket }: Times, isBy: boolean, { opened }: Run<Counts>
   return `${what}. The noise of a count is about ${noise}, which hides smaller counts: ${how}`;
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   requireAll(args, {
     epsilon: '1',
     ...(!args.has('pure') && { delta: '1e-6' }),

@@ -9,32 +9,116 @@ import { load } from '../../index.js';
 import type { DpFtrl, MechanismName, Participation } from '../../types/all.js';
 import type { PureError, StackError, UnitError } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
-import { type Args, required, type Known } from '../options/args.js';
-import { PARTICIPATION_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
-import { participationText, readNeighbours } from '../options/mechanism.js';
+import { type Args, required } from '../options/args.js';
+import { STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { chosenParticipation, otherParticipation, readChosen } from '../options/strategy.js';
 import { stepsOf, withDefault, type Chosen } from '../options/strategy.js';
-import { namesInColumns, readImportance, readWorkloads } from '../input/workload.js';
+import {
+  namesInColumns,
+  readImportance,
+  readWorkloads,
+  WORKLOADS_OPTIONS,
+} from '../input/workload.js';
 import { StandardOutput } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
 import { boundLabels, parametersText, report } from '../output/report.js';
 import { counted } from '../../shared/counted.js';
+import { HORIZON_OPTION } from '../options/horizon.js';
+import { COUNT, POSITIVE, PROBABILITY } from '../options/numbers.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { JSON_OPTION } from '../options/output.js';
+import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS, readNeighbours } from '../options/privacy.js';
+import { PARTICIPATION_OPTIONS, participationText } from '../options/participation.js';
 
-export const options: Known = {
-  ...STRATEGY_OPTIONS,
-  steps: 'value',
-  workload: 'values',
-  importance: 'value',
-  pure: 'flag',
-  epsilon: 'value',
-  clip: 'value',
-  ...PARTICIPATION_OPTIONS,
-  neighbours: 'value',
-  beta: 'value',
-  dimension: 'value',
-  paths: 'value',
-  seed: 'value',
-  json: 'flag',
+export const command: Command = {
+  summary: 'error of a mechanism at unit noise',
+  usage: '--steps N [--mechanism M]',
+  about:
+    'Error of a mechanism over N steps at noise multiplier 1 and clip norm 1, with a lower bound ' +
+    'for every factorization. Multiply by noise multiplier and clip norm to get the units of the ' +
+    'input.',
+  options: {
+    ...HORIZON_OPTION,
+    ...WORKLOADS_OPTIONS,
+    workload: {
+      ...WORKLOADS_OPTIONS.workload,
+      meaning: `${WORKLOADS_OPTIONS.workload.meaning}. Repeated: errors of all of these sums of the same records, with one noise and one budget, as in dp-ftrl release. Not with --strategy, --paths`,
+    },
+    ...STRATEGY_OPTIONS,
+    ...PARTICIPATION_OPTIONS,
+    ...under('Privacy', {
+      pure: {
+        meaning:
+          'errors of dp-ftrl release --pure (no delta) at --epsilon and --clip, in its units. Not ' +
+          'with --workload, --strategy, --paths',
+      },
+      epsilon: { ...PRIVACY_OPTIONS.epsilon, meaning: 'with --pure' },
+      clip: { value: 'C', number: POSITIVE, meaning: 'with --pure: clip norm (default 1)' },
+    }),
+    ...NEIGHBOURS_OPTION,
+    neighbours: {
+      ...NEIGHBOURS_OPTION.neighbours,
+      meaning: 'zero-out (default) or replace-one, which doubles sensitivity, errors and bound',
+    },
+    ...under('Bounds on all steps', {
+      beta: {
+        value: 'B',
+        number: PROBABILITY,
+        meaning:
+          'also bounds on the errors of all steps at once, exceeded with probability B at most: ' +
+          'upper bounds on the noise, without the rounding of a release to its grid. With several ' +
+          '--workload each has its own bound, and all hold together; with --pure it is the union ' +
+          'bound over the exact tails, rounding included',
+        brief: 'also bounds on all steps at once, exceeded with probability B',
+      },
+      dimension: {
+        value: 'D',
+        number: COUNT,
+        meaning: 'with --beta: entries of a record, all of which must keep to it (default 1)',
+      },
+      paths: {
+        value: 'N',
+        number: COUNT,
+        meaning:
+          'with --beta: also a level from N simulated streams of noise, mostly lower; over the ' +
+          'seeds it is too low with probability at most 1e-6. 20000 is usual, and fewer than ' +
+          '14 D / B find no level',
+      },
+      seed: { value: 'S', meaning: 'with --paths: seed of the simulated noise (default 0)' },
+    }),
+    ...JSON_OPTION,
+    json: {
+      ...JSON_OPTION.json,
+      meaning:
+        'mechanism, parameters (as given), steps, workload, participation, maxParticipations, ' +
+        "separation (of a user's steps), neighbours, sensitivity, sensitivityExactness, " +
+        'sensitivityMethod, maxError, meanError, objective, lowerBound (on the error of the ' +
+        'objective, of every factorization with Gaussian noise), boundMethod, ' +
+        'lowerBoundMinDimension (the least dimension of records for which it holds), ' +
+        'lowerBoundEveryDimension (one for all records), ratio and gap (of that error to the ' +
+        'bound), decoderResidual, residualSteps, effectiveParameters (chosen ones included), ' +
+        'optimisedFor (if the mechanism was optimised for another participation, its name); with ' +
+        '--normalize also raisedByNormalizing: the error of the objective is larger than without; ' +
+        'with --beta also beta, dimension, simultaneousError (of every entry at every step), ' +
+        'simultaneousMethod (neighbours or product), simultaneousUnion (by the union bound), ' +
+        'simultaneousNorm (l2-norm of a step), frobeniusError (norm of all errors), frobeniusRms ' +
+        '(root of the expectation of its square); with --paths also simultaneousSampled (or null), ' +
+        'simultaneousPaths, simultaneousRisk. With several --workload no bounds but lowerBound, and ' +
+        'workloads: of each workload, maxError, meanError, with --beta simultaneousError, ' +
+        'simultaneousMethod, simultaneousNorm. With --pure also epsilon, clipNorm, and ' +
+        'simultaneousMethod is union; no bounds, no norms',
+    },
+  },
+  essentials: ['steps', 'mechanism', 'workload', 'epochs', 'beta', 'json'],
+  examples: [
+    'dp-ftrl error --steps 1024 --mechanism honaker',
+    'dp-ftrl error --steps 1024 --beta 0.05 --dimension 3 --paths 20000',
+    'dp-ftrl error --steps 1024 --mechanism tree-k --arity 4 --epochs 4 --json',
+    'dp-ftrl error --steps 365 --workload prefix --workload window=7 --beta 0.05',
+    'dp-ftrl error --steps 365 --pure --epsilon 1 --beta 0.05',
+  ],
+  run,
 };
 
 /** Report rows for bounds that hold for all steps simultaneously. */
@@ -58,9 +142,9 @@ function simultaneousLabels(
 
 /** Reads options for bounds on all steps simultaneously. */
 function readTogether(args: Args) {
-  const beta = args.probability('beta');
-  const dimension = args.count('dimension');
-  const numPaths = args.count('paths');
+  const beta = args.number('beta');
+  const dimension = args.number('dimension');
+  const numPaths = args.number('paths');
   const seed = args.seed();
   if (dimension !== undefined) required('beta', beta, 'dimension');
   if (numPaths !== undefined) required('beta', beta, 'paths');
@@ -109,9 +193,9 @@ function told(
 function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked): string {
   refuse(args, ['strategy', 'workload', 'paths', 'seed'], '--pure');
   const error = dp.error({
-    epsilon: required('epsilon', args.epsilon('epsilon'), 'pure'),
+    epsilon: required('epsilon', args.number('epsilon'), 'pure'),
     delta: 0,
-    ...given({ clip: args.positive('clip') }),
+    ...given({ clip: args.number('clip') }),
     strategy: { ...chosen.parameters, name: chosen.mechanism as 'tree-k' },
     steps: numSteps,
     participation: boundOf(participation),
@@ -199,7 +283,7 @@ function refuseWithoutPure(args: Args): void {
   );
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   args.requireNoFile('error');
   const neighbours = readNeighbours(args);
   const dp = await load();

@@ -4,15 +4,28 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { Misuse, unknownName } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import type { Command } from '../options/command.js';
 import { StandardOutput } from '../output/output.js';
 
-export const options: Known = {};
+export const command: Command = {
+  summary: 'example tables to try the other commands on',
+  usage: '[NAME]',
+  about:
+    'Writes an example table to standard output as CSV or, without NAME, the names of all. ' +
+    'examples/README.md of the package says what they are and where they come from.',
+  options: {},
+  examples: [
+    'dp-ftrl example shop_day',
+    'dp-ftrl example shop_day | dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count',
+  ],
+  run,
+};
 
 const FOLDER = new URL('../examples/', import.meta.url);
 const ENDING = '.csv';
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   const [name, ...more] = args.files;
   if (more.length > 0) throw new Misuse(`give one example, got ${args.files.length}`);
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith(ENDING)).sort();

@@ -8,19 +8,84 @@ import { EstimatesChart } from '../charts/estimates.js';
 import { Misuse } from '../base/failure.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
 import { requireAll } from '../input/needed.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
 import { HistogramWriter } from './histogram/writer.js';
 import { answer, type Run } from './stream/run.js';
 import { readStatistic, STATISTIC_OPTIONS } from './stream/statistics.js';
-
-export const options: Known = {
-  ...STATISTIC_OPTIONS,
-  ...CATEGORY_OPTIONS,
-  total: 'flag',
-  'post-process': 'value',
-};
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
 const POST_PROCESSING = ['none', 'non-negative', 'monotone'] as const;
+
+export const command: Command = {
+  summary: 'private counts and shares of categories, with intervals',
+  usage: '--epsilon E --delta D --by COLUMN --domain A,B,C [FILE.csv]',
+  about:
+    'Private counts and shares of the categories in a column of a CSV file (or standard input), ' +
+    'after each row. The whole output is (E, D)-differentially private for one row or, with ' +
+    '--user-column, for one person.',
+  details: [
+    'The output is step,COLUMN,count,count_low,count_high,share,...,total,..., a line for each ' +
+      'category. With --epochs or --participations it is private for one user with several rows, ' +
+      'as these promise. Counts are unbiased: they may be negative, and may fall. An interval contains ' +
+      'the number without noise with probability C. dp-ftrl count --by gives counts of each ' +
+      'single day; this command gives shares, intervals, windows, replace-one and rows without a ' +
+      'time.',
+  ],
+  options: {
+    ...PRIVACY_OPTIONS,
+    ...NEIGHBOURS_OPTION,
+    neighbours: {
+      ...NEIGHBOURS_OPTION.neighbours,
+      meaning:
+        'zero-out (default): a row may be there or not; replace-one: it may also be of another ' +
+        'category and of any step, at sqrt(2) times the noise or a little more',
+    },
+    ...CATEGORY_OPTIONS,
+    ...under('Categories', {
+      total: {
+        meaning:
+          'also measures the total: it is then more accurate by about the fourth root of the ' +
+          'number of categories, and counts are noisier by up to 7.1 %',
+        brief: 'more accurate total, slightly noisier counts',
+      },
+      'post-process': {
+        value: 'M',
+        values: POST_PROCESSING,
+        meaning:
+          'adds a column: non-negative (count_non_negative), counts with 0 in place of negative ' +
+          'ones; or monotone (count_monotone), the closest non-negative counts that never fall, ' +
+          'written when all is read. Post-processing costs no privacy, and errors are no larger ' +
+          '(of monotone: in squares over all steps), but both are biased, sums over categories ' +
+          'most: use the total for these. Not monotone with --state. Default: none',
+      },
+    }),
+    ...STATISTIC_OPTIONS,
+    'fixed-times': {
+      ...STATISTIC_OPTIONS['fixed-times'],
+      meaning: `${STATISTIC_OPTIONS['fixed-times'].meaning}. Counts are then more precise, and the total as precise as a count`,
+    },
+    json: {
+      ...STATISTIC_OPTIONS.json,
+      meaning:
+        'one object: private, mode, protects, certificate, by, categories, confidence, ' +
+        'postProcessing if given, rows (with total, and for each category count, share and ' +
+        'consistent), complete; and error, if a row ended it early',
+    },
+  },
+  essentials: [
+    ...['epsilon', 'delta', 'by', 'domain', 'other', 'total', 'user-column', 'max-contributions'],
+    ...['time-column', 'bucket', 'workload', 'confidence', 'output', 'plot'],
+  ],
+  examples: [
+    'dp-ftrl histogram --epsilon 1 --delta 1e-6 --by section --domain docs,shop,blog --other ' +
+      '--time-column time --bucket day examples/site_visits.csv',
+    'dp-ftrl histogram --epsilon 1 --delta 1e-6 --by section --domain docs,shop --other ' +
+      '--neighbours replace-one --workload window=1000 --json examples/site_visits.csv',
+  ],
+  run,
+};
 
 /** Returns the categories of one-hot encoded rows. */
 function recordsOf(rows: Float64Array, labels: readonly string[]): string[] {
@@ -74,7 +139,7 @@ function readPostProcessing(args: Args) {
   return kind;
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   const domain = '--domain lists what may be in the column, not what is in it';
   requireAll(args, { epsilon: '1', delta: '1e-6', by: 'NAME', domain: 'A,B,C' }, { domain });
   const dp = await load();

@@ -7,6 +7,7 @@ import type { DpFtrl, Participation } from '../../types/all.js';
 import { WeightsChart } from '../charts/weights.js';
 import type { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
+import type { Command } from '../options/command.js';
 import { guarantee, protection, publicCount } from '../input/protection.js';
 import { readChosen, stepsOf, whatIsProtected, type Chosen } from '../options/strategy.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
@@ -20,6 +21,7 @@ import { optionsFor, reasonFor } from './learn/defaults.js';
 import { Hindsight, openTest, warnTest } from './learn/hindsight.js';
 import { lossOf, strategyOf, type LearnerSettings } from '../options/learner.js';
 import { boundOf } from '../../shared/problem.js';
+import { LEARN_OPTIONS } from './learn/options.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf, weightNames, writeShown } from './learn/model-report.js';
 import { penaltyFor } from './learn/penalty.js';
@@ -27,7 +29,50 @@ import { readProblem, unscaledText, type Problem } from './learn/problem.js';
 import { readPattern, readSettings, type Settings } from './learn/settings.js';
 import { momentsFirst, runWhole, withoutText } from './learn/whole.js';
 
-export { options } from './learn/settings.js';
+export const command: Command = {
+  summary: 'a linear model, learned privately',
+  usage: '--label NAME --epsilon E --delta D [FILE.csv]',
+  about:
+    'Learns a linear model of one column of a CSV file (or standard input) from the others. It is ' +
+    '(E, D)-differentially private for one row. Clip norm, steps and rate are set from public ' +
+    'numbers.',
+  details: [
+    'Each row is an example. Gradients are clipped, their running totals get noise, and the ' +
+      'weights are computed from those alone (DP-FTRL). With --epochs or --participations the ' +
+      'model is private for one user with several rows, as these promise. No rows are left out: if a user has more ' +
+      'of them than promised, remove the surplus first.',
+    'Without --clip and other options of the learner, all of it is set from the numbers of rows ' +
+      'and features, epsilon and delta: a FILE is learned in 120 steps of all its rows, rows that ' +
+      'come once (standard input, --steps, --batch, --state) in one pass. That is for losses ' +
+      'whose labels are classes; the others, and runs with another option of the learner, ' +
+      'mechanism or participation, get a clip norm that clips no gradient, and defaults as below; ' +
+      'squared needs --clip. With --clip the default is one pass.',
+    'To learn well give every feature a --range: a gradient is the row of features times the ' +
+      'slope of the loss, and when a long one is clipped, large features leave little of the ' +
+      'others. With ranges a row of m features and the intercept has norm at most sqrt(m + 1). A ' +
+      'larger --clip adds noise. If it rules out that gradients are clipped, a bound on the ' +
+      'expected regret is printed. Try options on data that is not secret, with ' +
+      '--show-nonprivate: every try on the rows themselves costs privacy.',
+  ],
+  options: LEARN_OPTIONS,
+  essentials: [
+    ...['epsilon', 'delta', 'label', 'loss', 'range', 'column', 'clip', 'no-precondition'],
+    ...['model', 'json', 'plot'],
+  ],
+  examples: [
+    "dp-ftrl learn --label label --epsilon 1 --delta 1e-6 --range '*=-0.5:0.5' " +
+      'examples/pendulum.csv',
+    'dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json ' +
+      'examples/pendulum.csv > model.json && head -c 300 model.json',
+    'dp-ftrl learn --loss squared --label height --range hour=0:1007 --epsilon 4 --delta 1e-6 ' +
+      '--clip 2 --mechanism honaker --radius 5 examples/tide.csv',
+    'head -n 1001 examples/pendulum.csv | dp-ftrl learn --label label --epsilon 4 --delta 1e-6 ' +
+      '--clip 1 --no-intercept --steps 2000 --state pendulum.state',
+    'sed 2,1001d examples/pendulum.csv | dp-ftrl learn --label label --epsilon 4 --delta 1e-6 ' +
+      '--clip 1 --no-intercept --steps 2000 --state pendulum.state',
+  ],
+  run,
+};
 
 /** Inputs that a run reads before it chooses how to learn. */
 interface Opened {
@@ -213,7 +258,7 @@ async function writeModel(
   await settings.plot!.write(figure, { claim, isGuarded });
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   const dp = await load();
   const settings = readSettings(dp, args);
   const opened = await open(dp, args, settings);

@@ -8,19 +8,90 @@ import { EstimatesChart } from '../charts/estimates.js';
 import { DECIMAL_OPTIONS } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
 import { requireRanges } from '../input/ranges.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
 import { estimateAt, nameOf, pathsOf, type Wanted } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
 import { answer, type Run } from './stream/run.js';
 import { readStatistic, STATISTIC_OPTIONS } from './stream/statistics.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
-export const options: Known = {
-  ...STATISTIC_OPTIONS,
-  ...DECIMAL_OPTIONS,
-  column: 'values',
-  range: 'values',
-  covariance: 'flag',
-  'standard-deviation': 'flag',
+export const command: Command = {
+  summary: 'private means and variances of columns, with intervals',
+  usage: '--epsilon E --delta D --range NAME=LOW:HIGH [FILE.csv]',
+  about:
+    'Private count, means and variances of the columns of a CSV file (or standard input), after ' +
+    'each row. The whole output is (E, D)-differentially private for one row or, with ' +
+    '--user-column, for one person.',
+  details: [
+    'The output is step,count,count_low,count_high,NAME_mean,NAME_mean_low,... With --epochs or ' +
+      '--participations it is private for one user with several rows, as these promise. An interval ' +
+      'contains the number without noise with probability C, whatever the rows are; it is about ' +
+      'these rows, not about a population they were sampled from. A variance divides by the ' +
+      'count, not by one less.',
+  ],
+  options: {
+    ...PRIVACY_OPTIONS,
+    ...NEIGHBOURS_OPTION,
+    neighbours: {
+      ...NEIGHBOURS_OPTION.neighbours,
+      meaning:
+        'zero-out (default): a row may be there or not; replace-one: it may also be another one, ' +
+        'of any step, and variances, covariances and count cost nothing beside the means',
+    },
+    ...under('Moments', {
+      range: {
+        value: 'NAME=LOW:HIGH',
+        isName: true,
+        repeats: true,
+        meaning:
+          'range of a column, known without the data: numbers outside are clipped to it, and the ' +
+          'noise is proportional to it. Means and their intervals are those of the clipped ' +
+          "numbers: neither shows that a range is too narrow. '*=LOW:HIGH' for all others. Each " +
+          'column needs one',
+        brief:
+          'range of a column, known without the data: numbers outside are clipped to it, and the ' +
+          'noise is proportional to it',
+      },
+      column: {
+        value: 'NAME',
+        isName: true,
+        repeats: true,
+        meaning: 'column of numbers; repeat for more. Default: all without another role',
+        brief: 'column of numbers; repeat for more. Default: all',
+      },
+      covariance: { meaning: 'also covariances of every two columns: A_B_covariance' },
+      'standard-deviation': {
+        meaning:
+          'root of each variance, in columns at the end: NAME_standard_deviation, with an ' +
+          'interval that is right when that of the variance is',
+      },
+    }),
+    ...STATISTIC_OPTIONS,
+    ...DECIMAL_OPTIONS,
+    json: {
+      ...STATISTIC_OPTIONS.json,
+      meaning:
+        'one object: private, mode, protects, certificate, columns, confidence, rows (with count, ' +
+        'mean, variance, covariance, standardDeviation, of which each has value, low, high, ' +
+        'stddev), complete; and error, if a row ended it early',
+    },
+  },
+  essentials: [
+    ...['epsilon', 'delta', 'range', 'column', 'covariance', 'user-column', 'max-contributions'],
+    ...['time-column', 'bucket', 'workload', 'confidence', 'output', 'plot'],
+  ],
+  examples: [
+    'dp-ftrl moments --epsilon 1 --delta 1e-6 --column minutes --range minutes=0:120 ' +
+      '--time-column time --bucket day examples/gym_visits.csv',
+    'dp-ftrl moments --epsilon 1 --delta 1e-6 --column items --column revenue ' +
+      '--range items=0:5 --range revenue=0:20 --covariance --json examples/shop_day.csv',
+    'dp-ftrl moments --epsilon 2 --delta 1e-6 --column minutes --range minutes=0:120 ' +
+      '--user-column member --max-contributions 12 --time-column time --bucket day ' +
+      '--from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv',
+  ],
+  run,
 };
 
 /** Returns the records of rows of numbers. */
@@ -51,7 +122,7 @@ function chartOf({ prepared, settings }: Run<Moments<string>>, wanted: Wanted, c
   });
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   const range = '--range must be known without looking at the column';
   requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
   const dp = await load();

@@ -10,11 +10,37 @@ import { Misuse } from '../base/failure.js';
 import { formatOfName } from '../input/format.js';
 import { openInput } from '../input/input.js';
 import { textOf } from '../input/records.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { PORT } from '../options/numbers.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { QUIET_OPTION } from '../options/output.js';
 import { say } from '../output/notices.js';
 import { StandardOutput } from '../output/output.js';
 
-export const options: Known = { port: 'value', quiet: 'flag' };
+export const command: Command = {
+  summary: 'the interactive page, served on this machine',
+  usage: '[FILE.csv] [--port N]',
+  about:
+    'Serves the interactive page of dp-ftrl on this machine and prints its address: streams, ' +
+    'mechanisms and their noise to explore, and FILE.csv (or standard input, as -) opened in its ' +
+    'laboratory. It shows true sums beside private ones, so it is for those who may see the rows. ' +
+    'Only programs on this machine can load it, and only with the printed address; the page itself ' +
+    'sends nothing. Ctrl-C stops it.',
+  options: {
+    ...under('Server', {
+      port: {
+        value: 'N',
+        number: PORT,
+        meaning: 'a fixed port of 127.0.0.1. Default: 0, any free one',
+      },
+    }),
+    ...QUIET_OPTION,
+    quiet: { ...QUIET_OPTION.quiet, meaning: 'nothing on standard error' },
+  },
+  examples: ['dp-ftrl page', 'dp-ftrl page examples/gym_visits.csv'],
+  run,
+};
 
 const HOST = '127.0.0.1';
 /** Page made by web/pack.mjs, without the WebAssembly. */
@@ -70,10 +96,8 @@ function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-export async function run(args: Args): Promise<void> {
-  const wanted = 'a whole number from 0 (any that is free) to 65535';
-  const isPort = (port: number) => Number.isInteger(port) && port >= 0 && port < 2 ** 16;
-  const port = args.number('port', wanted, isPort) ?? 0;
+async function run(args: Args): Promise<void> {
+  const port = args.number('port') ?? 0;
   if (args.files.length > 1) throw new Misuse(`one table at most, got ${args.files.length}`);
   const [page, table] = await Promise.all([readPage(), readTable(args.files)]);
   // A replacement function, because `$` in the text would be special in a replacement string.

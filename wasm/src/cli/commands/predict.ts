@@ -12,20 +12,60 @@ import { Missing, MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import type { Batch } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
 import { readJsonFile } from '../options/json-file.js';
 import { say, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../output/output.js';
 import { RowText, type Format } from '../output/row-text.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { JSON_OPTION, OUTPUT_OPTION, QUIET_OPTION } from '../options/output.js';
 
-export const options: Known = {
-  model: 'value',
-  ...FORMAT_OPTIONS,
-  ...DECIMAL_OPTIONS,
-  ...MISSING_OPTIONS,
-  output: 'value',
-  json: 'flag',
-  quiet: 'flag',
+export const command: Command = {
+  summary: 'predictions of a model for each row of a CSV file',
+  usage: '--model MODEL.json [FILE.csv]',
+  about:
+    'Reads a model that dp-ftrl learn wrote and the rows of a CSV file (or standard input), and ' +
+    'writes a prediction for each row. The model protects the rows it was learned from. A ' +
+    'prediction reveals something about its own row, which nothing protects.',
+  details: [
+    'The output is row,class,probability (of class 1) for logistic, row,class,score for hinge, ' +
+      'row,class,probability_0,... for softmax, and row,prediction for the other losses. The ' +
+      'columns of the model are matched by name; others are ignored. Class 0 stands for the ' +
+      'labels 0 or -1.',
+  ],
+  options: {
+    ...under('Model', {
+      model: {
+        value: 'FILE',
+        file: 'read',
+        meaning: 'model, as --model or --json of dp-ftrl learn wrote it',
+      },
+    }),
+    ...FORMAT_OPTIONS,
+    ...DECIMAL_OPTIONS,
+    ...MISSING_OPTIONS,
+    missing: {
+      ...MISSING_OPTIONS.missing,
+      meaning:
+        'rows with a missing cell: refuse (default); zero: a missing feature is 0; or skip: the ' +
+        'row has no prediction',
+      brief: 'rows with a missing cell: refuse (default), zero or skip',
+    },
+    ...OUTPUT_OPTION,
+    ...JSON_OPTION,
+    json: {
+      ...JSON_OPTION.json,
+      meaning: 'one object: loss, modelIsPrivate, protects, rows, complete',
+    },
+    ...QUIET_OPTION,
+  },
+  essentials: ['model', 'missing', 'output', 'json', 'quiet'],
+  examples: [
+    "dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --range '*=-1:1' --model model.json " +
+      'examples/pendulum.csv && dp-ftrl predict --model model.json examples/pendulum.csv',
+  ],
+  run,
 };
 
 /** Turns the scores of a row into a prediction. */
@@ -115,7 +155,7 @@ async function write(
   await sink.commit();
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   requireAll(args, { model: 'FILE' }, { model: 'dp-ftrl learn --model FILE writes one' });
   const path = args.text('model')!;
   const output = args.text('output');

@@ -13,7 +13,7 @@ import { inputFormat, outputFormat } from '../input/format.js';
 import { HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
 import { readHistogram, readProtected } from '../input/histogram.js';
 import { requireAll } from '../input/needed.js';
-import { required, type Args, type Known } from '../options/args.js';
+import { required, type Args } from '../options/args.js';
 import { NOT_PRIVATE, say, SEEDED, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, writeWhole } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
@@ -22,23 +22,113 @@ import { roundedUp } from '../../shared/number.js';
 import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
 import { answersOf, asJson, asRows } from './queries/answers.js';
 import { readWorkload, type Workload } from './queries/asked.js';
+import { FRACTION } from '../options/numbers.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { JSON_OPTION, OUTPUT_OPTION, QUIET_OPTION, SEED_OPTION } from '../options/output.js';
+import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
-export const options: Known = {
-  workload: 'value',
-  ...HISTOGRAM_OPTIONS,
-  epsilon: 'value',
-  delta: 'value',
-  measure: 'value',
-  objective: 'value',
-  ...BUDGET_OPTIONS,
-  consistent: 'flag',
-  integer: 'flag',
-  fractions: 'flag',
-  output: 'value',
-  ...PLOT_OPTIONS,
-  json: 'flag',
-  quiet: 'flag',
-  seed: 'value',
+export const command: Command = {
+  summary: 'many private counts at once: ranges, tables and more',
+  usage: '--workload W --column NAME --domain D --epsilon E --delta D [FILE.csv]',
+  about:
+    'Private answers to many counting queries on a CSV file (or standard input). All answers ' +
+    'together are (E, D)-differentially private for one row or, with --user-column, for one person.',
+  details: [
+    'Counts how many rows have each value, adds noise to the measurements that are best for these ' +
+      'queries, and writes query,answer,std. With Gaussian noise, a proved bound on the ratio of ' +
+      'their error to the least of any factorization is printed.',
+  ],
+  options: {
+    ...PRIVACY_OPTIONS,
+    delta: {
+      ...PRIVACY_OPTIONS.delta,
+      number: FRACTION,
+      meaning:
+        'how far that may fail, below 1: at most one over the number of rows; 1e-6 is common. 0: ' +
+        'pure, by Laplace noise. Above 1e-3 there is a warning, and with replace-one above one ' +
+        'over the number of rows',
+      brief: `${PRIVACY_OPTIONS.delta.brief}. 0: pure, by Laplace noise`,
+    },
+    ...NEIGHBOURS_OPTION,
+    neighbours: {
+      ...NEIGHBOURS_OPTION.neighbours,
+      meaning:
+        'zero-out (default): one row more or less; or replace-one: one row with other values; the ' +
+        'number of rows is then public: answers reveal it exactly, and all of them are better. ' +
+        'Not with --missing skip',
+    },
+    ...under('Queries', {
+      workload: {
+        value: 'W',
+        file: 'workload',
+        meaning:
+          'ranges: from every value to every later one; prefix: up to every value; identity: every ' +
+          'value; marginals=K: tables of K columns; parities=K: of K bits, signs; or a CSV file of ' +
+          'numbers without a header, one query per row. With several columns ranges, prefix and ' +
+          'identity ask for all combinations (of three at most). Join several with +: ' +
+          'ranges+marginals=1',
+        brief: 'ranges, prefix, identity (each value), marginals=K, parities=K, or a CSV file',
+      },
+      measure: {
+        value: 'M',
+        values: MEASUREMENTS,
+        meaning: 'optimal (default), identity (the histogram) or queries (each separately)',
+      },
+      objective: {
+        value: 'max|mean',
+        values: OBJECTIVES,
+        meaning:
+          'mean (default) or max: the error that the measurements minimise. max takes ranges of ' +
+          'at most 361 values',
+      },
+      consistent: {
+        meaning:
+          'answers from one histogram without negative counts; with replace-one, of the true ' +
+          'number of rows. std is that before',
+        brief: 'answers without negative counts',
+      },
+      integer: { meaning: 'with --consistent: a histogram of whole numbers' },
+      fractions: {
+        meaning: 'with replace-one: answers and std divided by the number of rows',
+      },
+    }),
+    ...HISTOGRAM_OPTIONS,
+    ...BUDGET_OPTIONS,
+    'budget-pure': {
+      ...BUDGET_OPTIONS['budget-pure'],
+      meaning: `${BUDGET_OPTIONS['budget-pure'].meaning}: one of epsilon e as mu = 2 Phi^-1(1 / (1 + exp(-e))), about 1.25 e, or rho = e tanh(e / 2)`,
+    },
+    ...OUTPUT_OPTION,
+    ...PLOT_OPTIONS,
+    ...JSON_OPTION,
+    json: {
+      ...JSON_OPTION.json,
+      meaning:
+        'one object: private, protects, neighbours, epsilon, delta, noise, mu, unitError, ' +
+        'lowerBound, ratio, bounds {addedNoise, unbiased, every} (on errors in counts of ' +
+        'mechanisms that need not be factorizations: of noise that does not depend on the rows; ' +
+        'without a delta also of any around the true answers, and of every mechanism), ' +
+        'numMeasurements, rmsError, answers; with --fractions fractionsOf, the number of rows',
+    },
+    ...QUIET_OPTION,
+    ...SEED_OPTION,
+  },
+  essentials: [
+    ...['epsilon', 'delta', 'workload', 'column', 'domain', 'other', 'user-column'],
+    ...['max-contributions', 'consistent', 'output', 'json', 'plot'],
+  ],
+  examples: [
+    'dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 ' +
+      '--delta 1e-6 examples/gym_visits.csv',
+    'dp-ftrl queries --workload ranges --column minutes --domain 0:40 --other --epsilon 1 ' +
+      '--delta 1e-6 --consistent examples/gym_visits.csv',
+    'dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 ' +
+      '--delta 1e-6 --neighbours replace-one --fractions examples/gym_visits.csv',
+    'dp-ftrl queries --workload prefix --column minutes --domain 0:180 --epsilon 1 --delta 0 ' +
+      '--json --user-column member --max-contributions 12 examples/gym_visits.csv',
+  ],
+  run,
 };
 
 function readSettings(args: Args) {
@@ -51,12 +141,8 @@ function readSettings(args: Args) {
   };
   const domain = '--domain has the values that the column may have, known without the data';
   requireAll(args, needed, { domain });
-  const epsilon = required('epsilon', args.epsilon('epsilon'));
-  const deltas = 'a number from 0 to below 1';
-  const delta = required(
-    'delta',
-    args.number('delta', deltas, (value) => value >= 0 && value < 1),
-  );
+  const epsilon = required('epsilon', args.number('epsilon'));
+  const delta = required('delta', args.number('delta'));
   const whom = readProtected(args);
   const isPublic = whom.neighbours === 'replace-one';
   const strategy = args.oneOf('measure', MEASUREMENTS);
@@ -167,7 +253,7 @@ async function write(
   await plot?.write(answersFigure(answers, unit), { claim: claimOf(settings, queries) });
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   const settings = readSettings(args);
   const { domains, whom, consistent, integer, isPublic, seed } = settings;
   const names = await readWorkload(settings.asked, domains);

@@ -11,8 +11,8 @@ import { DECIMAL_OPTIONS } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
 import { requireRanges } from '../input/ranges.js';
 import { PICKS } from '../input/rows.js';
-import { readImportance } from '../input/workload.js';
-import { required, type Args, type Known } from '../options/args.js';
+import { readImportance, WORKLOADS_OPTIONS } from '../input/workload.js';
+import { required, type Args } from '../options/args.js';
 import { MODE_OPTIONS } from '../options/mode.js';
 import { clipNotices, longestRow } from './release/columns-clip.js';
 import { answerSums, requireTogether } from './release/stack.js';
@@ -20,19 +20,129 @@ import { Writer } from './release/writer.js';
 import { answer, type Question } from './stream/run.js';
 import { readSettings, STREAM_OPTIONS, type Settings } from './stream/settings.js';
 import { areTold } from './stream/told.js';
+import { POSITIVE } from '../options/numbers.js';
+import type { Command } from '../options/command.js';
+import { under } from '../options/option.js';
+import { SHOW_OPTION } from '../options/output.js';
+import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
-export const options: Known = {
-  ...STREAM_OPTIONS,
-  workload: 'values',
-  importance: 'value',
-  pure: 'flag',
-  clip: 'value',
-  column: 'values',
-  range: 'values',
-  count: 'flag',
-  'show-nonprivate': 'flag',
-  ...DECIMAL_OPTIONS,
-  ...MODE_OPTIONS,
+export const command: Command = {
+  summary: 'private running totals of columns, by row or by day',
+  usage: '--epsilon E --delta D --clip C [FILE.csv]',
+  about:
+    'Private running totals of the columns of a CSV file (or standard input), after each row. All ' +
+    'of them together are (E, D)-differentially private for one row or, with --user-column, for ' +
+    'one person.',
+  details: [
+    'The output is step,COLUMN...,std: the total (or the sum that --workload names, such as that ' +
+      'of the last W rows) plus noise, and the standard deviation of that noise. step counts the ' +
+      'rows so far. With --epochs or --participations all of it is private for one user with ' +
+      'several rows, as these promise.',
+  ],
+  options: {
+    ...PRIVACY_OPTIONS,
+    ...under('Privacy', {
+      pure: {
+        meaning:
+          'instead of --delta: no delta, by discrete Laplace noise on a tree (tree-k; with the ' +
+          'least error unless --arity and --subtractive choose another). --clip is then an l1-norm',
+        brief: 'instead of --delta: no delta; --clip is then an l1-norm',
+      },
+    }),
+    ...NEIGHBOURS_OPTION,
+    ...under('Sums', {
+      clip: {
+        value: 'C',
+        number: POSITIVE,
+        meaning:
+          'largest length of a row: one whose l2-norm over the columns exceeds C is scaled down to ' +
+          'it, and the noise grows with it; with --pure it is their l1-norm, the sum of all ' +
+          'magnitudes. Choose it without the data: a legal limit, never the maximum that you see. ' +
+          'Default: what follows from --range of every column, and 1 with --count',
+        brief:
+          'largest length of a row: longer ones are scaled down to it. Choose it without the ' +
+          'data: 1 for counts of one, or a legal limit, never the maximum that you see',
+      },
+      column: {
+        value: 'NAME',
+        isName: true,
+        repeats: true,
+        meaning:
+          'column to sum; repeat for more. Default: all without another role; if there is none, ' +
+          'each row counts as 1',
+        brief: 'column to sum; repeat for more. Default: all',
+      },
+      range: {
+        value: 'NAME=LOW:HIGH',
+        isName: true,
+        repeats: true,
+        meaning:
+          'range of a column, known without the data: numbers outside count as the nearest one ' +
+          "inside. '*=LOW:HIGH' is for all columns without their own range. With it every column " +
+          'needs one, and the default of --clip is the length of the longest row. A notice says ' +
+          'when --clip cuts such rows, and when a column of small numbers gets the noise of a ' +
+          'column of large ones',
+      },
+      count: { meaning: 'sums no column: each row counts as 1, and the default of --clip is 1' },
+    }),
+    ...WORKLOADS_OPTIONS,
+    workload: {
+      ...WORKLOADS_OPTIONS.workload,
+      meaning:
+        'prefix (default); window=W: sums of the last W rows (or buckets); momentum=0,decay=A: ' +
+        'decaying sums, where a row k steps ago counts A^k; momentum=B[,decay=A]; a CSV file of ' +
+        'numbers without a header: a column of learning rates, FILE or FILE,momentum=B, or a ' +
+        'square lower-triangular matrix. The noise is made for it, in mode grid and not with ' +
+        '--pure. The default mechanism is optimal for prefix, decaying sums, and up to 128 rows; ' +
+        'then normalized-square-root, and square-root beyond 65536. Repeated: all of these sums ' +
+        'of the same rows, with one noise and one budget, as COLUMN_prefix, prefix_std, ' +
+        'COLUMN_window_7, ...; a file gives its name. Not with --strategy',
+      brief: 'window=W: sums of the last W rows (or days and so on)',
+    },
+    ...STREAM_OPTIONS,
+    'time-column': {
+      ...STREAM_OPTIONS['time-column'],
+      meaning: `${STREAM_OPTIONS['time-column'].meaning}. Each row is clipped, or with --user-column all rows of a person in a bucket together`,
+    },
+    'user-column': {
+      ...STREAM_OPTIONS['user-column'],
+      meaning: `${STREAM_OPTIONS['user-column'].meaning}. Rows that do not count are released as rows of zeros`,
+    },
+    ...SHOW_OPTION,
+    ...DECIMAL_OPTIONS,
+    ...MODE_OPTIONS,
+    json: {
+      ...STREAM_OPTIONS.json,
+      meaning:
+        'one object: private, mode, protects, certificate, columns, rows, complete; and error, ' +
+        'with code, row, line and column but no cell, if a row ended it early. With --pure also ' +
+        'halfWidthProbability (0.05) and in rows halfWidth, which the noise exceeds with at most ' +
+        'that probability. With several --workload also workloads, with the errors of each, and ' +
+        'rows have sums and std by workload',
+    },
+  },
+  essentials: [
+    ...['epsilon', 'delta', 'clip', 'pure', 'column', 'steps', 'workload', 'time-column', 'bucket'],
+    ...['user-column', 'max-contributions', 'output', 'json', 'plot'],
+  ],
+  examples: [
+    'dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count examples/shop_day.csv',
+    'head -n 100 examples/shop_day.csv | dp-ftrl release --epsilon 1 ' +
+      '--delta 1e-6 --clip 1 --column count --steps 1000 --mechanism honaker --json',
+    'dp-ftrl release --epsilon 2 --delta 1e-6 --clip 90 --column minutes --user-column member ' +
+      '--max-contributions 12 --min-separation 7 --time-column time --bucket day ' +
+      '--from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv',
+    'dp-ftrl release --epsilon 0.5 --delta 1e-7 --clip 1 --column count --output counts.csv ' +
+      '--budget shop.json --budget-epsilon 1 --budget-delta 1e-6 examples/shop_day.csv',
+    'dp-ftrl release --pure --epsilon 1 --clip 1 --column count examples/shop_day.csv',
+    'dp-ftrl release --workload momentum=0,decay=0.98 --epsilon 1 --delta 1e-6 --clip 1 ' +
+      '--column count examples/shop_day.csv',
+    'dp-ftrl release --workload window=60 --epsilon 1 --delta 1e-6 --clip 1 --column count ' +
+      'examples/shop_day.csv',
+    'dp-ftrl release --workload prefix --workload window=60 --importance 1,4 --epsilon 1 ' +
+      '--delta 1e-6 --clip 1 --column count examples/shop_day.csv',
+  ],
+  run,
 };
 
 /** How rows are summed. */
@@ -61,7 +171,7 @@ function readSummed(args: Args): Summed {
   if (counts && other !== undefined) {
     throw new Misuse(`--count sums no column: give it or --${other}`);
   }
-  const clip = args.positive('clip');
+  const clip = args.number('clip');
   const bound = ['clip', 'range'].find((name) => args.has(name));
   return { counts, clip: isKnown ? clip : required('clip', clip), bound };
 }
@@ -127,7 +237,7 @@ function answerTotals(dp: DpFtrl, settings: Settings, summed: Summed): Promise<v
   return answer(dp, question);
 }
 
-export async function run(args: Args): Promise<void> {
+async function run(args: Args): Promise<void> {
   const summed = readSummed(args);
   const importance = readImportance(args);
   const isStack = args.texts('workload').length > 1;

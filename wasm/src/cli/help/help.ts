@@ -1,68 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Help in two layers: a short one for a first run, and the full one.
+// Help, from the table of the command: what a first run needs, or all options.
 
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_MECHANISM } from '../../shared/defaults.js';
-import { EXPLAINED, optionOf, PARAMETER_NAMES } from '../../shared/parameters.js';
-import type { ParameterName } from '../../shared/parameters.js';
 import type { StrategyInfo } from '../../types/all.js';
-import { paragraph } from '../output/table.js';
-import { MECHANISMS, PARAMETERS } from './common.js';
-import * as histograms from './histograms.js';
-import * as learning from './learning.js';
-import * as mechanisms from './mechanisms.js';
-import * as others from './others.js';
-import { SHORT } from './short.js';
-import * as statistics from './statistics.js';
-import * as sums from './sums.js';
+import type { Command, Commands } from '../options/command.js';
+import type { Option, Options } from '../options/option.js';
+import { paragraph, wrapWords } from '../output/table.js';
 
-const INDENT = ' '.repeat(19);
+/** Column at which meanings begin. */
+const COLUMN = 20;
+/** Width where the output is no terminal. */
+const USUAL_WIDTH = 80;
+const [LEAST_WIDTH, MOST_WIDTH] = [60, 100];
 
-const FULL = { ...sums, ...statistics, ...learning, ...histograms, ...mechanisms, ...others };
-
-export type CommandName = Lowercase<keyof typeof FULL>;
-
-/** Returns the lines of one parameter: its option, its meaning, and the mechanisms that take it. */
-function parameterText(name: ParameterName, catalogue: readonly StrategyInfo[]): string {
-  const { value, meaning } = EXPLAINED[name];
-  const option = `  --${optionOf(name)}${value === undefined ? '' : ` ${value}`}`;
-  const takers = catalogue.filter(({ parameters }) => parameters.includes(name));
-  const whose = takers.length === 0 ? '' : ` (${takers.map((entry) => entry.name).join(', ')})`;
-  const clause = `${meaning.charAt(0).toLowerCase()}${meaning.slice(1, -1)}`;
-  const text = paragraph(`${clause}${whose}`, INDENT);
-  return option.length < INDENT.length - 1
-    ? `${option.padEnd(INDENT.length)}${text.trimStart()}`
-    : `${option}\n${text}`;
+/** Returns the width of a text for a stream. */
+export function widthFor({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
+  if (!isTTY || !columns) return USUAL_WIDTH;
+  return Math.min(Math.max(columns, LEAST_WIDTH), MOST_WIDTH);
 }
 
-/** Full help of a command, with the mechanisms of this version. */
-export function fullHelp(name: CommandName, catalogue: readonly StrategyInfo[]): string {
-  const names = catalogue.map(({ name: each }) =>
-    each === DEFAULT_MECHANISM ? `${each} (default)` : each,
-  );
-  const parameters = PARAMETER_NAMES.map((each) => parameterText(each, catalogue)).join('');
-  const list = paragraph(names.join(', '), INDENT).trim();
-  return FULL[name.toUpperCase() as Uppercase<CommandName>]
-    .replace(MECHANISMS, `  --mechanism M    ${list}`)
-    .replace(PARAMETERS, parameters.trimEnd());
+/** Returns a term and its meaning, which begins on the same line if the term is short. */
+function entry(term: string, meaning: string, { width, column }: Record<string, number>): string {
+  const text = paragraph(meaning, ' '.repeat(column!), width!);
+  const head = `  ${term}`;
+  return head.length + 2 <= column! ? head.padEnd(column!) + text.trimStart() : `${head}\n${text}`;
 }
 
-/** Whether the words after --help request the full help. */
-export function wantsAll(rest: readonly string[]): boolean {
-  return rest.includes('all');
+/** An option with the placeholder of its value. */
+export function termOf(name: string, { value }: Option): string {
+  return `--${name}${value === undefined ? '' : ` ${value}`}`;
 }
 
-/** Help of a command, with example files that exist on the reader's machine. */
-export function helpOf(
-  name: CommandName,
-  { isFull, catalogue }: { isFull: boolean; catalogue: readonly StrategyInfo[] },
-): string {
-  const short = isFull ? undefined : SHORT[name];
-  const more = `\ndp-ftrl ${name} --help all   all options, and their effect on the guarantee\n`;
-  const text = short === undefined ? fullHelp(name, catalogue) : `${short}${more}`;
-  return text.replace(/\bexamples\/\w+\.csv/g, exampleFile);
+export function meaningOf({ meaning }: Option, catalogue: readonly StrategyInfo[]): string {
+  return typeof meaning === 'string' ? meaning : meaning(catalogue);
+}
+
+/** Options by heading, in the order of their first one. */
+export function groupsOf(options: Options): [heading: string, options: [string, Option][]][] {
+  const headings = new Set(Object.values(options).map(({ heading }) => heading));
+  const all = Object.entries(options);
+  return [...headings].map((each) => [each, all.filter(([, { heading }]) => heading === each)]);
 }
 
 /** Path of an example table of the package, quoted for a shell in the current folder. */
@@ -73,35 +52,86 @@ function exampleFile(name: string): string {
   return /^[\w./@+-]+$/.test(shown) ? shown : `"${shown}"`;
 }
 
-export const MAIN_HELP = `dp-ftrl: private counts, sums and models of a CSV file. Start with dp-ftrl count --help
+/** Breaks a call into lines that a shell joins. */
+export function callLines(call: string, width: number): string[] {
+  // An option stays with its value.
+  const words = call.match(/--?\S+ [^-|&>"\s]\S*|\S+/g)!;
+  const lines = [' '];
+  for (const word of words) {
+    const last = lines.at(-1)!;
+    if (last.length + ` ${word} \\`.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(`      ${word}`);
+  }
+  return lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
+}
 
-  dp-ftrl count      private counts of rows per day (or hour, ...), also by category
-  dp-ftrl release    private running totals of columns, row by row or day by day
-  dp-ftrl moments    private counts, means and variances of columns, with intervals
-  dp-ftrl histogram  private counts and shares of the categories of a column, with intervals
-  dp-ftrl learn      a linear model, learned privately
-  dp-ftrl predict    predictions of a model for each row of a CSV file
-  dp-ftrl queries    many private counts at once: ranges, tables, any linear queries
-  dp-ftrl choose     the most frequent value of one or more columns, or a quantile of one
-  dp-ftrl error      error of a mechanism at unit noise
-  dp-ftrl compare    all mechanisms side by side, best first
-  dp-ftrl optimize   the best mechanism for a horizon, saved for --strategy
-  dp-ftrl bounds     bounds on the error, proved and published
-  dp-ftrl calibrate  noise multiplier for a privacy target
-  dp-ftrl page       the interactive page, served on this machine, with a CSV file
-  dp-ftrl completion completion of commands, options and names in a shell
-  dp-ftrl example    example tables to try the other commands on
+/** Calls with example files that exist on the reader's machine. */
+function examplesText(examples: readonly string[], width: number): string {
+  const calls = examples.map((call) => call.replace(/\bexamples\/\w+\.csv/g, exampleFile));
+  const lines = calls.flatMap((call) => callLines(call, width));
+  return `Example${examples.length > 1 ? 's' : ''}:\n${lines.join('\n')}\n`;
+}
 
-  dp-ftrl COMMAND --help      the essentials, with an example; also dp-ftrl help COMMAND
-  dp-ftrl COMMAND --help all  all options; -e, -d, -o are --epsilon, --delta, --output
-  dp-ftrl --version           also -V, and after COMMAND
-  man dp-ftrl                 all of this, if the package was installed with npm install --global
+function usageText(name: string, usage: string, width: number): string {
+  const [first, ...rest] = wrapWords(`dp-ftrl ${name} ${usage}`, width);
+  const more = rest.length === 0 ? '' : paragraph(rest.join(' '), ' '.repeat(8), width);
+  return `${first}\n${more}`;
+}
 
-Exit codes: 0 success, 1 failure, 2 misuse. Messages go to standard error.
-`;
+/** Returns what a first run needs of a command, or all of it. */
+export function helpOf(
+  name: string,
+  command: Command,
+  { width, catalogue }: { width: number; catalogue?: readonly StrategyInfo[] },
+): string {
+  const { usage, about, details = [], options, essentials, examples } = command;
+  const layout = { width, column: COLUMN };
+  const head = [usageText(name, usage, width), paragraph(about, '', width)];
+  if (catalogue || !essentials) {
+    const texts = groupsOf(options).map(([heading, own]) => {
+      const entries = own.map(([option, declared]) =>
+        entry(termOf(option, declared), meaningOf(declared, catalogue ?? []), layout),
+      );
+      return `${heading}:\n${entries.join('')}`;
+    });
+    const paragraphs = details.map((text) => paragraph(text, '', width));
+    return [...head, ...paragraphs, ...texts, examplesText(examples, width)].join('\n');
+  }
+  const entries = essentials.map((option) => {
+    const declared = options[option]!;
+    return entry(
+      termOf(option, declared),
+      declared.brief ?? meaningOf(declared, catalogue ?? []),
+      layout,
+    );
+  });
+  const number = Object.keys(options).length;
+  const more = `dp-ftrl ${name} --help all   all ${number} options\n`;
+  return [...head, entries.join(''), examplesText(examples.slice(0, 1), width), more].join('\n');
+}
 
-/** Commands with their summaries, in the order of the main help. */
-export const SUMMARIES = Array.from(
-  MAIN_HELP.matchAll(/^ {2}dp-ftrl ([a-z]+) +(?![A-Z-])(.*)$/gm),
-  ([, name, summary]) => ({ name: name as CommandName, summary: summary! }),
-);
+export const TITLE = 'dp-ftrl: private counts, sums and models of a CSV file';
+
+/** The commands, and how to go on. */
+export function mainHelp(commands: Commands, width: number): string {
+  const list = Object.entries(commands).map(([name, { summary }]) =>
+    entry(`dp-ftrl ${name}`, summary, { width, column: 22 }),
+  );
+  const more = [
+    ['dp-ftrl COMMAND --help', 'what a first run needs; also dp-ftrl help COMMAND'],
+    ['dp-ftrl COMMAND --help all', 'all options'],
+    ['dp-ftrl --version', 'also -V, and after COMMAND'],
+    ['man dp-ftrl', 'the manual, after npm install --global'],
+  ].map(([term, meaning]) => entry(term!, meaning!, { width, column: 30 }));
+  return [
+    `${TITLE}\n`,
+    list.join(''),
+    more.join(''),
+    paragraph(
+      'Start with dp-ftrl count --help. -e, -d, -o are --epsilon, --delta, --output. Exit codes: 0 ' +
+        'success, 1 failure, 2 misuse. Messages go to standard error.',
+      '',
+      width,
+    ),
+  ].join('\n');
+}

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Generates the man page from the help texts when the package is built.
+// The man page, from the table of the command.
 
 import type { StrategyInfo } from '../../types/all.js';
-import { fullHelp, MAIN_HELP, SUMMARIES } from './help.js';
-import { parseHelp, type Block } from './parsed.js';
+import type { Command, Commands } from '../options/command.js';
+import { callLines, groupsOf, mainHelp, meaningOf, termOf, TITLE } from './help.js';
+
+const WIDTH = 76;
 
 /** Escapes a text so that no formatter interprets it as a request. */
 function plain(text: string): string {
@@ -14,39 +16,43 @@ function plain(text: string): string {
 
 const asIs = (lines: readonly string[]) => ['.nf', ...lines.map(plain), '.fi'];
 
-function blockText(block: Block): string[] {
-  if (block.kind === 'text') return ['.PP', plain(block.text)];
-  if (block.kind === 'lines') return ['.PP', ...asIs(block.lines)];
-  return block.entries.flatMap(({ names, meaning }) => [
-    '.TP',
-    `.B ${plain(names)}`,
-    plain(meaning),
-  ]);
+function commandText(name: string, command: Command, catalogue: readonly StrategyInfo[]): string[] {
+  const { usage, about, details = [], options, examples } = command;
+  return [
+    `.SS ${name}`,
+    `.B ${plain(`dp-ftrl ${name}`)}`,
+    plain(usage),
+    ...[about, ...details].flatMap((text) => ['.PP', plain(text)]),
+    ...groupsOf(options).flatMap(([heading, own]) => [
+      '.PP',
+      plain(`${heading}:`),
+      ...own.flatMap(([option, declared]) => [
+        '.TP',
+        `.B ${plain(termOf(option, declared))}`,
+        plain(meaningOf(declared, catalogue)),
+      ]),
+    ]),
+    '.PP',
+    ...asIs(['Examples:', ...examples.flatMap((call) => callLines(call, WIDTH))]),
+  ];
 }
 
-function commandText(help: string): string[] {
-  const { usage, blocks } = parseHelp(help);
-  return [...asIs(usage), ...blocks.flatMap(blockText)];
-}
-
-export function manPage(version: string, catalogue: readonly StrategyInfo[]): string {
-  const [name, ...main] = MAIN_HELP.trimEnd().split('\n');
-  const commands = SUMMARIES.flatMap(({ name: command }) => [
-    `.SS ${command}`,
-    ...commandText(fullHelp(command, catalogue)),
-  ]);
+export function manPage(
+  version: string,
+  { commands, catalogue }: { commands: Commands; catalogue: readonly StrategyInfo[] },
+): string {
   const lines = [
     '.\\" SPDX-License-Identifier: Apache-2.0',
     `.TH DP\\-FTRL 1 "" "dp\\-ftrl ${version}"`,
     '.SH NAME',
-    plain(name!.replace(': ', ' - ')),
+    plain(TITLE.replace(': ', ' - ')),
     '.SH SYNOPSIS',
     '.B dp\\-ftrl',
     plain('COMMAND [options] [FILE.csv]'),
     '.SH DESCRIPTION',
-    ...asIs(main.slice(1)),
+    ...asIs(mainHelp(commands, WIDTH).trimEnd().split('\n').slice(2)),
     '.SH COMMANDS',
-    ...commands,
+    ...Object.entries(commands).flatMap(([name, command]) => commandText(name, command, catalogue)),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -3,10 +3,27 @@
 // --by COLUMN --domain A,B,C [--other]: counts rows by the categories in a column.
 
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { under } from '../options/option.js';
 import { Domain } from './domain.js';
 
-export const CATEGORY_OPTIONS: Known = { by: 'value', domain: 'value', other: 'flag' };
+export const CATEGORY_OPTIONS = under('Categories', {
+  by: {
+    value: 'COLUMN',
+    isName: true,
+    meaning: 'column of categories; a row changes one count by 1, however many there are',
+    brief: 'column of categories',
+  },
+  domain: {
+    value: 'A,B,C',
+    isName: true,
+    meaning:
+      'the categories (or LOW:HIGH for integers). Categories read off the data would show who is ' +
+      'in it. A row of another one is refused',
+    brief: 'the categories, chosen without the data',
+  },
+  other: { meaning: 'adds a category for all that --domain does not list' },
+});
 
 /** Reads the categories, which must not come from the data; undefined without --by. */
 export function readCategories(args: Args): Domain | undefined {

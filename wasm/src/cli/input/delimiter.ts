@@ -3,15 +3,25 @@
 // Determines the separator of a table's cells from --delimiter, or else from its header.
 
 import { SEPARATORS, seenSeparators, type Separator } from '../../shared/csv.js';
+import { listed } from '../../shared/listed.js';
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
-
-export const DELIMITER_OPTIONS: Known = { delimiter: 'value' };
+import type { Args } from '../options/args.js';
+import { under } from '../options/option.js';
 
 const NAMES: Readonly<Record<Separator, string>> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 
-/** Values of --delimiter. */
-export const DELIMITERS = Object.values(NAMES);
+const DELIMITERS = Object.values(NAMES);
+
+export const DELIMITER_OPTIONS = under('Rows', {
+  delimiter: {
+    value: 'D',
+    values: DELIMITERS,
+    meaning:
+      `separator of CSV cells: ${listed(DELIMITERS, 'or')} (or the character itself). Default: ` +
+      'the most frequent one in the header, reported on standard error unless it is a comma; a ' +
+      'header with two of them equally often is refused',
+  },
+});
 
 /** Accepted spellings of each separator. */
 const SPELLINGS: Readonly<Record<string, Separator>> = {

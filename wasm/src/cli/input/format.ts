@@ -3,19 +3,41 @@
 // --format: CSV or JSON lines. The ending of a file name decides; --format applies to other names.
 
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { under } from '../options/option.js';
 import { say } from '../output/notices.js';
 import { FORMATS, type Format } from '../output/row-text.js';
 import { Delimiter, DELIMITER_OPTIONS } from './delimiter.js';
 
-export const FORMAT_OPTIONS: Known = { format: 'value', ...DELIMITER_OPTIONS };
-
-/** Options of commands that read numbers. */
-export const DECIMAL_OPTIONS: Known = { decimal: 'value' };
-
 /** Decimal separators of numbers in CSV. */
 export const DECIMALS = ['point', 'comma'] as const;
 export type Decimal = (typeof DECIMALS)[number];
+
+export const FORMAT_OPTIONS = {
+  ...under('Rows', {
+    format: {
+      value: 'F',
+      values: FORMATS,
+      meaning:
+        'csv (default) or jsonl: format of the input and of the rows that are written, unless the ' +
+        'file name ends in .csv, .tsv, .jsonl or .ndjson. JSON lines have an object per line; the ' +
+        'keys of the first name the columns. A missing key or null is an empty cell; a list or an ' +
+        'object in a column that is used is refused',
+    },
+  }),
+  ...DELIMITER_OPTIONS,
+};
+
+/** Options of commands that read numbers. */
+export const DECIMAL_OPTIONS = under('Rows', {
+  decimal: {
+    value: 'D',
+    values: DECIMALS,
+    meaning:
+      'decimal separator in CSV: point (default) or comma (13,8). With comma, cells with a point ' +
+      'are refused, as it may separate thousands',
+  },
+});
 
 /** Format of a table, with the settings for reading it. */
 export type TableFormat = (

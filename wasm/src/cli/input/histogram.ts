@@ -5,7 +5,8 @@
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { under } from '../options/option.js';
 import { FORMAT_OPTIONS, type TableFormat } from './format.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
 import { Missing, MISSING_OPTIONS } from './missing.js';
@@ -15,14 +16,39 @@ import type { People } from './people.js';
 import { placeOf } from './place.js';
 import { readTable } from './rows.js';
 
-export const HISTOGRAM_OPTIONS: Known = {
-  column: 'values',
-  domain: 'values',
-  other: 'flag',
-  neighbours: 'value',
+export const HISTOGRAM_OPTIONS = {
+  ...under('Columns', {
+    column: {
+      value: 'NAME',
+      isName: true,
+      repeats: true,
+      meaning: 'column to count; repeat for more, of which the first varies slowest',
+      brief: 'column to count; repeat for more',
+    },
+    domain: {
+      value: 'D',
+      isName: true,
+      repeats: true,
+      meaning:
+        'the values of each column, in the order of the columns: LOW:HIGH (integers) or A,B,C ' +
+        '(texts). Declare it without looking at the data. A row with another value is refused',
+      brief: 'its values, declared without the data: LOW:HIGH or A,B,C',
+    },
+    other: {
+      meaning: 'adds a value, other, to every domain for all that it does not list',
+      brief: 'adds a value for all that --domain does not list',
+    },
+  }),
+  ...PEOPLE_OPTIONS,
+  'user-column': {
+    ...PEOPLE_OPTIONS['user-column'],
+    meaning:
+      'protects persons instead of rows: column ID says whose row it is. The first ' +
+      '--max-contributions rows of each person count; memory grows with the number of persons. ' +
+      'Needs zero-out neighbours',
+  },
   ...FORMAT_OPTIONS,
   ...MISSING_OPTIONS,
-  ...PEOPLE_OPTIONS,
 };
 
 export function readDomains(args: Args): Domain[] {

@@ -14,9 +14,39 @@ import {
   POLICIES,
 } from '../../shared/missing.js';
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { under } from '../options/option.js';
 
-export const MISSING_OPTIONS: Known = { missing: 'value', na: 'value' };
+export const MISSING_OPTIONS = under('Rows', {
+  missing: {
+    value: 'M',
+    values: POLICIES,
+    meaning:
+      'rows with a missing cell: refuse (default); skip: they are left out; or zero: a missing ' +
+      'category is 0, if --domain lists that. With --other it is one of the rest by default. A ' +
+      'skipped row is protected like any other one, and adds nothing: whether a row counts depends ' +
+      'on that row alone',
+  },
+  na: {
+    value: 'A,B,...',
+    meaning:
+      'cells with one of these texts are missing, as empty ones always are: NA,NaN,null,-. It ' +
+      'concerns every column that is read',
+  },
+});
+
+/** The same for rows that are steps. */
+export const STEPS_MISSING = {
+  ...MISSING_OPTIONS,
+  missing: {
+    ...MISSING_OPTIONS.missing,
+    meaning:
+      'rows with a missing cell: refuse (default); zero: a missing number or category is 0; or ' +
+      'skip: the row adds nothing, and still takes its step if rows are steps. A skipped row is ' +
+      'protected like any other one: what happens to a row depends on that row alone, and no ' +
+      'other row moves to another step',
+  },
+};
 
 /** Text that a missing cell is read as with `zero`. */
 export const ZERO = '0';

@@ -7,16 +7,38 @@ import { beyondText } from '../../shared/number.js';
 import { personOfId } from '../../shared/person.js';
 import { Misuse } from '../base/failure.js';
 import { warn } from '../output/notices.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { COUNT } from '../options/numbers.js';
+import { under } from '../options/option.js';
 import type { Missing } from './missing.js';
 import { faultAt, placeOf } from './place.js';
 import type { Batch } from './rows.js';
 
-export const PEOPLE_OPTIONS: Known = {
-  'user-column': 'value',
-  'user-numbers': 'flag',
-  'max-contributions': 'value',
-};
+export const PEOPLE_OPTIONS = under('Persons', {
+  'user-column': {
+    value: 'ID',
+    isName: true,
+    meaning:
+      'protects persons instead of rows: column ID says whose row it is. The first row of each ' +
+      'person counts, then each row at least --min-separation steps after the last that counted, ' +
+      'up to --max-contributions rows. Memory grows with the number of persons, not of rows',
+    brief: 'protects a person instead of a row: ID says whose row it is',
+  },
+  'max-contributions': {
+    value: 'K',
+    number: COUNT,
+    meaning:
+      'rows of a person that count. A small K leaves out later rows, a large K adds noise, about ' +
+      'in proportion',
+    brief: 'only the first K rows (or buckets) of a person count',
+  },
+  'user-numbers': {
+    meaning:
+      'ids of persons are decimal numbers: 7, 7.0 and 007 are one person. Default: they are ' +
+      'texts: spaces around them do not count, nor how Unicode writes their letters (NFC or NFD), ' +
+      'but 7 and 007 are two persons, and so are Ann and ann. All runs of a --state read them alike',
+  },
+});
 
 export interface People {
   /** Column that identifies the person of each row. */
@@ -30,7 +52,7 @@ export interface People {
 
 export function readPeople(args: Args): People | undefined {
   const column = args.text('user-column');
-  const maxContributions = args.count('max-contributions');
+  const maxContributions = args.number('max-contributions');
   if (column === undefined) {
     const stray = ['max-contributions', 'user-numbers'].find((name) => args.has(name));
     if (stray !== undefined) throw new Misuse(`--${stray} needs --user-column`);
@@ -43,7 +65,7 @@ export function readPeople(args: Args): People | undefined {
   }
   const other = ['epochs', 'participations'].find((name) => args.has(name));
   if (other !== undefined) throw new Misuse(`give --user-column or --${other}, not both`);
-  const minSeparation = args.count('min-separation') ?? 1;
+  const minSeparation = args.number('min-separation') ?? 1;
   return { column, areNumbers: args.has('user-numbers'), maxContributions, minSeparation };
 }
 

@@ -3,23 +3,69 @@
 // Options for rows that are events in time, and the step of each row.
 
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { under } from '../options/option.js';
 import { faultAt, type Place } from './place.js';
 import { TimeFormat } from './time-format.js';
 import { bucketOf, BUCKETS, bucketText, type Buckets } from '../../shared/calendar.js';
+import { listed } from '../../shared/listed.js';
 import { earlierText } from '../../shared/span.js';
+import { TIME_FORMATS } from '../../shared/time-format.js';
 import { timeIn, unambiguous, WANTED } from '../../shared/time-text.js';
 import { unknownZone, Zone } from '../../shared/zone.js';
 
-export const TIME_OPTIONS: Known = {
-  'time-column': 'value',
-  'time-format': 'value',
-  'time-zone': 'value',
-  bucket: 'value',
-  from: 'value',
-  to: 'value',
-  sort: 'flag',
-};
+export const TIME_OPTIONS = under('Time', {
+  'time-column': {
+    value: 'T',
+    isName: true,
+    meaning: 'rows are events in time order, and each bucket is one step, also if it is empty',
+    brief: 'time of each row, such as 2026-03-01 09:30',
+  },
+  bucket: {
+    value: 'B',
+    values: BUCKETS,
+    meaning: `span of time that is one step: ${listed(BUCKETS, 'or')}`,
+    brief: listed(BUCKETS, 'or'),
+  },
+  'time-format': {
+    value: 'F',
+    values: TIME_FORMATS,
+    meaning:
+      'format of times. Default: iso (2026-12-31, 2026/12/31 18:30, 2026-12, 2026) or month-name ' +
+      '(Dec 31 2026 6:30 PM, 31-Dec-2026), which are never confused. Others: seconds or ' +
+      'milliseconds since 1970, day-month-year (31.12.2026, 31/12/2026 18:30), month-day-year ' +
+      '(12/31/2026 6:30 PM), log (31/Dec/2026:18:30:00 +0000). A row in another format is ' +
+      'refused, with the formats that would read it',
+  },
+  'time-zone': {
+    value: 'Z',
+    values: () => Intl.supportedValuesOf('timeZone'),
+    meaning:
+      'zone whose clocks show times without an offset, --from and --to, and by whose clocks ' +
+      'buckets begin: an IANA name such as Europe/Berlin, or an offset such as +01:00. Default: ' +
+      'UTC. A day has 23 or 25 hours when clocks are moved. A time without an offset in an hour ' +
+      'that is repeated is the first one; one that is skipped is refused',
+    brief: 'whose clocks begin days, such as Europe/Berlin. Default: UTC',
+  },
+  from: {
+    value: 'TIME',
+    meaning:
+      'first bucket; rows before it are refused. With --from and --to rows are released as they ' +
+      'arrive. Default: that of the first row, which is then public',
+    brief: 'first bucket. Default: that of the data, which it then shows',
+  },
+  to: {
+    value: 'TIME',
+    meaning:
+      'last bucket; rows after it are refused. Default: that of the last row, which is then public',
+    brief: 'last bucket; likewise',
+  },
+  sort: {
+    meaning:
+      'sorts rows by time: all are read before the first release, and kept in memory. The ' +
+      'guarantee is unchanged: the bucket of a row depends on its own time',
+  },
+});
 
 /** Advice for rows outside a range of buckets. */
 export const OUTSIDE = 'rows outside --from and --to are refused, remove them from the file first';

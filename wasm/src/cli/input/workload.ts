@@ -11,6 +11,31 @@ import { isBlank, type CsvRecord } from '../../shared/csv.js';
 import { csvRecords } from './records.js';
 import { openInput } from './input.js';
 import type { Args } from '../options/args.js';
+import { under } from '../options/option.js';
+
+export const WORKLOAD_OPTION = under('Workload', {
+  workload: {
+    value: 'A',
+    file: 'workload',
+    meaning:
+      'prefix (default), momentum=B[,decay=A], window=W, or a CSV file of numbers without a ' +
+      'header: a column of learning rates (FILE,momentum=B for rates with momentum), or a square ' +
+      'lower-triangular matrix',
+    brief: 'prefix (default), window=W, momentum=B[,decay=A], or a CSV file',
+  },
+});
+
+export const WORKLOADS_OPTIONS = {
+  workload: { ...WORKLOAD_OPTION.workload, repeats: true },
+  ...under('Workload', {
+    importance: {
+      value: '1,4,...',
+      meaning:
+        'with several --workload: weights of their squared errors in the mean that is minimised, ' +
+        'one for each. Default: equal',
+    },
+  }),
+};
 
 const WANTED =
   'prefix, window=W, momentum=B, momentum=B,decay=A, a CSV file of numbers, or FILE,momentum=B with a file of rates';

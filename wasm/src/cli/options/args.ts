@@ -4,50 +4,39 @@
 
 import { parseArgs } from 'node:util';
 import { nameOf } from '../../shared/name.js';
-import { parseNumber } from '../../shared/number.js';
+import { beyondText, parseNumber } from '../../shared/number.js';
 import { Misuse, unknownName } from '../base/failure.js';
+import type { Option, Options } from './option.js';
 import { spellingHint } from './spelling.js';
-
-export type Kind = 'flag' | 'value' | 'values';
-export type Known = Readonly<Record<string, Kind>>;
-
-/** Largest epsilon: one row may then make an output e^1048576 times as likely. */
-const MAX_EPSILON = 2 ** 20;
 
 /** Value of --output that leaves it out. */
 const STANDARD_OUTPUT = '-';
 
-/** Flags of every sub-command. */
-export const ANYWHERE = ['help', 'version'];
-
-/** Letters that stand for options. */
-const LETTERS: Readonly<Record<string, string>> = {
-  epsilon: 'e',
-  delta: 'd',
-  output: 'o',
-  help: 'h',
-  version: 'V',
-};
-
-/** Returns the options that a command line names, with their dashes. */
-export function typedOptions(argv: readonly string[]): string[] {
+/** Returns those of the options that a command line names, with their dashes. */
+export function typedOptions(argv: readonly string[], options: Options): string[] {
   return argv.map((word) => {
     const letter = /^-([^-])/.exec(word)?.[1];
-    const name = Object.keys(LETTERS).find((each) => LETTERS[each] === letter);
+    const name = Object.keys(options).find((each) => letter && options[each]!.letter === letter);
     return name === undefined ? word.split('=')[0]! : `--${name}`;
   });
 }
 
-/** Options with names of columns or categories. */
-const OF_NAMES: readonly string[] = [
-  ...['column', 'label', 'by', 'user-column', 'time-column'],
-  ...['range', 'group', 'domain'],
-];
+/** Reads the number of an option, if it is declared to have one. */
+function readNumber(name: string, text: string, { number, word }: Option): number | undefined {
+  if (text === word?.text) return word.number;
+  const value = beyondText(text) === undefined ? parseNumber(text) : undefined;
+  const wanted = number?.(value ?? Number.NaN);
+  if (wanted === undefined) return value;
+  const got = `${JSON.stringify(text)}${spellingHint(text)}`;
+  throw new Misuse(`--${name} must be ${wanted}, got ${got}`);
+}
 
-/** The options and file names of one sub-command. */
+/** The options and file names of one command. */
 export class Args {
   private constructor(
+    readonly options: Options,
     private readonly values: ReadonlyMap<string, string[]>,
+    private readonly numbersOf: ReadonlyMap<string, number | undefined>,
     readonly files: readonly string[],
   ) {}
 
@@ -56,57 +45,55 @@ export class Args {
    */
   static parse(
     argv: readonly string[],
-    known: Known,
+    options: Options,
     elsewhere: (option: string) => string | undefined = () => undefined,
   ): Args {
-    const all: Known = { ...known, ...Object.fromEntries(ANYWHERE.map((it) => [it, 'flag'])) };
-    const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
-    for (const [name, kind] of Object.entries(all)) {
-      const short = LETTERS[name];
-      options[name] = { type: kind === 'flag' ? 'boolean' : 'string', ...(short && { short }) };
-    }
     const { tokens } = parseArgs({
       args: [...argv],
-      options,
+      options: Object.fromEntries(
+        Object.entries(options).map(([name, { value, letter }]) => [
+          name,
+          { type: value === undefined ? 'boolean' : 'string', ...(letter && { short: letter }) },
+        ]),
+      ),
       strict: false,
       allowPositionals: true,
       tokens: true,
     });
     const values = new Map<string, string[]>();
+    const numbers = new Map<string, number | undefined>();
     const files: string[] = [];
     for (const token of tokens) {
       if (token.kind === 'positional') files.push(token.value);
       if (token.kind !== 'option') continue;
       const { name, rawName, value, inlineValue } = token;
-      const kind: Kind | undefined = ANYWHERE.includes(name) ? 'flag' : known[name];
-      if (kind === undefined || !Object.hasOwn(options, name)) {
+      const option = Object.hasOwn(options, name) ? options[name] : undefined;
+      if (option === undefined) {
         const why = elsewhere(rawName);
         if (why !== undefined)
           throw new Misuse(`unknown option ${JSON.stringify(rawName)}; ${why}`);
-        const names = [...ANYWHERE, ...Object.keys(known)].map((each) => `--${each}`);
+        const names = Object.keys(options).map((each) => `--${each}`);
         throw unknownName('option', rawName, names, '--help all lists the options');
       }
-      if (kind === 'flag' && inlineValue) throw new Misuse(`${rawName} takes no value`);
-      if (kind !== 'flag' && (value === undefined || (!inlineValue && value.startsWith('--')))) {
+      const isFlag = option.value === undefined;
+      if (isFlag && inlineValue) throw new Misuse(`${rawName} takes no value`);
+      if (!isFlag && (value === undefined || (!inlineValue && value.startsWith('--')))) {
         throw new Misuse(`${rawName} needs a value`);
       }
       const before = values.get(name) ?? [];
-      if (before.length > 0 && kind === 'value') throw new Misuse(`${rawName} is given twice`);
+      if (before.length > 0 && !isFlag && !option.repeats)
+        throw new Misuse(`${rawName} is given twice`);
       const text = value ?? '';
-      values.set(name, [...before, OF_NAMES.includes(name) ? nameOf(text) : text]);
+      values.set(name, [...before, option.isName ? nameOf(text) : text]);
+      numbers.set(name, readNumber(name, text, option));
     }
     if (values.get('output')?.[0] === STANDARD_OUTPUT) values.delete('output');
-    return new Args(values, files);
+    return new Args(options, values, numbers, files);
   }
 
   requireNoFile(command: string): void {
     const [file] = this.files;
     if (file !== undefined) throw new Misuse(`${command} reads no file, got ${file}`);
-  }
-
-  /** Returns a copy with the value of an option that the command supplies itself. */
-  with(name: string, value: string): Args {
-    return new Args(new Map(this.values).set(name, [value]), this.files);
   }
 
   has(name: string): boolean {
@@ -132,22 +119,9 @@ export class Args {
     return value as T;
   }
 
-  /** A finite number that satisfies `holds`, or undefined when the option is not given. */
-  number(name: string, wanted: string, holds: (value: number) => boolean): number | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const value = parseNumber(text);
-    if (value === undefined || !holds(value)) {
-      const got = `${JSON.stringify(text)}${spellingHint(text)}`;
-      throw new Misuse(`--${name} must be ${wanted}, got ${got}`);
-    }
-    return value;
-  }
-
-  /** A whole number of at least 1. */
-  count(name: string): number | undefined {
-    const wanted = 'a whole number of at least 1';
-    return this.number(name, wanted, (value) => Number.isSafeInteger(value) && value >= 1);
+  /** The number of an option that is declared to have one. */
+  number(name: string): number | undefined {
+    return this.numbersOf.get(name);
   }
 
   /** Numbers separated by commas. */
@@ -161,26 +135,6 @@ export class Args {
       throw new Misuse(`--${name} must be numbers separated by commas, got ${got}`);
     }
     return values as number[];
-  }
-
-  positive(name: string): number | undefined {
-    return this.number(name, 'a positive number', (value) => value > 0);
-  }
-
-  /** An epsilon, or a limit of epsilons. */
-  epsilon(name: string): number | undefined {
-    const value = this.positive(name);
-    if (value === undefined || value <= MAX_EPSILON) return value;
-    throw new Misuse(`--${name} must be at most 2^20, got ${this.text(name)}`);
-  }
-
-  probability(name: string): number | undefined {
-    return this.number(name, 'a number between 0 and 1', (value) => value > 0 && value < 1);
-  }
-
-  steps(): number | undefined {
-    const wanted = 'a whole number from 1 to 2^40';
-    return this.number('steps', wanted, (n) => Number.isInteger(n) && n >= 1 && n <= 2 ** 40);
   }
 
   seed(): bigint | undefined {

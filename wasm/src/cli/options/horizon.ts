@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Advice for a horizon longer than a mechanism supports.
+// --steps, and advice for a horizon longer than a mechanism supports.
 
 import { refusalOf } from '../../core/errors.js';
 import { load } from '../../index.js';
 import { addNote } from '../base/failure.js';
+import { STEPS } from './numbers.js';
+import { under } from './option.js';
+
+export const HORIZON_OPTION = under('Workload', {
+  steps: { value: 'N', number: STEPS, meaning: 'horizon: number of steps' },
+});
 
 const HORIZONS = ['steps', 'numSteps'];
 

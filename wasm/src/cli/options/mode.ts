@@ -4,9 +4,26 @@
 
 import { LATTICE_NOISES, MODES } from '../../shared/defaults.js';
 import { Misuse } from '../base/failure.js';
-import type { Args, Known } from './args.js';
+import type { Args } from './args.js';
+import { under } from './option.js';
 
-export const MODE_OPTIONS: Known = { mode: 'value', 'lattice-noise': 'value' };
+export const MODE_OPTIONS = under('Mechanism', {
+  mode: {
+    value: 'MODE',
+    values: MODES,
+    meaning:
+      'grid (default): sums and noise are integers on a grid, safe against leaks in the low bits ' +
+      'of floating-point numbers; or lattice: noisy integer measurements, decoded afterwards, for ' +
+      'tree, honaker, blt and others with an integer encoder',
+  },
+  'lattice-noise': {
+    value: 'L',
+    values: LATTICE_NOISES,
+    meaning:
+      'discrete-gaussian (default; zero-concentrated DP, so --budget needs --budget-account rho), ' +
+      'or rounded-gaussian (Gaussian DP, less noise)',
+  },
+});
 
 export function readMode(args: Args) {
   const mode = args.oneOf('mode', MODES);

@@ -8,13 +8,6 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Args } from './args.js';
 import { Misuse } from '../base/failure.js';
 
-/** Options whose files are written. */
-const WRITTEN = ['output', 'model', 'plot', 'state', 'budget'];
-/** Options whose files temporarily have FILE.new and FILE.lock beside them. */
-const KEPT = ['state', 'budget'];
-const READ = ['strategy', 'test', 'query-weights'];
-/** Options whose values are files. */
-export const FILE_OPTIONS: readonly string[] = [...WRITTEN, ...READ, 'workload'];
 /** Names that always mean workloads, even if there are files with these names. */
 const NAMES = ['prefix', 'ranges', 'identity'];
 
@@ -53,30 +46,29 @@ function workloadFiles(text: string): string[] {
   return [...new Set(parts)].filter((part) => !NAMES.includes(part) && existsSync(part));
 }
 
-async function rolesOf(command: string, args: Args): Promise<Role[]> {
+/** The file names in the options of a command, and what each is to it. */
+function filesOf(args: Args) {
+  return Object.entries(args.options).flatMap(([option, { file }]) =>
+    file === undefined ? [] : args.texts(option).map((path) => ({ option, file, path })),
+  );
+}
+
+async function rolesOf(args: Args): Promise<Role[]> {
   const roles: Promise<Role>[] = [];
   const add = async (name: string, path: string, isWritten: boolean): Promise<Role> => ({
     name,
     file: await identify(path),
     isWritten,
   });
-  // dp-ftrl learn writes the model, dp-ftrl predict reads it.
-  const isRead = (option: string) => command === 'predict' && option === 'model';
-  for (const option of WRITTEN.filter((each) => !isRead(each))) {
-    for (const path of args.texts(option)) {
-      roles.push(add(`--${option} ${path}`, path, true));
-      if (!KEPT.includes(option)) continue;
-      const place = await realpath(path).catch(() => path);
-      for (const end of ['new', 'lock']) {
-        roles.push(add(`FILE.${end} of --${option} ${path}`, `${place}.${end}`, true));
-      }
+  for (const { option, file, path } of filesOf(args)) {
+    for (const each of file === 'workload' ? workloadFiles(path) : [path]) {
+      roles.push(add(`--${option} ${each}`, each, file === 'written' || file === 'kept'));
     }
-  }
-  for (const option of [...READ, ...WRITTEN.filter(isRead)]) {
-    for (const path of args.texts(option)) roles.push(add(`--${option} ${path}`, path, false));
-  }
-  for (const path of args.texts('workload').flatMap(workloadFiles)) {
-    roles.push(add(`--workload ${path}`, path, false));
+    if (file !== 'kept') continue;
+    const place = await realpath(path).catch(() => path);
+    for (const end of ['new', 'lock']) {
+      roles.push(add(`FILE.${end} of --${option} ${path}`, `${place}.${end}`, true));
+    }
   }
   const files = args.files.filter((path) => path !== '-');
   for (const path of files) roles.push(add(path, path, false));
@@ -97,10 +89,10 @@ function requireHeldOut(roles: readonly Role[], args: Args): void {
  * @throws Misuse for an empty file name, and for a file that is written and has another role; the
  *   message names both roles.
  */
-export async function requireOneRoleEach(command: string, args: Args): Promise<void> {
-  const nameless = [...WRITTEN, ...READ].find((option) => args.texts(option).includes(''));
-  if (nameless !== undefined) throw new Misuse(`--${nameless} must be the name of a file, got ""`);
-  const roles = await rolesOf(command, args);
+export async function requireOneRoleEach(args: Args): Promise<void> {
+  const nameless = filesOf(args).find(({ file, path }) => file !== 'workload' && path === '');
+  if (nameless) throw new Misuse(`--${nameless.option} must be the name of a file, got ""`);
+  const roles = await rolesOf(args);
   roles.forEach((role, i) => {
     const other = roles
       .slice(i + 1)

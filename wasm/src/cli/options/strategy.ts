@@ -9,7 +9,7 @@ import type { Args } from './args.js';
 import { Misuse } from '../base/failure.js';
 import { readJsonFile } from './json-file.js';
 import { givenParameters, nameText, readMechanism } from './mechanism.js';
-import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './mechanism.js';
+import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './participation.js';
 
 /** The chosen mechanism, either named with its parameters or read from a file. */
 export interface Chosen {
@@ -80,7 +80,7 @@ export function withDefault(
 
 /** The horizon from --steps or else from the file; it is checked where it is used. */
 export function stepsOf(args: Args, { saved }: Chosen): number | undefined {
-  return args.steps() ?? saved?.numSteps;
+  return args.number('steps') ?? saved?.numSteps;
 }
 
 /** The participation given by options or, failing that, the one the file was optimised for. */

@@ -18,7 +18,7 @@ function wordsOf(text: string): string[] {
 }
 
 /** Wraps words into lines of at most `width`; a longer word gets a separate line. */
-function wrapWords(text: string, width: number): string[] {
+export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of wordsOf(text)) {
     const last = lines.at(-1);
@@ -30,8 +30,8 @@ function wrapWords(text: string, width: number): string[] {
 }
 
 /** Wraps `text` with every line indented. */
-export function paragraph(text: string, indent = ''): string {
-  const lines = wrapWords(text, WIDTH - indent.length);
+export function paragraph(text: string, indent = '', width = WIDTH): string {
+  const lines = wrapWords(text, width - indent.length);
   return lines.map((line) => `${indent}${line}\n`).join('');
 }
 

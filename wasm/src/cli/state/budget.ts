@@ -24,7 +24,9 @@ import type {
   Cost,
   DpFtrl,
 } from '../../types/all.js';
-import type { Args, Known } from '../options/args.js';
+import type { Args } from '../options/args.js';
+import { EPSILON, NOT_NEGATIVE, PROBABILITY } from '../options/numbers.js';
+import { under } from '../options/option.js';
 import { neighboursOf } from '../input/protection.js';
 import { newFile, parseFile, totalsOf } from './budget-file.js';
 import type { BudgetFile, Entry } from './budget-file.js';
@@ -35,13 +37,42 @@ import { shownBeyond } from '../output/report.js';
 import { drawMark, type PaidState } from './state-runs.js';
 import { counted } from '../../shared/counted.js';
 
-export const BUDGET_OPTIONS: Known = {
-  budget: 'value',
-  'budget-epsilon': 'value',
-  'budget-delta': 'value',
-  'budget-account': 'value',
-  'budget-pure': 'value',
-};
+export const BUDGET_OPTIONS = under('Budget', {
+  budget: {
+    value: 'FILE',
+    file: 'kept',
+    meaning:
+      'ledger of all releases of a data set, which together stay within its limit, however you ' +
+      'choose the next one; one that would exceed it is refused. It records how far a --state has ' +
+      'come, and refuses older copies of it',
+  },
+  'budget-epsilon': {
+    value: 'E',
+    number: EPSILON,
+    meaning: 'epsilon of the limit of a new FILE; goes with --budget-delta',
+  },
+  'budget-delta': {
+    value: 'D',
+    number: PROBABILITY,
+    meaning: 'delta of the limit of a new FILE; goes with --budget-epsilon',
+  },
+  'budget-account': {
+    value: 'A',
+    values: ACCOUNTS,
+    meaning:
+      'what a new FILE adds up, fixed from then on: mu (default; Gaussian DP, best for Gaussian ' +
+      'noise) or rho (zero-concentrated DP; accepts discrete Gaussian noise, too, and has room ' +
+      'for more pure releases)',
+  },
+  'budget-pure': {
+    value: 'P',
+    number: NOT_NEGATIVE,
+    meaning:
+      'the part of epsilon that a new FILE keeps for pure releases, whose epsilons add up in it; ' +
+      'the others share the rest. Default: all of it if the first release is pure, else 0, and ' +
+      'pure releases count in the account',
+  },
+});
 
 /** Longest wait for other releases, which lock the file while they record themselves. */
 const PATIENCE_MILLISECONDS = 5000;
@@ -97,12 +128,12 @@ export class Budget {
 
   static read(args: Args): Budget | undefined {
     const path = args.text('budget');
-    const epsilon = args.epsilon('budget-epsilon');
-    const delta = args.probability('budget-delta');
+    const epsilon = args.number('budget-epsilon');
+    const delta = args.number('budget-delta');
     const account = args.has('budget-account')
       ? args.oneOf('budget-account', ACCOUNTS, DEFAULT_ACCOUNT)
       : undefined;
-    const pure = args.number('budget-pure', 'a number of at least 0', (value) => value >= 0);
+    const pure = args.number('budget-pure');
     if (path === undefined) {
       const stray = Object.keys(BUDGET_OPTIONS).find((name) => args.has(name));
       if (stray !== undefined) throw new Misuse(`--${stray} needs --budget`);

@@ -26,7 +26,7 @@ export interface StateSettings {
 
 export function readState(args: Args): StateSettings | undefined {
   const path = args.text('state');
-  const step = args.count('first-step');
+  const step = args.number('first-step');
   if (path === undefined) {
     if (step !== undefined) throw new Misuse('--first-step goes with --state');
     if (args.has('continue')) throw new Misuse('--continue goes with --state');

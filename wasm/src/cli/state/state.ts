@@ -12,7 +12,8 @@ import { Misuse } from '../base/failure.js';
 import { columnList } from '../input/header.js';
 import type { People } from '../input/people.js';
 import type { Times } from '../input/time.js';
-import type { Known } from '../options/args.js';
+import { COUNT } from '../options/numbers.js';
+import { under } from '../options/option.js';
 import { differsText } from './differs.js';
 import {
   beginnerOf,
@@ -26,7 +27,36 @@ import {
 import type { StateSettings } from './state-file.js';
 import type { MarkedStore, PaidState, Runs } from './state-runs.js';
 
-export const STATE_OPTIONS: Known = { state: 'value', continue: 'flag', 'first-step': 'value' };
+/** Options of commands whose runs always begin at the next step. */
+export const CONTINUE_OPTIONS = under('State', {
+  state: {
+    value: 'FILE',
+    file: 'kept',
+    meaning:
+      'continues where the last run with this file stopped: the rows follow the earlier ones, and ' +
+      'all runs together are one release with horizon --steps. FILE holds the key, the true sums ' +
+      'and, with --user-column, a code of each person who counted: it is as secret as the rows. ' +
+      'Columns are those of the first run, by name. With --time-column a run ends its last ' +
+      'bucket, that of its last row or of --to; rows in a bucket already released are refused',
+  },
+  continue: {
+    meaning: 'with --state: refuses to begin, so that a FILE that was lost is noticed',
+  },
+});
+
+export const STATE_OPTIONS = {
+  ...CONTINUE_OPTIONS,
+  ...under('State', {
+    'first-step': {
+      value: 'N',
+      number: COUNT,
+      meaning:
+        'with --state: the input starts at step N, which is already released; the same rows get ' +
+        'the same releases again, and other rows are refused. Not with --time-column, whose first ' +
+        'run needs a row or --from',
+    },
+  }),
+};
 
 /** A run that begins a state, or continues one. */
 export interface Continued {

@@ -44,11 +44,12 @@ complete -o default -F _dp_ftrl dp-ftrl
 /** Quotes a text with single quotes. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-function zshOption({ name, kind, meaning, values, isFile }: CompletedOption): string {
-  const text = meaning.replace(/[[\]:\\]/g, (letter) => `\\${letter}`);
-  const often = kind === 'values' ? '*' : '';
+function zshOption(option: CompletedOption): string {
+  const { name, isFlag, isFile, repeats, description, values } = option;
+  const text = description.replace(/[[\]:\\]/g, (letter) => `\\${letter}`);
+  const often = repeats ? '*' : '';
   const choice = values.length > 0 ? `(${values.join(' ')})` : isFile ? '_files' : ' ';
-  const value = kind === 'flag' ? '' : `:${name}:${choice}`;
+  const value = isFlag ? '' : `:${name}:${choice}`;
   return quoted(`${often}--${name}[${text}]${value}`);
 }
 
@@ -91,12 +92,12 @@ const fishQuoted = (text: string) => `'${text.replace(/['\\]/g, (letter) => `\\$
 
 function fishOption(
   command: string,
-  { name, kind, meaning, values, isFile }: CompletedOption,
+  { name, isFlag, isFile, description, values }: CompletedOption,
 ): string {
-  const value = kind === 'flag' ? '' : isFile ? ' -r' : ' -x';
+  const value = isFlag ? '' : isFile ? ' -r' : ' -x';
   const choice = values.length > 0 ? ` -a '${values.join(' ')}'` : '';
   const when = `-n '__fish_seen_subcommand_from ${command}'`;
-  return `complete -c dp-ftrl ${when} -l ${name}${value}${choice} -d ${fishQuoted(meaning)}`;
+  return `complete -c dp-ftrl ${when} -l ${name}${value}${choice} -d ${fishQuoted(description)}`;
 }
 
 export function fishScript(commands: readonly CompletedCommand[]): string {

@@ -8,8 +8,36 @@ import { shortName } from '../../base/short-name.js';
 import { unknownColumn } from '../../input/header.js';
 import { matches } from '../../input/ranges.js';
 import type { Args } from '../../options/args.js';
+import { NOT_NEGATIVE } from '../../options/numbers.js';
 
-export const PENALTY_OPTIONS = { l1: 'value', 'group-norm': 'value', group: 'values' } as const;
+export const PENALTY_OPTIONS = {
+  l1: {
+    value: 'A',
+    number: NOT_NEGATIVE,
+    meaning:
+      "adds A times the sum of the weights' absolute values to the mean loss of a step: a weight is " +
+      '0 while the mean of its gradients, with their noise, is below A. For --domain ball, ' +
+      'whole-space and box, not with --descent; the intercept is not penalised. The zeros are in ' +
+      'the latest weights (--average last). The guarantee is the same; a bound on the regret ' +
+      'covers losses and penalty together',
+  },
+  'group-norm': {
+    value: 'A',
+    number: NOT_NEGATIVE,
+    meaning:
+      'the same with norms of groups of weights, which become 0 together; for --domain ball and ' +
+      'whole-space. With softmax all classes of a feature are one group',
+  },
+  group: {
+    value: 'NAMES',
+    isName: true,
+    repeats: true,
+    meaning:
+      'adjacent columns that form a group of --group-norm, such as one-hot columns of a category: ' +
+      "'colour_*', where * stands for any letters; repeat for more. Each other feature is its own " +
+      'group',
+  },
+};
 
 /** A penalty before the columns are known. */
 export interface Penalty {
@@ -20,9 +48,7 @@ export interface Penalty {
 
 /** @throws Misuse for options that cannot be combined. */
 export function readPenalty(args: Args): Penalty | undefined {
-  const [l1, norm] = ['l1', 'group-norm'].map((name) =>
-    args.number(name, 'a number of at least 0', (strength) => strength >= 0),
-  );
+  const [l1, norm] = ['l1', 'group-norm'].map((name) => args.number(name));
   const strength = l1 ?? norm;
   const groups = args.texts('group');
   if (l1 !== undefined && norm !== undefined) {

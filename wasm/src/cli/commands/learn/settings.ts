@@ -2,88 +2,44 @@
 
 // Reads the options of dp-ftrl learn and checks their combination.
 
-import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
+import { DOMAINS } from '../../../api/learning/loss.js';
 import { RATES, type Rates } from '../../../api/learning/setup.js';
 import { given } from '../../../core/given.js';
 import type { DpFtrl, LatticeNoise, Participation } from '../../../types/all.js';
-import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
-import { DECIMAL_OPTIONS, FORMAT_OPTIONS, formatOf, inputFormat } from '../../input/format.js';
-import { Missing, MISSING_OPTIONS } from '../../input/missing.js';
+import { PlotFile } from '../../charts/file.js';
+import { formatOf, inputFormat } from '../../input/format.js';
+import { Missing } from '../../input/missing.js';
 import { requireAll } from '../../input/needed.js';
 import { Misuse } from '../../base/failure.js';
-import { required, type Args, type Known } from '../../options/args.js';
-import { PARTICIPATION_OPTIONS, readNeighbours } from '../../options/mechanism.js';
-import { readPrivacy, STRATEGY_OPTIONS } from '../../options/mechanism.js';
-import { MODE_OPTIONS, readMode } from '../../options/mode.js';
+import { required, type Args } from '../../options/args.js';
+import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
+import { readMode } from '../../options/mode.js';
+import { PARTICIPATION_OPTIONS } from '../../options/participation.js';
+import { readNeighbours, readPrivacy } from '../../options/privacy.js';
 import { chosenParticipation, whatIsProtected, type Chosen } from '../../options/strategy.js';
 import { warn } from '../../output/notices.js';
-import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
+import { Budget } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { passesOf, setupOf, type Setup } from './defaults.js';
-import { PENALTY_OPTIONS, readPenalty } from './penalty.js';
-import { readWhole, WHOLE_OPTIONS } from './whole-options.js';
-
-export const options: Known = {
-  ...STRATEGY_OPTIONS,
-  loss: 'value',
-  label: 'value',
-  column: 'values',
-  range: 'values',
-  'ranges-from-data': 'flag',
-  'no-intercept': 'flag',
-  epsilon: 'value',
-  delta: 'value',
-  clip: 'value',
-  steps: 'value',
-  quantile: 'value',
-  'huber-threshold': 'value',
-  classes: 'value',
-  descent: 'flag',
-  momentum: 'value',
-  'momentum-through': 'value',
-  rates: 'value',
-  test: 'value',
-  domain: 'value',
-  radius: 'value',
-  regularisation: 'value',
-  ...PENALTY_OPTIONS,
-  doubling: 'flag',
-  batch: 'value',
-  passes: 'value',
-  average: 'value',
-  ...WHOLE_OPTIONS,
-  ...PARTICIPATION_OPTIONS,
-  ...FORMAT_OPTIONS,
-  ...DECIMAL_OPTIONS,
-  ...MISSING_OPTIONS,
-  ...BUDGET_OPTIONS,
-  state: 'value',
-  continue: 'flag',
-  neighbours: 'value',
-  ...MODE_OPTIONS,
-  seed: 'value',
-  model: 'value',
-  ...PLOT_OPTIONS,
-  'show-nonprivate': 'flag',
-  json: 'flag',
-  quiet: 'flag',
-};
+import { ALL_LOSSES, AVERAGES, THROUGH } from './options.js';
+import { readPenalty } from './penalty.js';
+import { readWhole } from './whole-options.js';
 
 const LABEL = '--label names the column to predict from the others';
 
 /** Reads the loss and the options that are specific to one loss. */
 function readLoss(args: Args) {
-  const loss = args.oneOf('loss', [...LOSSES, 'softmax']);
+  const loss = args.oneOf('loss', ALL_LOSSES);
   const only = { quantile: 'quantile', 'huber-threshold': 'huber', classes: 'softmax' };
   for (const [name, wanted] of Object.entries(only)) {
     if (wanted !== loss && args.has(name)) throw new Misuse(`--${name} needs --loss ${wanted}`);
   }
   return {
     loss,
-    quantile: args.probability('quantile'),
-    huberThreshold: args.positive('huber-threshold'),
+    quantile: args.number('quantile'),
+    huberThreshold: args.number('huber-threshold'),
     numClasses:
-      loss === 'softmax' ? required('classes', args.count('classes'), 'loss softmax') : undefined,
+      loss === 'softmax' ? required('classes', args.number('classes'), 'loss softmax') : undefined,
   };
 }
 
@@ -98,12 +54,11 @@ function readDescent(args: Args) {
     if (stray !== undefined) throw new Misuse(`--${stray} needs --descent`);
     return undefined;
   }
-  const wanted = 'a number from 0 to below 1';
   return {
-    momentum: args.number('momentum', wanted, (beta) => beta >= 0 && beta < 1) ?? 0,
+    momentum: args.number('momentum') ?? 0,
     ...(args.has('rates') && { rates: args.numbers('rates')! }),
     ...(args.has('momentum-through') && {
-      through: args.oneOf('momentum-through', ['post-processing', 'workload']),
+      through: args.oneOf('momentum-through', THROUGH),
     }),
   };
 }
@@ -120,11 +75,11 @@ function readLearner(args: Args, batchSize: number) {
   const { loss, ...parameters } = readLoss(args);
   const { mode, how }: { mode: string; how: { latticeNoise?: LatticeNoise } } = readMode(args);
   const descent = readDescent(args);
-  const radius = args.positive('radius');
-  const lambda = args.positive('regularisation');
+  const radius = args.number('radius');
+  const lambda = args.number('regularisation');
   const target = {
     ...readPrivacy(args),
-    ...given({ clip: args.positive('clip') }),
+    ...given({ clip: args.number('clip') }),
     neighbours: readNeighbours(args),
     loss,
     domain: args.oneOf('domain', DOMAINS),
@@ -136,7 +91,7 @@ function readLearner(args: Args, batchSize: number) {
   return { target, mode };
 }
 
-type Average = 'all' | 'tail' | 'last';
+type Average = (typeof AVERAGES)[number];
 
 /** Reads the schedule of the learning rate that is chosen for a table. */
 function readRates(args: Args, setup: Setup | undefined): Rates | undefined {
@@ -155,7 +110,7 @@ function usualAverage(setup: Setup | undefined, rates: Rates | undefined): Avera
 
 /** Reads which weights form the model; the regret theorem is about the average of all. */
 function readAverage(args: Args, usual: Average): Average {
-  const average = args.oneOf('average', ['all', 'tail', 'last'], usual);
+  const average = args.oneOf('average', AVERAGES, usual);
   if (average === 'tail' && args.has('state')) {
     throw new Misuse('--average tail does not go with --state, which keeps the average of all');
   }
@@ -181,7 +136,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
       '--missing skip does not go with --show-nonprivate, which measures on every row',
     );
   }
-  const batchSize = args.count('batch') ?? 1;
+  const batchSize = args.number('batch') ?? 1;
   const state = readState(args);
   const { target, mode } = readLearner(args, batchSize);
   const setup = setupOf((name) => args.has(name), {
@@ -189,7 +144,7 @@ export function readSettings(dp: DpFtrl, args: Args) {
     isFile: args.files.length > 0,
     mechanismOptions: Object.keys({ ...STRATEGY_OPTIONS, ...PARTICIPATION_OPTIONS }),
   });
-  const passes = args.count('passes') ?? passesOf(dp, setup, target);
+  const passes = args.number('passes') ?? passesOf(dp, setup, target);
   if (state && passes > 1) {
     const instead = 'for rows that recur in a later run give --epochs';
     throw new Misuse(`--state does not go with --passes; ${instead}`);

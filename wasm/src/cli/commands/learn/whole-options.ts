@@ -7,7 +7,18 @@ import { Misuse } from '../../base/failure.js';
 import type { Args } from '../../options/args.js';
 import type { Setup } from './defaults.js';
 
-export const WHOLE_OPTIONS = { precondition: 'flag', 'no-precondition': 'flag' } as const;
+export const WHOLE_OPTIONS = {
+  precondition: {
+    meaning:
+      'second moments of the features are released first, with a tenth of the squared mu, to learn ' +
+      'in coordinates in which they are equal. That is better if features are correlated, worse if ' +
+      'there are too few rows for the number of features. For a FILE without --clip and other ' +
+      'options of the learner, up to 512 features. Default: if there are enough rows, which only ' +
+      'public numbers decide, in a table of up to 16,777,216 cells, without --average, --plot, ' +
+      '--show-nonprivate and --missing skip',
+  },
+  'no-precondition': { meaning: 'spends no budget on second moments of the features first' },
+};
 
 /** Settings for learning from a table that is kept in memory. */
 export interface Whole {

@@ -5,15 +5,19 @@
 import type { DpFtrl } from '../../../types/all.js';
 import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { FORMAT_OPTIONS, inputFormat, outputFormat } from '../../input/format.js';
-import { Missing, MISSING_OPTIONS } from '../../input/missing.js';
+import { Missing, STEPS_MISSING } from '../../input/missing.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
 import { readRanges } from '../../input/ranges.js';
 import { readTimes, TIME_OPTIONS } from '../../input/time.js';
 import { requireNamedOrFile } from '../../input/workload.js';
-import type { Args, Known } from '../../options/args.js';
-import { PARTICIPATION_OPTIONS, readNeighbours, readTarget } from '../../options/mechanism.js';
+import type { Args } from '../../options/args.js';
 import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { readMode } from '../../options/mode.js';
+import { STEPS } from '../../options/numbers.js';
+import { under } from '../../options/option.js';
+import { JSON_OPTION, OUTPUT_OPTION, QUIET_OPTION, SEED_OPTION } from '../../options/output.js';
+import { PARTICIPATION_OPTIONS } from '../../options/participation.js';
+import { readNeighbours, readTarget } from '../../options/privacy.js';
 import { chosenParticipation, readChosen, stepsOf } from '../../options/strategy.js';
 import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
@@ -22,29 +26,48 @@ import { STATE_OPTIONS } from '../../state/state.js';
 export type Command = 'release' | 'count' | 'moments' | 'histogram';
 
 /** Options for the output. */
-export const OUTPUT_OPTIONS: Known = {
-  seed: 'value',
-  output: 'value',
+export const OUTPUT_OPTIONS = {
+  ...OUTPUT_OPTION,
+  output: {
+    ...OUTPUT_OPTION.output,
+    meaning:
+      'written whole or not at all, instead of standard output; with --state, a run that stops ' +
+      'early writes the steps that it released',
+  },
   ...PLOT_OPTIONS,
-  json: 'flag',
-  quiet: 'flag',
+  ...JSON_OPTION,
+  ...QUIET_OPTION,
+  ...SEED_OPTION,
 };
 
 /** Options of every command whose stream may have any workload, and may continue. */
-export const STREAM_OPTIONS: Known = {
-  ...STRATEGY_OPTIONS,
-  epsilon: 'value',
-  delta: 'value',
-  steps: 'value',
-  workload: 'value',
-  ...PARTICIPATION_OPTIONS,
-  ...PEOPLE_OPTIONS,
+export const STREAM_OPTIONS = {
   ...TIME_OPTIONS,
+  ...PEOPLE_OPTIONS,
+  ...PARTICIPATION_OPTIONS,
+  'min-separation': {
+    ...PARTICIPATION_OPTIONS['min-separation'],
+    meaning:
+      'least distance of two steps of a user, or with --user-column of two that count (default 1)',
+  },
   ...FORMAT_OPTIONS,
-  ...MISSING_OPTIONS,
+  ...STEPS_MISSING,
+  ...STRATEGY_OPTIONS,
   ...BUDGET_OPTIONS,
+  ...under('State', {
+    steps: {
+      value: 'N',
+      number: STEPS,
+      meaning:
+        'horizon: number of rows (or buckets) the noise is calibrated for. With it, or with ' +
+        '--strategy or --from and --to, which imply one, rows are released as they arrive, and ' +
+        'rows already written stay valid if a later one is bad. Otherwise the whole input is read ' +
+        'first (a file twice; a pipe is kept in memory), and a bad row means that nothing is ' +
+        'written',
+      brief: 'largest number of rows, which are then released as they come',
+    },
+  }),
   ...STATE_OPTIONS,
-  neighbours: 'value',
   ...OUTPUT_OPTIONS,
 };
 
@@ -73,7 +96,7 @@ export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
     quiet: args.has('quiet'),
     columns: args.texts('column'),
     ranges: readRanges(args),
-    confidence: args.probability('confidence'),
+    confidence: args.number('confidence'),
     workloads: args.texts('workload'),
     format: inputFormat(command, args),
     missing: Missing.read(args, { areSteps: times === undefined }),

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How often a user is promised to contribute.
+
+import { counted } from '../../shared/counted.js';
+import type { Participation } from '../../types/all.js';
+import { Misuse } from '../base/failure.js';
+import type { Args } from './args.js';
+import { COUNT } from './numbers.js';
+import { under } from './option.js';
+
+export const PARTICIPATION_OPTIONS = under('Promises about users', {
+  epochs: {
+    value: 'K',
+    number: COUNT,
+    meaning:
+      'each user once in each of K epochs of N/K steps, always in the same place. Default: each ' +
+      'user once',
+    brief: 'each user once in each of K epochs; default: each user once',
+  },
+  participations: {
+    value: 'K',
+    number: COUNT,
+    meaning: 'each user at most K times, at steps i < j with j - i >= S of --min-separation',
+  },
+  'min-separation': {
+    value: 'S',
+    number: COUNT,
+    meaning: 'with --participations: the least distance of two steps of a user',
+  },
+});
+
+export function readParticipation(args: Args): Participation {
+  const epochs = args.number('epochs');
+  const participations = args.number('participations');
+  const minSeparation = args.number('min-separation');
+  if (epochs !== undefined) {
+    const other = ['participations', 'min-separation'].find((name) => args.has(name));
+    if (other !== undefined) throw new Misuse(`give --epochs or --${other}, not both`);
+    return { epochs };
+  }
+  if (participations === undefined && minSeparation === undefined) return 'single';
+  if (participations === undefined) throw new Misuse('--min-separation needs --participations');
+  if (minSeparation === undefined) throw new Misuse('--participations needs --min-separation');
+  return { participations, minSeparation };
+}
+
+/** A participation pattern in words. */
+export function participationText(participation: Participation): string {
+  if (participation === 'single') return 'single participation';
+  if ('epochs' in participation) return counted(participation.epochs, 'epoch');
+  const { participations, minSeparation } = participation;
+  return `at most ${counted(participations, 'participation')} at least ${counted(minSeparation, 'step')} apart`;
+}
