@@ -59,6 +59,28 @@ test('file store: a stream goes on in it, and overlapping calls take their turn'
   }
 });
 
+/** A promise and the function that resolves it. */
+function gate() {
+  let open;
+  const passed = new Promise((resolve) => (open = resolve));
+  return { passed, open };
+}
+
+/** Replaces a function of the file system while `use` runs. */
+async function replacing(name, replacement, use) {
+  const real = fs[name];
+  const put = (it) => {
+    fs[name] = it;
+    syncBuiltinESMExports();
+  };
+  put((...args) => replacement(() => real(...args), ...args));
+  try {
+    return await use();
+  } finally {
+    put(real);
+  }
+}
+
 test('file store: only the owner may read the file, and only one store may have it open', async () => {
   const path = place('alone');
   await withCounter(path, async (counter) => {
@@ -84,7 +106,7 @@ test('file store: the lock of a process that is gone is taken over', async () =>
   if (existsSync('/proc/self/stat')) await (await FileStore.open(path)).close();
 });
 
-test('file store: if many processes find the lock of a dead one, only one takes it over', async () => {
+test('file store: if many processes find the lock of a dead one, only one takes it over', async (t) => {
   const path = place('contended');
   writeFileSync(`${path}.lock`, '999999999 12');
   const other = `import { FileStore } from ${JSON.stringify(entryUrl('dp-ftrl/file-store').href)};
@@ -96,6 +118,7 @@ test('file store: if many processes find the lock of a dead one, only one takes 
   const children = Array.from({ length: 5 }, () =>
     spawn(process.execPath, ['--input-type=module', '-e', other]),
   );
+  t.after(() => children.forEach((child) => child.kill()));
   const said = await Promise.all(
     children.map(async ({ stdout }) => String((await once(stdout, 'data'))[0]).trim()),
   );
@@ -104,6 +127,21 @@ test('file store: if many processes find the lock of a dead one, only one takes 
   await Promise.all(children.map((child) => (child.stdin.write('\n'), once(child, 'exit'))));
   const left = readdirSync(dirname(path)).filter((name) => name.startsWith('contended.'));
   assert.deepEqual(left, []);
+});
+
+test('file store: a lock is not taken over once another has done so', async () => {
+  const path = place('meanwhile');
+  writeFileSync(`${path}.lock`, '999999999 12');
+  let other;
+  const link = async (act, _from, to) => {
+    // The other one comes after the lock was found and before it is claimed.
+    if (!to.endsWith('.lock') && !other) await (other = FileStore.open(path));
+    return act();
+  };
+  await replacing('link', link, () =>
+    assert.rejects(FileStore.open(path), code('store_in_use', /must not be in use/)),
+  );
+  await (await other).close();
 });
 
 test('file store: what lies at FILE.new is not written into', async () => {
@@ -151,40 +189,19 @@ test('file store: saved bytes are loaded, and missing folders and saves after cl
   await assert.rejects(store.save(new Uint8Array(1)), code('disposed', /was closed/));
 });
 
-/** A promise and the function that resolves it. */
-function gate() {
-  let open;
-  const passed = new Promise((resolve) => (open = resolve));
-  return { passed, open };
-}
-
-/** Makes saving stop before the new file is put in place, until `open` is called. */
-function stopSaving() {
-  const { rename } = fs;
-  const begun = gate();
-  const ended = gate();
-  fs.rename = async (...paths) => {
-    begun.open();
-    await ended.passed;
-    return rename(...paths);
-  };
-  syncBuiltinESMExports();
-  const open = () => {
-    ended.open();
-    fs.rename = rename;
-    syncBuiltinESMExports();
-  };
-  return { reached: begun.passed, open };
-}
-
 test('file store: closing waits for what is being saved, and later saves are refused', async () => {
   const path = place('closing');
   const store = await FileStore.open(path);
   const counter = await dp.counter({ ...target, store });
-  const slow = stopSaving();
-  try {
+  const [begun, ended] = [gate(), gate()];
+  const rename = async (act) => {
+    begun.open();
+    await ended.passed;
+    return act();
+  };
+  await replacing('rename', rename, async () => {
     const first = counter.release(0);
-    await slow.reached;
+    await begun.passed;
     let isClosed = false;
     const closing = store.close().then(() => (isClosed = true));
     const again = store.close();
@@ -192,12 +209,10 @@ test('file store: closing waits for what is being saved, and later saves are ref
     await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(isClosed, false);
     await assert.rejects(FileStore.open(path), { code: 'store_in_use' });
-    slow.open();
+    ended.open();
     await Promise.all([first, closing, again, late]);
     await counter.dispose();
-  } finally {
-    slow.open();
-  }
+  });
   await withCounter(path, (next) => assert.equal(next.step, 1));
 });
 
