@@ -34,14 +34,11 @@ function errorsOf(options, objective, mechanism = 'optimal') {
   const error = objective === 'max' ? 'maxError' : 'meanError';
   const of = (certificate) =>
     (certificate.noiseStddev / certificate.sensitivity) * certificate[error];
-  const { numSteps: steps, clipNorm: clip = 1, epsilon, participation } = options;
-  const claimed = { steps, clip, epsilon, ...(participation && { participation }) };
-  const sums = library.prefixSum({ ...options, pure: true });
-  const pure = of(sums.certificate);
-  sums.dispose();
+  const pure = library.counter({ ...options, delta: 0 });
+  pure.dispose();
   return {
-    pure,
-    gaussian: (delta) => of(library.certificate({ ...claimed, strategy: mechanism, delta })),
+    pure: of(pure.certificate),
+    gaussian: (delta) => of(library.certificate({ ...options, strategy: mechanism, delta })),
   };
 }
 
@@ -87,7 +84,7 @@ for (const objective of some(['max', 'mean'], 2)) {
       await noted(page, 'root mean square');
       assert.equal(await page.$eval('#ranking-view', (select) => select.value), 'mean');
     }
-    const options = { numSteps: 840, epsilon: 1, clipNorm: 3 };
+    const options = { steps: 840, epsilon: 1, clip: 3 };
     const { pure, gaussian } = errorsOf(options, objective);
     const bounds = library.bounds({ steps: 840, epsilon: 1, delta: 1e-6 });
     const { mechanisms } = library.bounds({ steps: 840, epsilon: 1 });
@@ -146,7 +143,7 @@ test('the figure follows epsilon and the records of a user, and says where no fl
   const note = await noted(page, 'square-root');
   assert.match(note, /larger than that of square-root|below δ = /);
   assert.doesNotMatch(note, /Dotted/);
-  const options = { numSteps: 840, epsilon: 4, participation: { epochs: 3 } };
+  const options = { steps: 840, epsilon: 4, participation: { epochs: 3 } };
   const { pure, gaussian } = errorsOf(options, 'max', 'square-root');
   const key = await readKey(page, '#deltas');
   assert.deepEqual(Object.keys(key), ['square-root', 'without δ']);

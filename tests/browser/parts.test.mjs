@@ -709,7 +709,7 @@ test('the known ranges and category names fit the tables that come with the page
   );
 });
 
-test('the rows of a person that count are those that peopleStatistic counts', () => {
+test('the rows of a person that count are those that a histogram of people counts', () => {
   const { countedRows } = parts.contributions;
   const csv = parts.csv.parseCsv(
     'day,who,n\n2026-01-02,a,1\n2026-01-02,a,2\n2026-01-02,b,3\n2026-01-04,a,4\n2026-01-05,a,5\n2026-01-05,b,6\n2026-01-07,b,7',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The user's own tables with one row per event of a person: whose row it is, how many count, and
-// days as steps; with the numbers of `peopleSum` and of the command.
+// days as steps; with the numbers of counters of people and of the command.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -64,7 +64,7 @@ async function drop(page, text) {
 const valueOf = (page, selector) => page.$eval(selector, (one) => one.value);
 
 /** Releases and true totals of the visits by day, computed by the library. */
-function byDay({ clipNorm, participation, epsilon = 1, insecureSeed = 1 }) {
+function byDay({ clip, people, epsilon = 1, insecureSeed = 1 }) {
   const rows = visits
     .trim()
     .split('\n')
@@ -72,25 +72,21 @@ function byDay({ clipNorm, participation, epsilon = 1, insecureSeed = 1 }) {
     .map((line) => line.split(','));
   const dayOf = (time) => Math.floor(Date.parse(time) / 86_400_000);
   const first = dayOf(rows[0][0]);
-  const numSteps = dayOf(rows.at(-1)[0]) - first + 1;
-  const target = { numSteps, epsilon, delta: 1e-6, clipNorm, participation };
-  const people = library.peopleSum({ ...target, insecureSeed });
-  const releases = [];
-  let day = 0;
+  const steps = dayOf(rows.at(-1)[0]) - first + 1;
+  const target = { steps, epsilon, delta: 1e-6, clip, people };
+  const counter = library.counter({ ...target, insecureSeed });
+  const readings = [];
   for (const [time, member, minutes] of rows) {
-    if (dayOf(time) - first > day) {
-      releases.push(...people.endSteps(dayOf(time) - first - day));
-      day = dayOf(time) - first;
-    }
-    people.contribute(member, [Number(minutes)]);
+    readings.push(...counter.endMany(dayOf(time) - first - counter.step));
+    counter.add(member, Number(minutes));
   }
-  releases.push(...people.endSteps());
-  const { numDropped } = people;
-  people.dispose();
-  return { releases, numDropped, numSteps, numRows: rows.length };
+  readings.push(counter.end());
+  const { dropped } = counter;
+  counter.dispose();
+  return { releases: readings.map(({ value }) => value), dropped, numRows: rows.length };
 }
 
-test('visits of a gym: members are the persons, days the steps, and releases those of peopleSum', async () => {
+test('visits of a gym: members are the persons, days the steps, and releases those of a counter', async () => {
   const { page, said } = await open('steps=30');
   await drop(page, visits);
   assert.equal(await valueOf(page, '#set-person'), 'member');
@@ -108,12 +104,12 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   await page.waitForFunction(() => location.hash === '#steps=30', {}, 'nothing runs yet');
   await enter(page, '#set-person-most', '12');
   await enter(page, '#set-person-apart', '7');
-  const participation = { participations: 12, minSeparation: 7 };
-  const expected = byDay({ clipNorm: 90, participation });
+  const people = { times: 12, apart: 7 };
+  const expected = byDay({ clip: 90, people });
   assert.match(
     await textOf(page, '#set-person-hint'),
     new RegExp(
-      `^\\d+ persons; ${(expected.numRows - expected.numDropped).toLocaleString('en-US')} of ` +
+      `^\\d+ persons; ${(expected.numRows - expected.dropped).toLocaleString('en-US')} of ` +
         `${expected.numRows.toLocaleString('en-US')} rows count`,
     ),
   );
@@ -131,7 +127,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   );
   assert.equal(await valueOf(page, '#set-numSteps'), '83');
   const rows = await readTable(page, 'sums-numbers');
-  const { releases } = byDay({ clipNorm: 90, participation, insecureSeed: await seedOf(page) });
+  const { releases } = byDay({ clip: 90, people, insecureSeed: await seedOf(page) });
   for (const [step, row] of rows) assert.equal(row.release, releases[step - 1], `step ${step}`);
   assert.match(
     await textOf(page, '#set-participation-hint'),

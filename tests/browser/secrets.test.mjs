@@ -511,7 +511,7 @@ test('secrets: the exported noise of own data is not that of a seed that anyone 
   const { page } = await open('mechanism=square-root');
   await paste(page, table({ alpha: values }));
   await changes(page, () => page.click('#clip-guide button'));
-  const clipNorm = Number(await page.$eval('#set-clipNorm', (input) => input.value));
+  const clip = Number(await page.$eval('#set-clipNorm', (input) => input.value));
   await page.click('#deployed');
   await page.waitForFunction(() => location.hash.includes('secrets=hidden'));
   const [csv] = (await exportsOf(page)).filter((one) => one.includes('\nstep,release_1'));
@@ -521,20 +521,13 @@ test('secrets: the exported noise of own data is not that of a seed that anyone 
     .slice(2)
     .map((line) => line.split(',').map(Number));
   assert.equal(rows.length, 40);
-  const target = {
-    mechanism: 'square-root',
-    epsilon: 1,
-    delta: 1e-6,
-    numSteps: 40,
-    clipNorm,
-    dimension: 1,
-  };
+  const target = { strategy: 'square-root', epsilon: 1, delta: 1e-6, steps: 40, clip };
   for (const insecureSeed of [0, 1, 2, 3, 12, 42, 1234]) {
-    const sums = library.prefixSum({ ...target, insecureSeed });
-    const releases = sums.releaseMany(Float64Array.from(values));
-    sums.dispose();
+    const counter = library.counter({ ...target, insecureSeed });
+    const readings = counter.releaseMany(values);
+    counter.dispose();
     const near = rows.filter(
-      ([step, release]) => Math.abs(release - releases[step - 1]) < 1e-6 * clipNorm,
+      ([step, release]) => Math.abs(release - readings[step - 1].value) < 1e-6 * clip,
     );
     assert.ok(near.length < 10, `seed ${insecureSeed}`);
   }

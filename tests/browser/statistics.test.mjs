@@ -26,8 +26,8 @@ const library = await load();
 
 const shop = 'mechanism=square-root&data=shop_day&label=-&column=count&steps=840';
 const target = {
-  mechanism: 'square-root',
-  numSteps: 840,
+  strategy: 'square-root',
+  steps: 840,
   epsilon: 1,
   delta: 1e-6,
   insecureSeed: 1,
@@ -39,11 +39,11 @@ const rows = text
   .slice(1)
   .map((line) => line.split(','));
 
-/** Returns the releases of the library, with every record as a step. */
-function readings(options, records) {
-  const statistic = library.statistic({ ...target, ...options });
-  const all = statistic.releaseMany(records);
-  statistic.dispose();
+/** Returns the readings of the library, with every record as a step. */
+function readings(kind, options, records) {
+  const stream = library[kind]({ ...target, ...options });
+  const all = stream.releaseMany(records);
+  stream.dispose();
   return all;
 }
 
@@ -90,14 +90,15 @@ test('mean, spread and count are those of the library, in the figure, table and 
   const { page, said } = await open(shop);
   await reveal(page, 'statistics', '.key');
   const revenue = rows.map((row) => Number(row[3]));
-  const all = readings({ statistic: 'moments', ranges: [[0, 20]] }, revenue);
+  const records = revenue.map((price) => ({ price }));
+  const all = readings('moments', { columns: { price: [0, 20] } }, records);
   const { mean, standardDeviation, count } = all.at(-1);
   const shown = await keyOf(page, 'mean');
-  assert.equal(shown.release, mean[0].value);
+  assert.equal(shown.release, mean.price.value);
   assert.ok(
     Math.abs(shown['without noise'] - revenue.reduce((sum, one) => sum + one, 0) / 840) < 1e-9,
   );
-  assert.equal((await keyOf(page, 'spread')).release, standardDeviation[0].value);
+  assert.equal((await keyOf(page, 'spread')).release, standardDeviation.price.value);
   assert.equal((await keyOf(page, 'count')).release, count.value);
   assert.match(
     await textOf(page, '#statistics-note'),
@@ -110,7 +111,7 @@ test('mean, spread and count are those of the library, in the figure, table and 
   assert.match(await textOf(page, '#set-statistic-hint'), /^Of the records of Figure 1, /);
   const table = await readTable(page, 'statistics-numbers');
   const [step, cells] = [...table][3];
-  const { low, high, stddev } = all[step - 1].mean[0];
+  const { low, high, stddev } = all[step - 1].mean.price;
   assert.deepEqual(
     [cells['mean-low'], cells['mean-high'], cells['mean-stddev']],
     [low, high, stddev],
@@ -122,8 +123,8 @@ test('mean, spread and count are those of the library, in the figure, table and 
   assert.equal(saved.rows.length, 840);
   saved.rows.forEach((row, i) => {
     assert.equal(row.step, String(i + 1));
-    assert.deepEqual(partsOf(row, 'mean'), partsIn(all[i].mean[0]));
-    assert.deepEqual(partsOf(row, 'spread'), partsIn(all[i].standardDeviation[0]));
+    assert.deepEqual(partsOf(row, 'mean'), partsIn(all[i].mean.price));
+    assert.deepEqual(partsOf(row, 'spread'), partsIn(all[i].standardDeviation.price));
     assert.deepEqual(
       [...partsOf(row, 'count'), Number(row['count-truth'])],
       [...partsIn(all[i].count), i + 1],
@@ -134,7 +135,7 @@ test('mean, spread and count are those of the library, in the figure, table and 
   await page.focus('#statistics [data-key=spread] .plot');
   await page.keyboard.press('Home');
   assert.equal(await textOf(page, '#statistics [data-key=mean] .key-at'), 'step 1');
-  assert.equal((await keyOf(page, 'mean')).release, all[0].mean[0].value);
+  assert.equal((await keyOf(page, 'mean')).release, all[0].mean.price.value);
   assert.match(
     await page.$eval('#statistics [data-key=count] .plot', (one) =>
       one.getAttribute('aria-valuetext'),
@@ -175,21 +176,21 @@ test('counts of categories follow the address, the seed and the neighbours', asy
   );
   await reveal(page, 'statistics', '.key');
   await drawn(page, '0,1,other');
-  const categories = ['0', '1', 'other'];
+  const categories = ['0', '1'];
   const items = rows.map((row) => row[2]);
-  const options = { statistic: 'histogram', categories, other: 'other', neighbours: 'replace-one' };
-  const last = (insecureSeed) => readings({ ...options, insecureSeed }, items).at(-1);
-  for (const [i, name] of categories.entries()) {
+  const options = { categories, other: 'other', neighbours: 'replace-one' };
+  const last = (insecureSeed) => readings('histogram', { ...options, insecureSeed }, items).at(-1);
+  for (const name of [...categories, 'other']) {
     const shown = await keyOf(page, name);
-    assert.equal(shown.release, last(7).count[i].value);
+    assert.equal(shown.release, last(7).count[name].value);
     const isIn = (item) => (name === 'other' ? !categories.includes(item) : item === name);
     assert.equal(shown['without noise'], items.filter(isIn).length);
     const percent = (value) => `${(100 * value).toFixed(1).replace('-', '−')} %`;
-    const { value, low, high } = last(7).share[i];
+    const { value, low, high } = last(7).share[name];
     const share = `Share of all records: ${percent(value)}, ${percent(low)} to ${percent(high)}`;
     assert.equal(await textOf(page, `#statistics [data-key="${name}"] .hint`), share);
     const saved = (await savedNumbers(page)).rows.at(-1);
-    assert.deepEqual(partsOf(saved, `${name}-share`), partsIn(last(7).share[i]));
+    assert.deepEqual(partsOf(saved, `${name}-share`), partsIn(last(7).share[name]));
     assert.equal(Number(saved[`${name}-share-truth`]), items.filter(isIn).length / 840);
   }
   await page.focus('#statistics [data-key="0"] .plot');
@@ -210,8 +211,8 @@ test('counts of categories follow the address, the seed and the neighbours', asy
     /hide whether any one record was there, what it says, and which of any two it was, at/,
   );
   await page.click('#statistics-again');
-  await drawn(page, '0,1,other', last(7).count[0].value);
-  assert.equal((await keyOf(page, '0')).release, last(8).count[0].value);
+  await drawn(page, '0,1,other', last(7).count['0'].value);
+  assert.equal((await keyOf(page, '0')).release, last(8).count['0'].value);
   // Another column has other categories, which the user must specify.
   await page.select('#set-category', 'count');
   await page.waitForFunction(() =>
@@ -345,27 +346,23 @@ test('own rows of persons by day: the rows that count are released once categori
   await enter(page, '#set-participations', '2');
   await enter(page, '#set-domain', 'tea');
   await drawn(page, 'tea,other');
-  const participation = { participations: 2, minSeparation: 1 };
-  const statistic = library.peopleStatistic({
-    ...{ ...target, numSteps: 4, participation, insecureSeed: await seedOf(page) },
-    ...{ statistic: 'histogram', categories: ['tea', 'other'], other: 'other' },
+  const histogram = library.histogram({
+    ...{ ...target, steps: 4, people: { times: 2, apart: 1 }, insecureSeed: await seedOf(page) },
+    ...{ categories: ['tea'], other: 'other' },
   });
   const days = [['a', 'b'], ['a'], [], ['b', 'a']];
   const drinks = [['tea', 'tea'], ['mate'], [], ['tea', 'tea']];
-  const released = days.flatMap((people, day) => {
-    if (people.length > 0) statistic.contribute(people, drinks[day]);
-    return statistic.endSteps();
-  });
-  statistic.dispose();
+  const released = days.map((people, day) => histogram.releaseBatch(people, drinks[day]));
+  histogram.dispose();
   const shown = await keyOf(page, 'tea');
-  assert.equal(shown.release, released.at(-1).count[0].value);
+  assert.equal(shown.release, released.at(-1).count.tea.value);
   assert.equal(shown['without noise'], 3);
   const saved = await savedNumbers(page);
   assert.deepEqual(
     saved.rows.map(({ time }) => time),
     ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04'],
   );
-  assert.deepEqual(partsOf(saved.rows[2], 'tea'), partsIn(released[2].count[0]));
+  assert.deepEqual(partsOf(saved.rows[2], 'tea'), partsIn(released[2].count.tea));
   assert.match(
     await textOf(page, '#statistics-note'),
     /any one person was there, with up to 2 records that count, and what they say/,

@@ -60,12 +60,11 @@ const withMomentumAt = (values, step, momentum) =>
 
 /** All releases of the library with the page's noise seed. */
 function released(options) {
-  const sums = library.prefixSum({ delta: 1e-6, epsilon: 1, insecureSeed: 1, ...options });
-  const { certificate } = sums;
-  const noisy = sums.releaseMany(records.slice(0, options.numSteps));
-  const stddev = Array.from({ length: options.numSteps }, (_, step) => sums.stddev(step));
-  sums.dispose();
-  return { certificate, noisy, stddev };
+  const target = { steps: 840, delta: 1e-6, epsilon: 1, insecureSeed: 1 };
+  const counter = library.counter({ ...target, ...options });
+  const readings = counter.releaseMany(records.slice(0, target.steps));
+  counter.dispose();
+  return { certificate: counter.certificate, readings };
 }
 
 test('true sums are those of the definition, and the steps can be recovered from them', () => {
@@ -134,13 +133,13 @@ test('a window: chosen by keyboard, it is in every figure and in the link', asyn
   assert.match(await titleOf(page), /The sum of the last 60 steps$/);
   const workload = { window: 60 };
   const problem = { steps: 840, strategy: 'square-root', workload };
-  const wanted = released({ mechanism: problem.strategy, numSteps: 840, workload });
+  const wanted = released({ strategy: problem.strategy, workload });
   const rows = await readTable(page, 'sums-numbers');
   assert.ok(rows.size > 20);
   for (const [step, { release, truth, stddev, band }] of rows) {
-    assert.equal(release, wanted.noisy[step - 1]);
+    assert.equal(release, wanted.readings[step - 1].value);
     near(truth, windowAt(records, step - 1, 60));
-    near(stddev, wanted.stddev[step - 1]);
+    near(stddev, wanted.readings[step - 1].stddev);
     near(band, 2 * stddev);
   }
   assert.match(await textOf(page, '#facts'), /The band held the true sum in 9[0-9]/);
@@ -244,11 +243,11 @@ test('a decaying sum: its decay follows from a half-life, and invalid values are
   assert.equal(await page.$eval('#set-decay', (input) => Number(input.value)), decay);
   assert.equal(await page.$eval('#half-life-error', (one) => one.hidden), true);
   assert.match(await titleOf(page), /The decaying sum, half-life 20 steps$/);
-  const wanted = released({ numSteps: 840, mechanism: 'square-root', workload: { decay } });
+  const wanted = released({ strategy: 'square-root', workload: { decay } });
   for (const [step, { release, truth, stddev }] of await readTable(page, 'sums-numbers')) {
-    assert.equal(release, wanted.noisy[step - 1]);
+    assert.equal(release, wanted.readings[step - 1].value);
     near(truth, decayingAt(records, step - 1, decay));
-    near(stddev, wanted.stddev[step - 1]);
+    near(stddev, wanted.readings[step - 1].stddev);
   }
   await enter(page, '#set-decay', '1');
   await page.waitForSelector('#set-decay-error:not([hidden])');
@@ -277,11 +276,11 @@ test('a sum with momentum: it has the errors of the library, and an invalid mome
     mechanism,
     library.certificate({ steps: 840, epsilon: 1, delta: 1e-6, workload }).mechanism,
   );
-  const wanted = released({ mechanism: problem.strategy, numSteps: 840, workload });
+  const wanted = released({ strategy: problem.strategy, workload });
   for (const [step, { release, truth, stddev }] of await readTable(page, 'sums-numbers')) {
-    assert.equal(release, wanted.noisy[step - 1]);
+    assert.equal(release, wanted.readings[step - 1].value);
     near(truth, withMomentumAt(records, step - 1, 0.5));
-    near(stddev, wanted.stddev[step - 1]);
+    near(stddev, wanted.readings[step - 1].stddev);
   }
   await reveal(page, 'errors', '.key');
   near((await readKey(page, '#errors')).max, library.error(problem).maxError);
@@ -302,11 +301,7 @@ test('for a window, randomised response and the wide band are computed over the 
   );
   await reveal(page, 'errors', '.key');
   const key = await readKey(page, '#errors');
-  const { certificate } = released({
-    numSteps: 840,
-    mechanism: 'square-root',
-    workload: { window: 10 },
-  });
+  const { certificate } = released({ strategy: 'square-root', workload: { window: 10 } });
   const { stddev } = library.queries.estimateCount({ ones: 0, reports: 10, epsilon: 1 });
   near(key['randomised response'], stddev / certificate.noiseMultiplier);
   assert.match(await textOf(page, '#local-note'), /until the window is full; it /);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Turns the rows of a table into the records of each step, like the command with a user column and
-// a time column, and like `peopleSum` of the library.
+// a time column, and like a counter of people.
 
 import type { Table } from 'dp-ftrl';
 import { bucketOf, BUCKETS as buckets, bucketText } from '../../../wasm/src/shared/calendar.ts';
@@ -333,7 +333,7 @@ export interface CountedRows {
 
 /**
  * Returns the rows of the first `maxSteps` steps that count. If a person has several in a step,
- * only the first counts, as in `peopleStatistic` of the library, because their sum would be no
+ * only the first counts, as in a histogram of people, because their sum would be no
  * actual record.
  */
 export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: number): CountedRows {
