@@ -4,6 +4,7 @@
 // to MathML, and sets the page's content security policy.
 
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import temml from 'temml';
 import type { Plugin, UserConfig } from 'vite';
@@ -117,7 +118,14 @@ export function singlePolicy(fileName: string): Plugin {
   };
 }
 
+function about(): object {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const { version, license, repository } = JSON.parse(text) as Record<string, string | undefined>;
+  return { version, license, repository: repository ?? '' };
+}
+
 export const shared: UserConfig = {
+  define: { ABOUT: JSON.stringify(about()) },
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: './',
   publicDir: false,

@@ -333,7 +333,7 @@ for (const scheme of some(['light', 'dark'], 2)) {
     }
     const fresh = await coloursOf(page, [
       ['#scene-hero .line.worst', 'stroke'],
-      ['#scene-hero .hero-legend .worst', 'color'],
+      ['#scene-hero .numeral.worst data', 'color'],
       ['#scene-naive .ghost', 'stroke'],
       ['#scene-take_back rect.fresh', 'fill'],
       ['#scene-tree .line.of-independent', 'stroke'],

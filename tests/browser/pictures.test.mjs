@@ -52,29 +52,29 @@ function colourOf(panel, pattern) {
 const coloured = {
   hero: [
     {
-      'noise that later noise takes back': 'private',
+      'noise that cancels itself': 'private',
       'fresh noise': 'fresh',
       'true count': 'secret',
     },
   ],
-  attacker: [{ came: 'private', 'stayed away': 'muted' }],
-  naive: [{ 'each person': 'fresh', 'each total': 'secret' }],
+  attacker: [{ came: 'ink', 'stayed away': 'muted' }],
+  naive: [{ 'each person': 'fresh', 'each total': 'fresh' }],
   take_back: [{ 'fresh noise': 'fresh', 'taken back': 'private' }, { λ: 'private' }],
   tree: [
-    { 'blocks of': 'second', 'all 1,024': 'muted' },
-    { fresh: 'fresh', '^the tree:': 'second', Honaker: 'map-negative' },
+    { 'blocks of': 'tree', 'all 1,024': 'muted' },
+    { fresh: 'fresh', '^the tree:': 'tree', Honaker: 'map-negative' },
   ],
   floor: [
     { 'your bars': 'ink', 'square root': 'root' },
-    { 'your bars': 'ink', 'square root': 'root', floor: 'secret' },
+    { 'your bars': 'ink', 'square root': 'root', floor: 'floor' },
   ],
   yours: [
     {
-      ...{ fresh: 'fresh', '^tree:': 'second', Honaker: 'map-negative', 'square root': 'root' },
-      ...{ optimal: 'private', floor: 'secret' },
+      ...{ fresh: 'fresh', '^tree:': 'tree', Honaker: 'map-negative', 'square root': 'root' },
+      ...{ optimal: 'private', floor: 'floor' },
     },
   ],
-  handwriting: [{ 'taken back': 'private', fresh: 'fresh', 'no noise': 'secret' }],
+  handwriting: [{ 'taken back': 'private', fresh: 'fresh', 'no noise': 'ink' }],
   crowd: [{ crowd: 'private', 'after round': 'private' }],
 };
 
@@ -88,7 +88,8 @@ for (const [id, panels] of some(Object.entries(coloured), 3)) {
       const style = getComputedStyle(document.documentElement);
       const names = [
         'private',
-        'second',
+        'tree',
+        'floor',
         'fresh',
         'root',
         'map-negative',
@@ -118,11 +119,13 @@ test('hero: the picture has the legend, the bands and the final true count', asy
   const { saved, textsOf, close } = await openScene('hero');
   const [panel, ...others] = await saved();
   assert.equal(others.length, 0);
-  const values = await textsOf('.hero-legend .value');
-  for (const text of values.slice(1)) assert.ok(panel.all.includes(text), text);
+  const values = await textsOf('.numeral data');
+  for (const text of ['within ±270.4 people', 'within ±25.0 people'])
+    assert.ok(panel.all.includes(text), text);
+  assert.deepEqual(values, ['±270', '±25']);
   assert.equal(panel.areas.length, 2);
   assert.equal(panel.lines.length, 3);
-  const truth = Number(values[0].split(' ')[0].replace(',', ''));
+  const truth = Number((await textsOf('.labels .truth'))[0].split(' ').at(-1));
   near(panel.valueAt(panel.lines.at(-1).at(-1)[1]), truth, 3, 'people in the end');
   await close();
 });

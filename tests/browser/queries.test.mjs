@@ -263,7 +263,7 @@ test('queries: the view has its own privacy settings, and the laboratory links t
   );
   await page.goBack();
   await page.waitForFunction(() => document.getElementById('ask-neighbours').value === 'zero-out');
-  await page.click('.masthead .to-lab');
+  await page.click('.topbar .to-lab');
   await page.waitForFunction(() => document.documentElement.dataset.view === 'lab');
   await settled(page);
   assert.equal(await page.evaluate(() => location.hash), '#epsilon=2&steps=20');

@@ -18,7 +18,7 @@ const { site, browser } = await startSite();
 
 /** Handles of each scene, with the key that moves them and the resulting position. */
 const moves = [
-  ['hero', '.slider', 'ArrowLeft', 'square-root'],
+  ['hero', '.segments :checked', 'ArrowLeft', 'square-root'],
   ['attacker', '.slider', 'End', '10'],
   ['naive', '.slider', 'Home', '16'],
   ['take_back', '.slider', 'ArrowRight', '0.6'],
@@ -45,7 +45,7 @@ const shown = (page, scene, handle) =>
   page.$eval(
     `#scene-${scene}`,
     (one, selector) => ({
-      handle: one.querySelector(selector).getAttribute('aria-valuetext'),
+      handle: one.querySelector(selector).ariaValueText ?? one.querySelector(selector).value,
       numbers: [...one.querySelectorAll('data:not(.tally *)')].map(({ value }) => value),
     }),
     handle,
@@ -100,7 +100,7 @@ test('Back undoes a move and leaves the reader in place; Forward makes it again'
   const { page, said } = await openPage(browser, site.url, { story: true, calm: true });
   const [hero, attacker] = moves;
   const text = ([scene, handle]) =>
-    page.$eval(`#scene-${scene} ${handle}`, (one) => one.getAttribute('aria-valuetext'));
+    page.$eval(`#scene-${scene} ${handle}`, (one) => one.ariaValueText ?? one.value);
   await reach(page, 'hero');
   await reach(page, 'attacker');
   const first = [await text(hero), await text(attacker)];
@@ -120,13 +120,18 @@ test('Back undoes a move and leaves the reader in place; Forward makes it again'
   await becomes(page, () => location.hash !== '');
   assert.deepEqual([await text(hero), await text(attacker)], [moved[0], first[1]]);
   // Handles stay when moving between scenes; a shared link contains only those of its scene.
-  await page.$eval('.contents a[href="#scene=naive"]', (link) => link.click());
+  await page.$eval('#scene-attacker .next', (link) => link.click());
   assert.equal(await hashOf(page), '#scene=naive&hero=square-root');
   assert.equal(await focused(), 'scene-naive');
   await move(page, moves[2]);
-  const link = await page.$eval('#scene-naive .scene-link', (one) => one.getAttribute('href'));
-  assert.equal(link, '#scene=naive&naive=16');
-  await page.$eval('#to-lab', (one) => one.click());
+  const link = await page.evaluate(async () => {
+    let copied;
+    navigator.clipboard.writeText = async (text) => (copied = text);
+    await document.querySelector('#scene-naive .tools button').click();
+    return copied;
+  });
+  assert.equal(link, `${site.url}#scene=naive&naive=16`);
+  await page.$eval('.topbar .to-lab', (one) => one.click());
   await settled(page);
   await page.$eval('#to-story', (one) => one.click());
   await becomes(page, () => document.documentElement.dataset.view === 'story');
@@ -152,12 +157,15 @@ test('an unknown position of a scene is reported until the address no longer has
     const hash = `#${new URLSearchParams({ scene, [scene]: position })}`;
     const { page, said } = await openPage(browser, site.url + hash, { story: true, calm: true });
     await reach(page, scene);
-    const note = await page.$eval(`#scene-${scene} > [role=status]`, (one) => one.textContent);
+    const note = await page.$eval(
+      `#scene-${scene} .scene-foot > [role=status]`,
+      (one) => one.textContent,
+    );
     assert.equal(note, `This scene cannot show “${position}”, the position in the address.`);
     await page.goto(`${site.url}#scene=${scene}`);
     await becomes(
       page,
-      (id) => document.querySelector(`#scene-${id} > [role=status]`).hidden,
+      (id) => document.querySelector(`#scene-${id} .scene-foot > [role=status]`).hidden,
       scene,
     );
     assert.deepEqual(said, []);
@@ -184,7 +192,7 @@ test('Firefox: handles are in the address, and Back undoes a move', {
     const page = await other.newPage();
     await page.goto(`${site.url}#scene=naive&naive=64`);
     const text = ([scene, handle]) =>
-      page.$eval(`#scene-${scene} ${handle}`, (one) => one.getAttribute('aria-valuetext'));
+      page.$eval(`#scene-${scene} ${handle}`, (one) => one.ariaValueText ?? one.value);
     const naive = moves[2];
     await reach(page, 'naive');
     assert.equal(await text(naive), '64 people');

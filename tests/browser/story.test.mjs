@@ -42,7 +42,7 @@ test('an address without settings is the story, and the laboratory does not star
   assert.equal(await viewOf(page), 'story');
   assert.equal(await page.$eval('#player', (player) => player.dataset.state), 'loading');
   assert.ok(!asked.some((url) => /\/app-/.test(url)), 'its script is not fetched');
-  await page.click('#to-lab');
+  await page.click('.topbar .to-lab');
   await settled(page);
   assert.equal(await viewOf(page), 'lab');
   assert.deepEqual(said, []);
@@ -60,7 +60,7 @@ test('old addresses open the laboratory, and the story does not start', async ()
   await page.$$eval('a[href="#scene=hero"]', ([link]) => link.click());
   await page.waitForSelector('#scene-hero[data-state=ready]');
   assert.equal(await viewOf(page), 'story');
-  await page.click('#to-lab');
+  await page.click('.topbar .to-lab');
   await page.waitForFunction(() => document.documentElement.dataset.view === 'lab');
   assert.match(await page.evaluate(() => location.hash), /mechanism=tree&steps=60|steps=60/);
   assert.deepEqual(said, []);
@@ -70,7 +70,7 @@ test('old addresses open the laboratory, and the story does not start', async ()
 test('a scene can be embedded alone', async () => {
   const { page } = await openStory('naive', { address: '?embed=naive' });
   assert.equal((await page.$$('.scene')).length, 1);
-  assert.equal(await page.$eval('.masthead', (one) => one.checkVisibility()), false);
+  assert.equal(await page.$eval('.topbar', (one) => one.checkVisibility()), false);
   await page.close();
 });
 
@@ -86,8 +86,7 @@ const numberOf = (page, selector) => page.$eval(selector, (one) => Number(one.va
 const spoken = (page, selector) =>
   page.$eval(selector, (one) => one.getAttribute('aria-valuetext'));
 
-function near(actual, expected, what) {
-  const tolerance = 1e-8 * Math.max(1, Math.abs(expected));
+function near(actual, expected, what, tolerance = 1e-8 * Math.max(1, Math.abs(expected))) {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: ${actual}, expected ${expected}`);
 }
 
@@ -102,39 +101,126 @@ function probability(x) {
 
 const mechanisms = ['independent', 'tree', 'square-root', 'optimal'];
 
-test('hero: every stop has the band that the library states, and the keyboard reaches it', async () => {
+const heroCurve = (page, kind) =>
+  page.$eval(`#scene-hero path.${kind}`, (one) => one.getAttribute('d'));
+const bands = ['±270', '±89', '±28', '±25'];
+
+/** The drawn heights of a curve, in people below the top of the picture. */
+function heights(path) {
+  const [first, ...steps] = path.slice(1).split('l');
+  let [, y] = first.split(' ').map(Number);
+  return steps.map((step) => (y += Number(step.split(' ')[1])));
+}
+
+test('hero: every mechanism has the band that the library states, by keyboard and by dragging', async () => {
   const { page, said } = await openStory('hero');
-  const shown = await page.$$eval('.stops data', (all) =>
-    all.map((one) => [Number(one.value), one.textContent]),
-  );
-  for (const [i, mechanism] of mechanisms.entries())
-    near(shown[i][0], bandOf(mechanism), mechanism);
-  assert.deepEqual(
-    shown.map(([, text]) => text),
-    ['± 270.4', '± 88.6', '± 27.7', '± 25.0'],
-  );
-  const slider = '#scene-hero input[type=range]';
-  const curve = () => page.$eval('#scene-hero .line.best', (one) => one.getAttribute('d'));
-  const worst = await page.$eval('#scene-hero .line.worst', (one) => one.getAttribute('d'));
-  const seen = [await curve()];
-  await page.focus(slider);
-  assert.match(await spoken(page, slider), /^optimal, within ± 25\.0 people, 10\.8 times less/);
-  for (const [name, band] of [
-    ['square root', '27.7'],
-    ['tree', '88.6'],
-    ['fresh', '270.4'],
-  ]) {
+  const worst = await heroCurve(page, 'line.worst');
+  const chosen = '.segments :checked';
+  const check = async (at) => {
+    const mechanism = mechanisms[at];
+    assert.equal(await page.$eval(chosen, (one) => one.value), mechanism);
+    near(await numberOf(page, '.numeral.best data'), bandOf(mechanism), mechanism);
+    assert.equal(await textOf(page, '.numeral.best data'), bands[at]);
+    assert.equal(await textOf(page, '.labels .best'), `published, ${bands[at]}`);
+    const ends = await page.$$eval('.bracket.best line', (all) =>
+      all.map((one) => parseFloat(one.getAttribute('y1'))),
+    );
+    near((ends[2] - ends[0]) * 9.5, 2 * bandOf(mechanism), 'the bracket', 0.5);
+    return heroCurve(page, 'line.best');
+  };
+  near(await numberOf(page, '.numeral.worst data'), bandOf('independent'), 'fresh noise');
+  const seen = [await check(3)];
+  await page.focus(chosen);
+  for (const at of [2, 1, 0]) {
     await page.keyboard.press('ArrowLeft');
-    assert.ok((await spoken(page, slider)).startsWith(`${name}, within ± ${band} people`), name);
-    assert.match(await textOf(page, '.hero-says'), new RegExp(band));
-    assert.match(await textOf(page, '.hero-legend .best .value'), new RegExp(band));
-    seen.push(await curve());
+    seen.push(await check(at));
   }
-  assert.equal(new Set(seen).size, 4, 'each stop has a curve of its own');
+  assert.equal(new Set(seen).size, 4, 'each mechanism has a curve of its own');
   assert.equal(seen.at(-1), worst, 'the last is the one that it is compared with');
+  const boxes = await Promise.all(
+    (await page.$$('.segments label')).map((one) => one.boundingBox()),
+  );
+  const [from, , , to] = boxes.map(({ x, y, width, height }) => [x + width / 2, y + height / 2]);
+  await page.mouse.move(...from);
+  await page.mouse.down();
+  await page.mouse.move(...to, { steps: 8 });
+  await page.mouse.up();
+  await check(3);
   assert.deepEqual(said, []);
   await page.close();
 });
+
+test('hero: a person who stays away changes the truth by one, and nothing of the noise', async () => {
+  for (const width of [1280, 390]) {
+    const { page, said } = await openStory('hero', { width, height: 844 });
+    const both = async () => [
+      heights(await heroCurve(page, 'line.truth')),
+      heights(await heroCurve(page, 'line.best')),
+    ];
+    const before = await both();
+    assert.equal(await textOf(page, '.labels .truth'), 'the truth, secret: 484');
+    const you = await page.$eval('.marker', (one) => Number(one.ariaValueNow));
+    await page.click('.away');
+    assert.equal(await textOf(page, '.labels .truth'), 'the truth, secret: 483');
+    assert.equal(await textOf(page, '.hero-you strong'), 'you stayed away');
+    assert.match(await textOf(page, '.hero-says'), /Can you see it/);
+    for (const [i, curve] of (await both()).entries()) {
+      for (const [at, height] of curve.entries()) {
+        const moved = 2 * (at + 1) >= you ? 1 : 0;
+        assert.equal(height - before[i][at], moved, `curve ${i} at step ${2 * (at + 1)}`);
+      }
+    }
+    await page.click('.away');
+    assert.deepEqual(await both(), before);
+    await page.focus('.marker');
+    await page.keyboard.press('Home');
+    assert.equal(await page.$eval('.marker', (one) => one.ariaValueNow), '1');
+    const box = await (await page.$('.passers')).boundingBox();
+    const touch = [box.x + 0.75 * box.width, box.y + 0.8 * box.height];
+    await page.mouse.move(...touch);
+    const marker = await (await page.$('.marker')).boundingBox();
+    await page.mouse.move(marker.x + marker.width / 2, marker.y + marker.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(...touch, { steps: 5 });
+    await page.mouse.up();
+    const now = await page.$eval('.marker', (one) => Number(one.ariaValueNow));
+    const wanted = width === 390 ? 6 * 128 + 97 : 769;
+    assert.ok(Math.abs(now - wanted) <= 2, `passer-by ${now}, wanted ${wanted}`);
+    assert.deepEqual(said, []);
+    await page.close();
+  }
+});
+
+for (const [width, height] of [
+  [1280, 720],
+  [390, 844],
+]) {
+  test(`hero: the first screen fits into ${width} x ${height}`, async () => {
+    const { page } = await openStory('hero', { width, height });
+    for (const part of [
+      'h1',
+      '.numerals',
+      '.segments',
+      '.hero-picture',
+      '.passers',
+      '.hero-says',
+    ]) {
+      const {
+        x,
+        y,
+        width: w,
+        height: h,
+      } = await (await page.$(`#scene-hero ${part}`)).boundingBox();
+      assert.ok(
+        y >= 40 && y + h <= height && x >= 0 && x + w <= width,
+        `${part}: ${y} to ${y + h}`,
+      );
+    }
+    const size = await (await page.$('.marker')).boundingBox();
+    assert.ok(size.width >= 24 && size.height >= 24);
+    await page.close();
+  });
+}
 
 test('hero: the day plays by itself for at most 5.5 seconds, and plays again on request', async () => {
   const { page } = await openStory('hero', { address: '', calm: false });
@@ -166,19 +252,21 @@ test('hero: without scripts the picture, its numbers and the words are there', a
   const page = await browser.newPage();
   await page.setJavaScriptEnabled(false);
   await page.goto(site.url);
-  const stops = [...(await page.content()).matchAll(/<data value="([\d.]+)">(± [\d.]+)</g)];
-  for (const [i, mechanism] of mechanisms.entries())
-    near(+stops[i][1], bandOf(mechanism), mechanism);
-  assert.deepEqual([stops[0][2], stops[3][2]], ['± 270.4', '± 25.0']);
-  const plot = await (await page.$('.hero-still svg')).boundingBox();
-  assert.ok(plot.width > 300 && plot.height > 200);
-  // The axis ranges from -100 to 800.
-  for (const tick of await page.$$('.hero-still .ticks-y span')) {
-    const text = await tick.evaluate((one) => one.textContent);
-    if (text === '') continue;
+  const numbers = [...(await page.content()).matchAll(/<data value="([\d.]+)">(±\d+)</g)];
+  for (const [i, mechanism] of ['independent', 'optimal'].entries())
+    near(+numbers[i][1], bandOf(mechanism), mechanism);
+  assert.deepEqual(
+    numbers.map(([, , text]) => text),
+    ['±270', '±25'],
+  );
+  const plot = await (await page.$('.hero-picture .curves')).boundingBox();
+  assert.ok(plot.width > 300 && plot.height > 180);
+  for (const tick of await page.$$('.hero-picture .tick')) {
+    const people = parseFloat(await tick.evaluate((one) => one.textContent));
     const { y, height } = await tick.boundingBox();
-    const wanted = plot.y + ((800 - Number(text)) / 900) * plot.height;
-    assert.ok(Math.abs(y + height / 2 - wanted) < 3, `${text} stands at its height`);
+    // The picture ranges from -70 to 880 people; the text stands on its line.
+    const wanted = plot.y + ((880 - people) / 950) * plot.height;
+    assert.ok(y + height > wanted - 6 && y + height < wanted + 2, `${people} stands at its height`);
   }
   const words = await page.$$('#scene-hero noscript p');
   assert.equal(words.length, 2);
@@ -391,16 +479,14 @@ for (const [scheme, width] of some(
     assert.deepEqual(await complaints(page), []);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `the page is ${wide} px wide`);
-    const small = await page.$$eval(
-      '#story :is(button, select, input, [role=slider], .contents a)',
-      (all) =>
-        all
-          .filter((one) => one.checkVisibility())
-          .filter((one) => {
-            const box = one.getBoundingClientRect();
-            return box.width < 24 || box.height < 24;
-          })
-          .map((one) => one.outerHTML.slice(0, 80)),
+    const small = await page.$$eval('#story :is(button, select, input, [role=slider])', (all) =>
+      all
+        .filter((one) => one.checkVisibility())
+        .filter((one) => {
+          const box = one.getBoundingClientRect();
+          return box.width < 24 || box.height < 24;
+        })
+        .map((one) => one.outerHTML.slice(0, 80)),
     );
     assert.deepEqual(small, []);
     const unnamed = await page.$$eval('#story :is(input[type=range], [role=slider])', (all) =>
@@ -482,7 +568,7 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
       }
     }
     const shown = (selector) => page.$eval(selector, (one) => one.textContent);
-    assert.equal(await shown('.stops li:last-child data'), '± 25.0');
+    assert.equal(await shown('.numeral.best data'), '±25');
     assert.equal(await shown('#scene-attacker .claim strong'), '82.2 %');
     await becomes(
       page,

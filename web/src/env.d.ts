@@ -13,3 +13,11 @@ declare module 'virtual:digits' {
   /** The images, packed, deflated and in base64. */
   export const images: string;
 }
+
+/** Facts of package.json about the project. */
+declare const ABOUT: {
+  readonly version: string;
+  readonly license: string;
+  /** Address of the repository; empty if it has none. */
+  readonly repository: string;
+};

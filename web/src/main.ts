@@ -23,6 +23,8 @@ class Page {
   private queries: Promise<QueriesPage> | null = null;
   /** Address of the laboratory when it was last shown. */
   private labAddress = '';
+  /** Scroll position of each view when it was left. */
+  private readonly places = new Map<string, number>();
   private readonly toLab = document.querySelectorAll<HTMLAnchorElement>('a.to-lab');
 
   constructor() {
@@ -61,14 +63,25 @@ class Page {
     target.focus();
   }
 
+  /** Shows a view where the reader left it, and begins reading at its heading. */
+  private goTo(view: string): void {
+    scrollTo(0, this.places.get(view) ?? 0);
+    const heading = [...document.querySelectorAll('h1')].find((one) => one.checkVisibility());
+    if (heading === undefined) return;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+  }
+
   private open(): void {
     const route = routeOf(location);
     const { dataset } = document.documentElement;
     const before = dataset['view'];
+    if (before !== undefined) this.places.set(before, scrollY);
     dataset['view'] = route.view;
     dataset['embedded'] = String(route.embedded);
     for (const link of this.toLab) link.hash = this.labAddress;
-    if (before !== undefined && before !== route.view) scrollTo(0, 0);
+    const isOther = before !== undefined && before !== route.view;
+    if (isOther) this.goTo(route.view);
     if (route.view !== 'lab') void this.lab?.then((lab) => lab.leave());
     if (route.view !== 'queries') void this.queries?.then((queries) => queries.leave());
     if (route.view === 'lab') {

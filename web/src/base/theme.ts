@@ -2,6 +2,8 @@
 
 // Theme of the page: light, dark, or the system's setting.
 
+import { setText } from './dom.ts';
+
 type Theme = 'system' | 'light' | 'dark';
 const order: readonly Theme[] = ['system', 'light', 'dark'];
 const storageKey = 'dp-ftrl-theme';
@@ -30,12 +32,19 @@ export function setUpTheme(button: HTMLButtonElement, changed: () => void): void
   const apply = (): void => {
     if (theme === 'system' || forced.matches) delete document.documentElement.dataset['theme'];
     else document.documentElement.dataset['theme'] = theme;
-    button.textContent = `Theme: ${theme}`;
+    button.title = `Theme: ${theme}`;
+    setText(button.querySelector('span')!, button.title);
     changed();
   };
   button.addEventListener('click', () => {
     theme = order[(order.indexOf(theme) + 1) % order.length]!;
     remember(theme);
+    apply();
+  });
+  // Another tab has changed it.
+  window.addEventListener('storage', ({ key }) => {
+    if (key !== storageKey) return;
+    theme = remembered();
     apply();
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);

@@ -13,6 +13,8 @@ const names = [
   'root',
   'honaker',
   'secret',
+  'tree',
+  'floor',
 ] as const;
 export type Colour = (typeof names)[number];
 export type Colours = Readonly<Record<Colour, string>>;

@@ -7,7 +7,7 @@ import type { Colour } from './colours.ts';
 
 const own = {
   independent: 'fresh',
-  tree: 'second',
+  tree: 'tree',
   honaker: 'honaker',
   'square-root': 'root',
   optimal: 'private',

@@ -207,7 +207,7 @@ function panelOf(epsilon: number, mu: number): Panel {
     x: { label: 'the published count, minus everyone else', log: false },
     y: { label: 'how likely', log: false },
     series: [
-      { name: came, x, y: bell(mu), colour: 'private' },
+      { name: came, x, y: bell(mu), colour: 'ink' },
       { name: away, x, y: bell(0), colour: 'muted' },
       {
         name: 'gain',
@@ -385,7 +385,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     slider.put(at);
     show(at);
   };
-  stage.append(
+  stage.words.append(
     h(
       'p',
       { class: 'claim' },
@@ -395,11 +395,13 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
       h('strong', {}, chance),
       ' of the time; a coin toss, 50\u00a0%. The gain comes from the shaded sliver alone.',
     ),
+    game.element,
+    h('p', {}, sameForAll(muOf(privacy.epsilon))),
+  );
+  stage.figure.append(
     picture.plane.element,
     slider.element,
     h('div', { class: 'listed' }, ...buttons),
-    game.element,
-    h('p', {}, sameForAll(muOf(privacy.epsilon))),
   );
   show(first);
   return {

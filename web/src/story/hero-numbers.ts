@@ -19,13 +19,9 @@ export interface Stop {
 /** Mechanisms from the worst to the best. */
 const stops: readonly Stop[] = [
   { mechanism: 'independent', name: 'fresh', noise: 'fresh noise' },
-  { mechanism: 'tree', name: 'tree', noise: 'noise on blocks of people' },
-  {
-    mechanism: 'square-root',
-    name: 'square root',
-    noise: 'noise that later noise takes back',
-  },
-  { mechanism: 'optimal', name: 'optimal', noise: 'noise that later noise takes back' },
+  { mechanism: 'tree', name: 'tree', noise: 'noise on blocks' },
+  { mechanism: 'square-root', name: 'square root', noise: 'noise that cancels itself' },
+  { mechanism: 'optimal', name: 'optimal', noise: 'noise that cancels itself' },
 ];
 
 export interface Lane extends Stop {
@@ -37,7 +33,9 @@ export interface Lane extends Stop {
 }
 
 export interface Day {
-  /** Number of people in the shop after each passer-by. */
+  /** Who came in: 1 or 0 for each passer-by. */
+  readonly came: Float64Array;
+  /** Number of people who have come in after each passer-by. */
   readonly truth: Float64Array;
   readonly lanes: readonly Lane[];
 }
@@ -95,5 +93,5 @@ export async function countDay(library: Simulator, noiseSeed = 1): Promise<Day> 
     const band = chunk.stddev.map((stddev) => 2 * stddev);
     lanes.push({ ...stop, release: chunk.noisySums, band, worst: Math.max(...band) });
   }
-  return { truth, lanes };
+  return { came: values, truth, lanes };
 }

@@ -1,127 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The first picture as markup, generated when the page is built, so that it is visible before
-// scripts run, and without them.
+// The first picture. It is markup, written when the page is built, so that it is visible before
+// scripts run and without them; the script then moves the same elements. Curves are in people and
+// steps, stretched to the size of the picture; labels stand at shares of its height.
 
-import { fixed } from '../base/format.ts';
+import { count, fixed } from '../base/format.ts';
 import { numPeople, type Day, type Lane } from './hero-numbers.ts';
 
 /** Range of counts in the picture. */
-export const range = { from: -100, to: 800 } as const;
-export const ticks = { people: [0, 200, 400, 600, 800], steps: [0, 256, 512, 768, 1024] } as const;
-
-export const names = { people: 'people who came in', steps: 'people who passed the shop' } as const;
+export const range = { from: -70, to: 880 } as const;
+const ticks = [0, 200, 400] as const;
+/** Number of pieces of the row of people, which are rows of their own on phones. */
+export const numPieces = 8;
+export const pieceLength = numPeople / numPieces;
 
 /** Neighbouring values are less than a pixel apart, so every second one is enough, and the last. */
 const stride = 2;
 const chosen = Array.from({ length: numPeople / stride }, (_, i) => stride * (i + 1) - 1);
 
-const height = (value: number): number => Math.round(range.to - value);
+const down = (value: number): number => Math.round(range.to - value);
 
-/** Returns a path in relative coordinates, which are shorter. */
-function line(values: ArrayLike<number>, steps: readonly number[] = chosen): string {
-  let before = height(0);
+/** Height of a number of people in the picture, from the top, as an SVG percentage. */
+export const level = (value: number): string =>
+  `${((100 * (range.to - value)) / (range.to - range.from)).toFixed(2)}%`;
+
+/** Returns the path of a curve in relative coordinates, which are shorter. */
+export function curve(values: ArrayLike<number>): string {
+  let before = down(0);
   let at = 0;
-  const parts = steps.map((i) => {
-    const part = `l${i + 1 - at} ${height(values[i]!) - before}`;
-    before = height(values[i]!);
+  const parts = chosen.map((i) => {
+    const part = `l${i + 1 - at} ${down(values[i]!) - before}`;
+    before = down(values[i]!);
     at = i + 1;
     return part;
   });
-  return `M0 ${height(0)}${parts.join('')}`;
+  return `M0 ${down(0)}${parts.join('')}`;
 }
 
-function band(truth: Float64Array, { band: width }: Lane): string {
+/** Returns the area within `width` of the true count. */
+export function band(truth: ArrayLike<number>, width: ArrayLike<number>): string {
   const steps = chosen.filter((i) => i % 16 === 15);
-  const edge = (sign: number) =>
-    steps.map((i) => `${i + 1} ${height(truth[i]! + sign * width[i]!)}`);
-  return `M0 ${height(0)}L${edge(1).join(' ')} ${edge(-1).reverse().join(' ')}Z`;
+  const edge = (sign: number) => steps.map((i) => `${i + 1} ${down(truth[i]! + sign * width[i]!)}`);
+  return `M0 ${down(0)}L${edge(1).join(' ')} ${edge(-1).reverse().join(' ')}Z`;
 }
 
-const whole = (value: number): string => fixed(value, 0);
-
-/** Returns the two mechanisms shown first. */
+/** Returns the mechanisms of the two big numbers at first. */
 export function ends({ lanes }: Day): { worst: Lane; best: Lane } {
   return { worst: lanes[0]!, best: lanes.at(-1)! };
 }
 
-export const published = ({ noise }: Lane): string => `Published with ${noise}`;
-export const within = ({ worst }: Lane): string => `within ± ${fixed(worst, 1)} people`;
-
-/** Returns the legend above the picture: the curves and the widths of their bands. */
-function legend(day: Day): string {
-  const { worst, best } = ends(day);
-  const last = numPeople - 1;
-  const item = (kind: string, name: string, text: string): string =>
-    `<li class="${kind}"><span class="mark"></span><span class="name">${name}</span> ` +
-    `<span class="value">${text}</span></li>`;
-  return `<ul class="hero-legend">${[
-    item('truth', 'The true count, kept secret', `${whole(day.truth[last]!)} people in the end`),
-    item('worst', published(worst), within(worst)),
-    item('best', published(best), within(best)),
-  ].join('')}</ul>`;
-}
+/** Half the width of a mechanism's band at its end, in whole people. */
+export const within = ({ worst }: Lane): string => `±${fixed(worst, 0)}`;
 
 const explanations: Readonly<Record<string, string>> = {
   independent: 'Fresh noise for every person: all of it stays in the count and piles up.',
-  tree: 'Noise on blocks of people: any count is the sum of a few blocks.',
-  'square-root': 'Each noise is taken back bit by bit, ever more faintly.',
-  optimal:
-    'Each noise is taken back bit by bit, in shares that are provably almost the best possible.',
+  tree: 'Noise on blocks of people: each count is the sum of a few blocks.',
+  'square-root': 'Later noise takes back earlier noise, bit by bit, ever more faintly.',
+  optimal: 'Later noise takes back earlier noise, in shares proved to be nearly the best possible.',
 };
 
-export function describe(lane: Lane, day: Day): string {
-  const times = ends(day).worst.worst / lane.worst;
-  const less = times > 1 ? `, ${fixed(times, 1)} times less than fresh noise` : '';
-  return `${within(lane)}${less}`;
-}
-
-/** Describes a mechanism in a sentence, and its error. */
+/** Describes a mechanism in two sentences. */
 export function explain(lane: Lane, day: Day): string {
-  return `${explanations[lane.mechanism]} Now the count is ${describe(lane, day)}.`;
+  const times = ends(day).worst.worst / lane.worst;
+  const less = times > 1 ? `${fixed(times, 1)} times less noise` : 'The same noise on both sides';
+  return `${explanations[lane.mechanism]} ${less}, at exactly the same privacy.`;
 }
 
-/** Returns the placeholder of the slider, with the numbers of its stops. */
-function handle(day: Day): string {
-  const last = day.lanes.length - 1;
-  const stops = day.lanes.map(
-    ({ name, worst }, i) =>
-      `<li${i === last ? ' class="chosen"' : ''}><span class="name">${name}</span> ` +
-      `<data value="${worst}">± ${fixed(worst, 1)}</data></li>`,
-  );
+/** The passer-by that the visitor is at first: somebody who came in, well after the beginning. */
+export const firstYou = ({ came }: Day): number => came.indexOf(1, 612);
+
+/** Positions of the parts of a bracket: its ends and its back, from `x - 5` to `x`. */
+export function bracket(x: number, truth: number, { worst }: Lane): Record<string, string>[] {
+  const [top, bottom] = [level(truth + worst), level(truth - worst)];
+  const [far, near] = [String(x), String(x - 5)];
+  return [
+    { x1: near, x2: far, y1: top, y2: top },
+    { x1: far, x2: far, y1: top, y2: bottom },
+    { x1: near, x2: far, y1: bottom, y2: bottom },
+  ];
+}
+
+export const brackets = { best: 10, worst: 20 } as const;
+
+function bracketMarkup(kind: keyof typeof brackets, truth: number, lane: Lane): string {
+  const lines = bracket(brackets[kind], truth, lane).map((line) => {
+    const attributes = Object.entries(line).map(([name, value]) => `${name}="${value}"`);
+    return `<line ${attributes.join(' ')}/>`;
+  });
+  return `<g class="bracket ${kind}">${lines.join('')}</g>`;
+}
+
+/** Labels at the ends of the curves. */
+export function labels(
+  day: Day,
+  lane: Lane,
+  truth: number,
+): { kind: string; y: string; text: string }[] {
+  const { worst } = ends(day);
+  return [
+    { kind: 'worst', y: level(truth + worst.worst), text: `fresh noise, ${within(worst)}` },
+    { kind: 'truth', y: level(truth), text: `the truth, secret: ${count(truth)}` },
+    { kind: 'best', y: level(truth), text: `published, ${within(lane)}` },
+  ];
+}
+
+/** Returns a control with one segment for each mechanism. */
+function segments(day: Day): string {
+  const { best } = ends(day);
+  const one = ({ mechanism, name }: Lane): string =>
+    `<label><input type="radio" name="hero-noise" value="${mechanism}" autocomplete="off"` +
+    `${mechanism === best.mechanism ? ' checked' : ''} disabled><span>${name}</span></label>`;
   return (
-    `<div class="hero-handle"><div class="hero-slider"></div><ul class="stops">${stops.join('')}</ul>` +
-    `<p class="hero-says" aria-live="polite">${explain(ends(day).best, day)}</p></div>` +
-    '<button type="button" class="again" disabled>Watch the day again</button>'
+    '<fieldset class="segments"><legend class="visually-hidden">How the noise is made</legend>' +
+    `${day.lanes.map(one).join('')}</fieldset>`
+  );
+}
+
+function numeral(kind: string, lane: Lane): string {
+  return (
+    `<div class="numeral ${kind}"><data value="${lane.worst}">${within(lane)}</data>` +
+    `<span>${lane.noise}</span></div>`
+  );
+}
+
+/** Returns everyone who passed: tall bars came in, in pieces that are rows on phones. */
+function passers(day: Day): string {
+  const bars = [...day.came].map((one, i) => (one === 1 ? `M${i} 0h.75v1h-.75z` : '')).join('');
+  const you = firstYou(day);
+  const pieces = Array.from({ length: numPieces }, (_, i) => {
+    const first = i * pieceLength;
+    const isHere = you >= first && you < first + pieceLength;
+    const mark = isHere ? `<path class="you" d="M${you - 0.5} 0h2v1h-2z"/>` : '';
+    return (
+      `<svg viewBox="${first} 0 ${pieceLength} 1" preserveAspectRatio="none">` +
+      `<use href="#came"/>${mark}</svg>`
+    );
+  });
+  return (
+    `<svg class="symbols" aria-hidden="true" width="0" height="0"><path id="came" d="${bars}"/></svg>` +
+    `<div class="passers" role="group" aria-label="Everyone who passed">${pieces.join('')}</div>`
   );
 }
 
 export function heroMarkup(day: Day): string {
   const { worst, best } = ends(day);
-  const label = (value: number): string => `<span>${whole(value)}</span>`;
-  // One label per hundred, from top to bottom; every other one is empty.
-  const hundreds = ticks.people.flatMap((value) => ['<span></span>', label(value)]).reverse();
+  const truth = day.truth.at(-1)!;
+  const you = firstYou(day);
   const path = (kind: string, d: string): string => `<path class="${kind}" d="${d}"/>`;
   const curves = [
-    path('band worst', band(day.truth, worst)),
-    path('band best', band(day.truth, best)),
-    path('line worst', line(worst.release)),
-    path('line best', line(best.release)),
-    path('line truth', line(day.truth)),
+    path('band worst', band(day.truth, worst.band)),
+    path('band best', band(day.truth, best.band)),
+    ...ticks.map((value) => path('grid', `M0 ${down(value)}H${numPeople}`)),
+    path('line worst', curve(worst.release)),
+    path('line best', curve(best.release)),
+    path('line truth', curve(day.truth)),
+    path('stem', stem(day.truth, you)),
   ];
   const what =
-    `The number of people in a shop, published after each of ${whole(numPeople)} passers-by. ` +
-    `With fresh noise, 95 of 100 counts are within ${whole(worst.worst)} people of the true one; ` +
-    `with noise that later noise takes back, within ${whole(best.worst)}.`;
+    `The number of people in a shop, published after each of ${count(numPeople)} passers-by. ` +
+    `With fresh noise, 95 of 100 counts are within ${fixed(worst.worst, 0)} people of the true one; ` +
+    `with noise that later noise takes back, within ${fixed(best.worst, 0)}.`;
+  const scale = ticks.map(
+    (value) => `<text class="tick" x="0" y="${level(value)}" dy="-5">${tick(value)}</text>`,
+  );
+  const named = labels(day, best, truth).map(
+    ({ kind, y, text }) => `<text class="${kind}" y="${y}">${text}</text>`,
+  );
   return (
-    legend(day) +
-    `<div class="hero-picture"><div class="hero-still" role="img" aria-label="${what}">` +
-    `<div class="name-y">${names.people}</div><div class="ticks-y">${hundreds.join('')}</div>` +
-    `<svg viewBox="0 0 ${numPeople} ${range.to - range.from}" preserveAspectRatio="none">` +
-    `${curves.join('')}</svg>` +
-    `<div class="ticks-x">${ticks.steps.map(label).join('')}` +
-    `<div class="name-x">${names.steps}</div></div></div></div>` +
-    '<p class="note">Shaded: where 95 of 100 published counts fall. ± is half its width at the widest point.</p>' +
-    handle(day)
+    `<div class="numerals">${numeral('worst', worst)}${numeral('best', best)}</div>` +
+    `${segments(day)}<div class="hero-picture" role="img" aria-label="${what}">` +
+    `<svg class="curves" viewBox="0 0 ${numPeople} ${range.to - range.from}" preserveAspectRatio="none">` +
+    `${curves.join('')}</svg><svg class="scale">${scale.join('')}</svg>` +
+    `<svg class="ends">${bracketMarkup('worst', truth, worst)}${bracketMarkup('best', truth, best)}` +
+    `<g class="labels">${named.join('')}</g></svg></div>` +
+    passers(day) +
+    `<div class="hero-you"><span>${count(numPeople)} people pass the shop</span>` +
+    '<p><strong>you came in</strong> <button type="button" class="plain away" disabled>pretend you stayed away</button></p>' +
+    '<button type="button" class="plain again" disabled>watch the day again</button></div>' +
+    `<p class="hero-says" aria-live="polite">${explain(best, day)}</p>`
   );
 }
+
+const tick = (value: number): string =>
+  value === ticks.at(-1) ? `${value} people` : String(value);
+
+/** Returns the line from the visitor, below the picture, up to the true count. */
+export const stem = (truth: ArrayLike<number>, you: number): string =>
+  `M${you + 0.5} ${down(truth[you]!)}V${range.to - range.from}`;

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One day in a shop, counted twice with the same privacy. A slider moves from the worst mechanism
-// to the best, and the day can be replayed.
+// One day in a shop, counted twice with the same privacy. A control moves from the worst mechanism
+// to the best, one passer-by is the visitor, who can stay away, and the day can be replayed.
 
-import { setText } from '../base/dom.ts';
-import { count } from '../base/format.ts';
+import { h, setText } from '../base/dom.ts';
+import { count, fixed } from '../base/format.ts';
 import type { Colour } from '../figures/colours.ts';
 import type { Panel, Series } from '../figures/picture.ts';
-import { Slider } from './handle.ts';
+import { Handle } from './handle.ts';
 import { countDay, numPeople, type Day, type Lane } from './hero-numbers.ts';
-import { describe, ends, explain, names, published, range, ticks, within } from './hero-picture.ts';
-import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
-import { positionIn, type Position } from './position.ts';
+import {
+  band,
+  bracket,
+  brackets,
+  curve,
+  ends,
+  explain,
+  firstYou,
+  labels,
+  numPieces,
+  pieceLength,
+  stem,
+  within,
+} from './hero-picture.ts';
+import { joined } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
 /**
@@ -38,57 +50,197 @@ function animate(time: number, draw: (part: number) => void, still: () => boolea
 const mix = (from: ArrayLike<number>, to: ArrayLike<number>, part: number): Float64Array =>
   Float64Array.from({ length: to.length }, (_, i) => from[i]! + part * (to[i]! - from[i]!));
 
+const sum = (a: Float64Array, b: Float64Array): Float64Array => a.map((value, i) => value + b[i]!);
+
+/** A mechanism as drawn, between two of them during a transition. */
+type Shown = Pick<Lane, 'band' | 'worst'> & { noise: Float64Array };
+
 class Hero {
-  private readonly plane: Plane;
-  private readonly paths: Record<'worstBand' | 'worst' | 'band' | 'line' | 'truth', SVGPathElement>;
-  private readonly veil: SVGRectElement;
-  private readonly now: SVGLineElement;
-  private shown: { release: ArrayLike<number>; band: ArrayLike<number> };
-  private lane: Lane;
-  private part = 1;
+  lane: Lane;
+  you: number;
+  /** True if the visitor does the opposite of what they did. */
+  away = false;
+  private shown: Shown;
   private replays = 0;
   private morphs = 0;
+  private readonly veil: SVGElement;
+  private readonly now: SVGElement;
+  private readonly marker: Handle;
+  private readonly inputs: HTMLInputElement[];
 
   constructor(
     private readonly day: Day,
+    private readonly stage: HTMLElement,
     private readonly context: Context,
   ) {
     this.lane = ends(day).best;
-    this.shown = this.lane;
-    this.plane = new Plane({
-      label: 'The count of the day',
-      xName: names.steps,
-      yName: names.people,
-      x: { from: 0, to: numPeople, ticks: ticks.steps, text: count },
-      y: { ...range, ticks: ticks.people, text: count },
-      draw: () => this.draw(),
-    });
-    const path = (kind: string): SVGPathElement => this.plane.add('path', { class: kind });
-    this.paths = {
-      worstBand: path('band worst'),
-      band: path('band best'),
-      worst: path('line worst'),
-      line: path('line best'),
-      truth: path('line truth'),
+    this.you = firstYou(day);
+    this.shown = this.shownOf(this.lane);
+    const curves = this.one('.curves');
+    const add = (tag: 'rect' | 'line', name: string): SVGElement => {
+      const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+      element.setAttribute('class', name);
+      element.setAttribute('y', '0');
+      element.setAttribute('height', '100%');
+      element.setAttribute('y2', '100%');
+      curves.append(element);
+      return element;
     };
-    this.veil = this.plane.add('rect', { class: 'veil' });
-    this.now = this.plane.add('line', { class: 'now' });
+    this.veil = add('rect', 'veil');
+    this.now = add('line', 'now hidden');
+    this.veil.setAttribute('width', '0');
+    this.marker = this.addMarker();
+    this.inputs = [...stage.querySelectorAll<HTMLInputElement>('.segments input')];
+    this.listen();
+    this.place();
   }
 
-  get element(): SVGSVGElement {
-    return this.plane.element;
+  private one<T extends Element = Element>(selector: string): T {
+    return this.stage.querySelector<T>(selector)!;
+  }
+
+  private shownOf(lane: Lane): Shown {
+    const { truth } = this.day;
+    const noise = Float64Array.from(lane.release, (value, i) => value - truth[i]!);
+    return { noise, band: lane.band, worst: lane.worst };
+  }
+
+  /** Adds the visitor to the row of people, who can be moved along it. */
+  private addMarker(): Handle {
+    const row = this.one<HTMLElement>('.passers');
+    const marker = h('div', { class: 'marker' });
+    row.classList.add('live');
+    row.append(marker);
+    let moved = false;
+    const handle = new Handle(marker, {
+      label: 'You, among everyone who passed',
+      min: 1,
+      max: numPeople,
+      value: this.you + 1,
+      step: 1,
+      page: pieceLength,
+      along: 'x',
+      say: (value) =>
+        `passer-by ${count(value)}, who ${this.didComeIn ? 'came in' : 'stayed away'}`,
+      valueAt: (point) => this.personAt(row.getBoundingClientRect(), point) + 1,
+      moved: (value) => {
+        moved = true;
+        this.you = value - 1;
+        this.away = false;
+        this.place();
+      },
+      settled: () => this.context.settled(),
+    });
+    marker.addEventListener('pointerdown', () => (moved = false));
+    marker.addEventListener('click', () => !moved && this.turn());
+    return handle;
+  }
+
+  /** Returns who stands at a point of the row, or of the rows on phones. */
+  private personAt(
+    box: DOMRect,
+    { clientX, clientY }: { clientX: number; clientY: number },
+  ): number {
+    const share = (value: number): number => Math.min(1 - 1e-9, Math.max(0, value));
+    const x = share((clientX - box.left) / box.width);
+    const [first] = this.stage.querySelectorAll('.passers > svg');
+    if (first!.getBoundingClientRect().width < box.width / 2) return Math.floor(x * numPeople);
+    const row = Math.floor(share((clientY - box.top) / box.height) * numPieces);
+    return row * pieceLength + Math.floor(x * pieceLength);
+  }
+
+  private listen(): void {
+    const { inputs } = this;
+    const choose = (input: HTMLInputElement): void => {
+      input.checked = true;
+      const lane = this.day.lanes.find(({ mechanism }) => mechanism === input.value)!;
+      if (lane !== this.lane) this.choose(lane);
+    };
+    for (const input of inputs) {
+      input.disabled = false;
+      input.addEventListener('change', () => {
+        choose(input);
+        this.context.settled();
+      });
+    }
+    // The control can be dragged, as if it were a slider.
+    const segments = this.one<HTMLElement>('.segments');
+    segments.addEventListener('pointerdown', (event) =>
+      segments.setPointerCapture(event.pointerId),
+    );
+    segments.addEventListener('pointermove', (event) => {
+      if (!segments.hasPointerCapture(event.pointerId)) return;
+      const under = inputs.find((input) => {
+        const { left, right } = input.parentElement!.getBoundingClientRect();
+        return event.clientX >= left && event.clientX < right;
+      });
+      if (under !== undefined) choose(under);
+    });
+    segments.addEventListener('pointerup', (event) => {
+      if (!segments.hasPointerCapture(event.pointerId)) return;
+      const under = document.elementFromPoint(event.clientX, event.clientY)?.closest('label');
+      const input = under?.querySelector('input');
+      if (input && segments.contains(input)) choose(input);
+      this.context.settled();
+    });
+    const away = this.one<HTMLButtonElement>('.away');
+    away.disabled = false;
+    away.addEventListener('click', () => this.turn());
+    const again = this.one<HTMLButtonElement>('.again');
+    again.disabled = false;
+    again.addEventListener('click', () => this.replay());
+  }
+
+  private get didComeIn(): boolean {
+    return (this.day.came[this.you] === 1) !== this.away;
+  }
+
+  /** The visitor does the opposite, and everything else stays as it is, the noise included. */
+  private turn(): void {
+    this.away = !this.away;
+    this.place();
+    setText(
+      this.one('.hero-says'),
+      'One person changed. Can you see it in the blue line? Neither can anyone else.',
+    );
+    this.context.settled();
+  }
+
+  private get truth(): Float64Array {
+    const { truth, came } = this.day;
+    const change = this.away ? 1 - 2 * came[this.you]! : 0;
+    return truth.map((value, i) => (i >= this.you ? value + change : value));
+  }
+
+  /** Moves the visitor, and draws what follows. */
+  private place(): void {
+    const { you } = this;
+    const { style } = this.marker.element;
+    const share = (value: number, of: number): string => `${(100 * (value + 0.5)) / of}%`;
+    style.setProperty('--along', share(you, numPeople));
+    style.setProperty('--column', share(you % pieceLength, pieceLength));
+    style.setProperty('--row', share(Math.floor(you / pieceLength), numPieces));
+    this.marker.put(you + 1);
+    this.marker.element.classList.toggle('away', !this.didComeIn);
+    setText(this.one('.hero-you strong'), this.didComeIn ? 'you came in' : 'you stayed away');
+    const other = this.didComeIn ? 'pretend you stayed away' : 'pretend you came in';
+    setText(this.one('.away'), other);
+    this.draw();
   }
 
   /** Animates the transition to another mechanism. */
   choose(lane: Lane): void {
     this.lane = lane;
-    const from = this.shown;
+    setText(this.one('.numeral.best span'), lane.noise);
+    setText(this.one('.hero-says'), explain(lane, this.day));
+    const [from, to] = [this.shown, this.shownOf(lane)];
     const turn = ++this.morphs;
     const show = (part: number): void => {
       const eased = part * part * (3 - 2 * part);
       this.shown = {
-        release: mix(from.release, lane.release, eased),
-        band: mix(from.band, lane.band, eased),
+        noise: mix(from.noise, to.noise, eased),
+        band: mix(from.band, to.band, eased),
+        worst: from.worst + eased * (to.worst - from.worst),
       };
       this.draw();
     };
@@ -96,22 +248,74 @@ class Hero {
     else animate(morphTime, show, () => turn === this.morphs);
   }
 
+  private draw(): void {
+    const { shown, truth } = this;
+    const { worst } = ends(this.day);
+    const path = (kind: string, d: string): void => this.one(`path.${kind}`).setAttribute('d', d);
+    const lane = { ...this.lane, band: shown.band, worst: shown.worst };
+    path('band.worst', band(truth, worst.band));
+    path('band.best', band(truth, shown.band));
+    path('line.worst', curve(sum(truth, this.shownOf(worst).noise)));
+    path('line.best', curve(sum(truth, shown.noise)));
+    path('line.truth', curve(truth));
+    path('stem', stem(truth, this.you));
+    const number = this.one('.numeral.best data');
+    number.setAttribute('value', String(lane.worst));
+    setText(number, within(lane));
+    const last = truth.at(-1)!;
+    for (const [kind, of] of [
+      ['best', lane],
+      ['worst', worst],
+    ] as const) {
+      const lines = this.stage.querySelectorAll(`.bracket.${kind} line`);
+      for (const [i, line] of bracket(brackets[kind], last, of).entries()) {
+        for (const [name, value] of Object.entries(line)) lines[i]!.setAttribute(name, value);
+      }
+    }
+    for (const { kind, y, text } of labels(this.day, lane, last)) {
+      const label = this.one(`.labels .${kind}`);
+      label.setAttribute('y', y);
+      setText(label, text);
+    }
+  }
+
+  replay(): void {
+    const turn = ++this.replays;
+    const calm = this.context.calm;
+    animate(
+      replayTime,
+      (part) => this.drawTime(calm ? Math.ceil(part * jumps) / jumps : part),
+      () => turn === this.replays && this.stage.isConnected,
+    );
+  }
+
+  /** Draws a veil over the part of the day that is still to come. */
+  private drawTime(part: number): void {
+    const x = String(part * numPeople);
+    this.veil.setAttribute('x', x);
+    this.veil.setAttribute('width', String((1 - part) * numPeople));
+    this.now.setAttribute('x1', x);
+    this.now.setAttribute('x2', x);
+    this.now.classList.toggle('hidden', part === 1);
+  }
+
   panel(): Panel {
-    const { truth } = this.day;
+    const { truth } = this;
     const x = Array.from(truth, (_, i) => i + 1);
     const of = (lane: Lane, colour: Colour): Series[] => {
-      const name = `${published(lane)}: ${within(lane)}`;
+      const name = `Published with ${lane.noise}: within ±${fixed(lane.worst, 1)} people`;
       const edge = (sign: number): number[] => x.map((_, i) => truth[i]! + sign * lane.band[i]!);
+      const { noise } = this.shownOf(lane);
       return [
-        { name, x, y: [...lane.release], colour },
+        { name, x, y: [...sum(truth, noise)], colour },
         { name: 'band', of: name, x, y: edge(1), to: edge(-1) },
       ];
     };
     const { worst } = ends(this.day);
     return {
       title: 'The same day, counted with the same privacy',
-      x: { label: names.steps, log: false },
-      y: { label: names.people, log: false },
+      x: { label: 'people who passed the shop', log: false },
+      y: { label: 'people who came in', log: false },
       series: [
         ...of(this.lane, 'private'),
         ...(this.lane === worst ? [] : of(worst, 'fresh')),
@@ -120,124 +324,35 @@ class Hero {
     };
   }
 
-  replay(): void {
-    const turn = ++this.replays;
-    const calm = this.context.calm;
-    animate(
-      replayTime,
-      (part) => {
-        this.part = calm ? Math.ceil(part * jumps) / jumps : part;
-        this.drawTime();
-      },
-      () => turn === this.replays && this.element.isConnected,
-    );
+  /** Position in the address: the mechanism, and the visitor if they have moved. */
+  read(): string {
+    const moved = this.away || this.you !== firstYou(this.day);
+    const who = [this.you + 1, this.didComeIn ? 'in' : 'away'];
+    return joined(this.lane.mechanism, ...(moved ? who : []));
   }
 
-  private points(values: (i: number) => number): Point[] {
-    const { plane } = this;
-    // Draws about as many points as pixels.
-    const stride = Math.max(1, Math.floor(numPeople / (plane.right - plane.left)));
-    const points = [{ x: plane.x(0), y: plane.y(0) }];
-    for (let i = stride - 1; i < numPeople; i += stride) {
-      points.push({ x: plane.x(i + 1), y: plane.y(values(i)) });
-    }
-    return points;
-  }
-
-  private draw(): void {
-    const { truth } = this.day;
-    const { paths } = this;
-    const line = (path: SVGPathElement, values: ArrayLike<number>): void =>
-      path.setAttribute('d', lineThrough(this.points((i) => values[i]!)));
-    const band = (path: SVGPathElement, width: ArrayLike<number>): void => {
-      const edge = (sign: number): Point[] => this.points((i) => truth[i]! + sign * width[i]!);
-      path.setAttribute('d', areaBetween(edge(1), edge(-1)));
-    };
-    const { worst } = ends(this.day);
-    band(paths.worstBand, worst.band);
-    band(paths.band, this.shown.band);
-    line(paths.worst, worst.release);
-    line(paths.line, this.shown.release);
-    line(paths.truth, truth);
-    this.drawTime();
-  }
-
-  /** Draws a veil over the part of the day that is still to come. */
-  private drawTime(): void {
-    const { plane, part } = this;
-    const x = plane.x(part * numPeople);
-    const set = (element: SVGElement, geometry: Record<string, number>): void => {
-      for (const [name, value] of Object.entries(geometry))
-        element.setAttribute(name, String(value));
-    };
-    const height = plane.bottom - plane.top;
-    set(this.veil, { x, y: plane.top, width: Math.max(0, plane.right - x), height });
-    set(this.now, { x1: x, x2: x, y1: plane.top, y2: plane.bottom });
-    this.now.classList.toggle('hidden', part === 1);
-  }
-
-  dispose(): void {
-    this.plane.dispose();
+  put(text: string): boolean {
+    const [mechanism, person = firstYou(this.day) + 1, what, ...rest] = text.split('_');
+    const lane = this.day.lanes.find((one) => one.mechanism === mechanism);
+    const you = Number(person) - 1;
+    if (lane === undefined || !(you in this.day.came) || rest.length > 0) return false;
+    if (![undefined, 'in', 'away'].includes(what)) return false;
+    this.you = you;
+    this.away = what !== undefined && (what === 'in') !== (this.day.came[you] === 1);
+    this.place();
+    for (const input of this.inputs) input.checked = input.value === mechanism;
+    if (lane !== this.lane) this.choose(lane);
+    return true;
   }
 }
 
-/**
- * Adds the slider, with one stop per mechanism, above the numbers that are in the markup already.
- */
-function addHandle(
-  stage: HTMLElement,
-  day: Day,
-  chosen: (lane: Lane) => void,
-  settled: () => void,
-): Position {
-  const text = stage.querySelector('.hero-says')!;
-  const legend = stage.querySelector('.hero-legend .best')!;
-  const stops = [...stage.querySelectorAll<HTMLElement>('.stops li')];
-  const last = day.lanes.length - 1;
-  const moved = (at: number): void => {
-    for (const [i, stop] of stops.entries()) stop.classList.toggle('chosen', i === at);
-    const lane = day.lanes[at]!;
-    setText(text, explain(lane, day));
-    setText(legend.querySelector('.name')!, published(lane));
-    setText(legend.querySelector('.value')!, within(lane));
-    chosen(lane);
-  };
-  const slider = new Slider({
-    label: 'Drag: how the noise is made',
-    min: 0,
-    max: last,
-    value: last,
-    step: 1,
-    say: (at) => `${day.lanes[at]!.name}, ${describe(day.lanes[at]!, day)}`,
-    moved,
-    settled,
-  });
-  stage.querySelector('.hero-slider')!.append(slider.element);
-  const names = day.lanes.map(({ mechanism }) => mechanism);
-  return positionIn(
-    names,
-    () => slider.value,
-    (at) => {
-      slider.put(at);
-      moved(at);
-    },
-  );
-}
-
-export const mount: Mount = async (stage, context): Promise<SceneView> => {
+export const mount: Mount = async ({ figure }, context): Promise<SceneView> => {
   const day = await context.queue(() => countDay(context.engine));
-  const hero = new Hero(day, context);
-  stage.querySelector('.hero-picture')!.replaceChildren(hero.element);
-  const chosen = (lane: Lane): void => hero.choose(lane);
-  const position = addHandle(stage, day, chosen, context.settled);
-  const again = stage.querySelector<HTMLButtonElement>('.again')!;
-  again.disabled = false;
-  again.addEventListener('click', () => hero.replay());
+  const hero = new Hero(day, figure, context);
   if (!context.calm) setTimeout(() => hero.replay(), pauseBefore);
   return {
     restyle: () => {},
     panels: () => [hero.panel()],
-    position,
-    dispose: () => hero.dispose(),
+    position: { read: () => hero.read(), put: (text) => hero.put(text) },
   };
 };

@@ -112,7 +112,7 @@ class Funnel {
           ...{ name: '', of: own, x, y: run(i + 1) },
           look: 'ghost' as const,
         })),
-        { name: total, x: [1, numSteps], y: [level, level], look: 'dashed', colour: 'secret' },
+        { name: total, x: [1, numSteps], y: [level, level], look: 'dashed', colour: 'fresh' },
         levelLine('', total, -level, numSteps),
       ],
     };
@@ -249,7 +249,8 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   });
   const again = h('button', { type: 'button', onclick: drawAgain }, 'Draw the noise again');
   const row = h('div', { class: 'row' }, again, inside);
-  stage.append(claim, funnel.plane.element, slider.element, row, ...explained());
+  stage.figure.append(funnel.plane.element, slider.element, row);
+  stage.words.append(claim, ...explained());
   return {
     restyle: () => {},
     panels: () => [funnel.panel()],

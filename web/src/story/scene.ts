@@ -6,6 +6,8 @@
 import type { MapPanel, Panel } from '../figures/picture.ts';
 import type { Engine } from '../base/engine.ts';
 import type { Position } from './position.ts';
+import type { SourceName } from './sources.ts';
+import type { Stage } from './stage.ts';
 
 export interface Context {
   readonly engine: Engine;
@@ -32,8 +34,8 @@ export interface SceneView {
   dispose?(): void;
 }
 
-/** Fills the stage of a scene. Called once, when the scene is about to become visible. */
-export type Mount = (stage: HTMLElement, context: Context) => Promise<SceneView>;
+/** Fills the figure and the words of a scene. Called once, when the scene is about to become visible. */
+export type Mount = (stage: Stage, context: Context) => Promise<SceneView>;
 
 export interface Scene {
   /** Name in addresses. */
@@ -41,5 +43,7 @@ export interface Scene {
   readonly title: string;
   /** Introductory sentence. */
   readonly sentence: string;
+  /** Papers that it shows. */
+  readonly sources: readonly SourceName[];
   load(): Promise<{ readonly mount: Mount }>;
 }

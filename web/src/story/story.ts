@@ -4,76 +4,97 @@
 // add a scene, add an entry to this list.
 
 import './story.css';
+import './hero.css';
+import './scene.css';
 import { Address } from '../base/address.ts';
-import { h } from '../base/dom.ts';
+import { h, setText } from '../base/dom.ts';
 import type { Engine } from '../base/engine.ts';
+import { anchor } from './anchor.ts';
 import { connectPaper } from './paper.ts';
 import { makeQueue } from './queue.ts';
 import { addressOf, type Route } from '../base/route.ts';
+import { between, citation } from './citation.ts';
 import type { Context, Scene, SceneView } from './scene.ts';
+import { sources } from './sources.ts';
+import { Stage } from './stage.ts';
+import { Tools } from './tools.ts';
+import { Way } from './way.ts';
 
 const scenes: readonly Scene[] = [
   {
     id: 'hero',
     // The same words are in index.html, to be read before any script has run.
-    title: 'Same privacy, eleven times less noise',
-    sentence: 'The same day is counted twice, with exactly the same privacy.',
+    title: 'Count everyone. Reveal no one.',
+    sentence: '',
+    sources: [],
     load: () => import('./hero.ts'),
   },
   {
     id: 'attacker',
-    title: 'The attacker',
+    title: 'Attack it',
     sentence: 'Someone who knows everyone else’s record guesses whether you came.',
+    sources: ['dwork'],
     load: () => import('./attacker.ts'),
   },
   {
     id: 'naive',
-    title: 'The naive ways',
-    sentence:
-      'Fresh noise for each person piles up; fresh noise on each total must be that large from the ' +
-      'start.',
+    title: 'Two obvious ways',
+    sentence: 'Both add fresh noise, and both need far too much of it.',
+    sources: ['dwork', 'henzinger'],
     load: () => import('./naive.ts'),
   },
   {
     id: 'take_back',
     title: 'Take it back',
     sentence: 'Each step takes back part of the noise of the step before.',
+    sources: ['denisov'],
     load: () => import('./take-back.ts'),
   },
   {
     id: 'tree',
     title: 'The tree',
     sentence: 'Or add noise to blocks of steps: any total is the sum of a few blocks.',
+    sources: ['dwork', 'chan', 'honaker'],
     load: () => import('./errors/tree.ts'),
   },
   {
     id: 'floor',
-    title: 'The floor',
+    title: 'Beat it',
     sentence: 'Take back a little of all earlier noise: a proof shows how far this can go.',
+    sources: ['denisov', 'fichtenberger', 'henzinger', 'mcmahan'],
     load: () => import('./errors/floor.ts'),
   },
   {
     id: 'handwriting',
-    title: 'Learning to read',
+    title: 'Learn',
     sentence:
-      'Training adds up many small corrections: a running total. So the same trick trains a model to ' +
-      'read digits, while noise hides every single image. With noise that is taken back it reads far ' +
-      'better than with fresh noise.',
+      'Training adds up many small corrections, the gradients: a running total, or prefix sum. So ' +
+      'the same noise trains a model to read digits, and hides every single image.',
+    sources: ['kairouz', 'denisov'],
     load: () => import('./handwriting/handwriting.ts'),
   },
   {
     id: 'crowd',
-    title: 'A crowd',
+    title: 'The crowd',
     sentence:
       'Phones train one model together. Each sends how its images would change the model. That ' +
       'still shows its handwriting, so only sums are used, and noise hides every phone in them.',
+    sources: ['kairouz', 'mcmahan'],
     load: () => import('./handwriting/crowd.ts'),
   },
   {
     id: 'yours',
-    title: 'Yours',
+    title: 'Your numbers',
     sentence: 'Choose how many counts, how accurate and how private, and bring your own data.',
+    sources: ['denisov'],
     load: () => import('./errors/yours.ts'),
+  },
+  {
+    id: 'papers',
+    title: 'Papers',
+    sentence: 'Where all of this comes from.',
+    sources: [],
+    load: () => import('./papers.ts'),
   },
 ];
 
@@ -86,8 +107,9 @@ class Section {
   readonly element: HTMLElement;
   view: SceneView | null = null;
   private mounted: Promise<void> | null = null;
-  private readonly stage: HTMLElement;
+  private readonly stage: Stage;
   private readonly note = h('p', { class: 'hint', role: 'status', hidden: true });
+  private readonly tools: Tools;
   /** Initial position of the handles; null before the scene is mounted. */
   private first: string | null = null;
   /** Position of the handles in the address; null for the initial one. */
@@ -96,29 +118,45 @@ class Section {
   constructor(
     readonly scene: Scene,
     root: HTMLElement,
+    next: Scene | undefined,
   ) {
     const id = `scene-${scene.id}`;
+    this.tools = new Tools(scene, () => this.view);
     // The first scene is in the document already, to be read before any script has run.
-    this.element = root.querySelector<HTMLElement>(`#${id}`) ?? this.make(id);
-    this.stage = this.element.querySelector<HTMLElement>('.scene-stage')!;
+    const drawn = root.querySelector<HTMLElement>(`#${id}`);
+    this.stage = new Stage(drawn?.querySelector<HTMLElement>('.scene-stage') ?? undefined);
+    this.element = drawn ?? this.make(id);
+    this.element.append(this.foot(next));
     this.state = 'waiting';
-    this.stage.before(this.note);
     root.append(this.element);
   }
 
   private make(id: string): HTMLElement {
-    const { scene } = this;
-    const link = h(
-      'a',
-      { class: 'scene-link', href: `#scene=${scene.id}`, 'aria-label': `Link to: ${scene.title}` },
-      '#',
-    );
+    const { title, sentence } = this.scene;
     return h(
       'section',
       { class: 'scene', id, 'aria-labelledby': `${id}-title` },
-      h('h2', { id: `${id}-title`, tabindex: -1 }, scene.title, ' ', link),
-      h('p', { class: 'sentence' }, scene.sentence),
-      h('div', { class: 'scene-stage' }),
+      h(
+        'div',
+        { class: 'scene-head' },
+        h('h2', { id: `${id}-title`, tabindex: -1 }, title),
+        h('p', { class: 'sentence' }, sentence),
+      ),
+      this.stage.figure,
+      this.stage.words,
+    );
+  }
+
+  /** Returns what stands below the words: the sources, the tools and the way on. */
+  private foot(next: Scene | undefined): HTMLElement {
+    const cited = this.scene.sources.map((name) => citation(sources[name]));
+    return h(
+      'div',
+      { class: 'scene-foot' },
+      this.note,
+      cited.length > 0 && h('p', { class: 'margin-note' }, ...between(cited, ' · ')),
+      this.tools.element,
+      next && h('a', { class: 'next', href: `#scene=${next.id}` }, `Next: ${next.title}`),
     );
   }
 
@@ -142,26 +180,14 @@ class Section {
       this.view = await mount(this.stage, ready);
       this.first = this.view.position.read();
       this.put(this.wanted);
-      this.stage.after(this.saves(this.view));
+      this.tools.ready();
       this.state = 'ready';
     } catch (error) {
       this.state = 'failed';
       const message = error instanceof Error ? error.message : String(error);
       const text = `This scene could not start: ${message}`;
-      this.stage.append(h('p', { class: 'error', role: 'alert' }, text));
+      this.stage.figure.append(h('p', { class: 'error', role: 'alert' }, text));
     }
-  }
-
-  /** Returns a button that saves the figures; the SVG writer is loaded on demand. */
-  private saves(view: SceneView): HTMLElement {
-    const { id, title } = this.scene;
-    const save = async (): Promise<void> => {
-      const { downloadPicture } = await import('../share/download.ts');
-      downloadPicture(`story-${id}`, { title, panels: view.panels(), perRow: 2 });
-    };
-    const label = `Save as SVG: ${title}`;
-    const attributes = { type: 'button', class: 'save', 'aria-label': label } as const;
-    return h('button', { ...attributes, onclick: () => void save() }, 'Save as SVG');
   }
 
   /** Waits for the finished frame, even if the work restarts meanwhile. */
@@ -174,7 +200,7 @@ class Section {
   }
 
   get isFinished(): boolean {
-    const isLearning = this.stage.dataset['learning'] === 'running';
+    const isLearning = this.stage.figure.dataset['learning'] === 'running';
     return this.state === 'failed' || (this.state === 'ready' && !isLearning);
   }
 
@@ -209,24 +235,23 @@ class Section {
     if (position === this.wanted) return false;
     this.wanted = position;
     this.note.hidden = true;
-    const own = new Map(position === null ? [] : [[scene.id, position]]);
-    const link = this.element.querySelector('.scene-link');
-    link?.setAttribute('href', `#${addressOf(scene.id, own)}`);
+    this.tools.link(addressOf(scene.id, new Map(position === null ? [] : [[scene.id, position]])));
     return true;
   }
 
+  /** Goes to a part of the scene once it is there. */
+  async goToPart(part: string, context: () => Promise<Context>): Promise<void> {
+    await this.mount(context);
+    const element = this.element.querySelector<HTMLElement>(`[data-part="${part}"]`);
+    if (element === null) return;
+    anchor(element);
+    element.focus({ preventScroll: true });
+  }
+
   focus(): void {
-    this.element.scrollIntoView();
+    anchor(this.element);
     this.element.querySelector<HTMLElement>('[tabindex="-1"]')?.focus({ preventScroll: true });
   }
-}
-
-/** Returns links to the scenes after the first. */
-function contents(): HTMLElement {
-  const links = scenes
-    .slice(1)
-    .map(({ id, title }) => h('li', {}, h('a', { href: `#scene=${id}` }, title)));
-  return h('nav', { 'aria-label': 'Scenes' }, h('ol', { class: 'contents' }, ...links));
 }
 
 /**
@@ -262,14 +287,17 @@ export class Story {
   private readonly calm = matchMedia('(prefers-reduced-motion: reduce)');
   private readonly address = new Address((text: string) => text);
   private isNew = true;
+  private readonly unknown = h('p', { class: 'hint', role: 'status', hidden: true });
+  private readonly way: Way | null = null;
 
   constructor(
     root: HTMLElement,
     private readonly engine: () => Promise<Engine>,
     { scene, embedded }: Route,
   ) {
-    const shown = embedded ? scenes.filter(({ id }) => id === scene) : scenes;
-    this.sections = (shown.length > 0 ? shown : scenes).map((one) => new Section(one, root));
+    const own = embedded ? scenes.filter(({ id }) => id === scene) : scenes;
+    const shown = own.length > 0 ? own : scenes;
+    this.sections = shown.map((one, i) => new Section(one, root, shown[i + 1]));
     for (const other of root.querySelectorAll('.scene')) {
       if (this.sections.every(({ element }) => element !== other)) other.remove();
     }
@@ -285,13 +313,18 @@ export class Story {
       { rootMargin: `${ahead} 0px` },
     );
     for (const { element } of this.sections) observer.observe(element);
-    if (!embedded) this.sections[0]?.element.append(contents());
     const isShown = (): boolean => document.documentElement.dataset['view'] === 'story';
     connectPaper(
       { numOpen: () => this.numOpen(), finish: (advanced) => this.finish(advanced) },
       isShown,
     );
-    root.addEventListener('click', (event) => this.follow(event));
+    document.addEventListener('click', (event) => isShown() && this.follow(event));
+    root.prepend(this.unknown);
+    if (!embedded)
+      this.way = new Way(
+        this.sections.map((one) => one.element),
+        isShown,
+      );
     takeDrops();
   }
 
@@ -301,8 +334,12 @@ export class Story {
    */
   open({ scene, embedded, positions }: Route): void {
     for (const section of this.sections) section.put(positions.get(section.scene.id) ?? null);
+    const isUnknown = scene !== null && this.sectionOf(scene) === undefined;
+    this.unknown.hidden = !isUnknown;
+    if (isUnknown) setText(this.unknown, `No scene is called “${scene}”. Here is the whole story.`);
+    const isRestored = this.isNew && (this.way?.restore() ?? false);
     if (this.isNew || !this.address.isOwn) {
-      if (scene !== null && !embedded) this.sectionOf(scene)?.focus();
+      if (scene !== null && !embedded && !isRestored) this.sectionOf(scene)?.focus();
       this.address.adopt();
     }
     this.isNew = false;
@@ -321,6 +358,8 @@ export class Story {
     event.preventDefault();
     this.write(section, 'scene');
     section.focus();
+    const { part } = link.dataset;
+    if (part !== undefined) void section.goToPart(part, () => this.context(section));
   }
 
   private write({ scene }: Section, what: string): void {

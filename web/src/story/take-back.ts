@@ -12,6 +12,7 @@ import { numPeople, privacy } from './hero-numbers.ts';
 import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
 import { positionIn, type Position } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
+import type { Stage } from './stage.ts';
 
 /** Shares that can be taken back. */
 const lambdas: readonly number[] = [
@@ -337,7 +338,7 @@ class TakeBack {
 
   constructor(
     private readonly facts: Facts,
-    stage: HTMLElement,
+    { figure, words }: Stage,
     settled: () => void,
   ) {
     this.slider = this.makeSlider(settled);
@@ -361,23 +362,14 @@ class TakeBack {
       'This is my guess: show the curve',
     );
     const { bars, totals, errors } = this.pictures;
-    stage.append(
+    words.append(
       h(
         'p',
         {},
         'A step is one passer-by. It adds fresh noise and subtracts part of the noise that the ' +
           'step before added. Only what is not taken back stays in later totals.',
       ),
-      bars.plane.element,
-      h(
-        'ul',
-        { class: 'bars-legend' },
-        h('li', { class: 'fresh' }, 'fresh noise'),
-        h('li', { class: 'echo' }, 'taken back from the step before'),
-      ),
-      this.slider.element,
       this.readout,
-      totals.plane.element,
       h(
         'p',
         {},
@@ -388,8 +380,19 @@ class TakeBack {
       ),
       h('div', { class: 'row' }, this.ask),
       this.verdict,
-      errors.plane.element,
       this.table(),
+    );
+    figure.append(
+      bars.plane.element,
+      h(
+        'ul',
+        { class: 'bars-legend' },
+        h('li', { class: 'fresh' }, 'fresh noise'),
+        h('li', { class: 'echo' }, 'taken back from the step before'),
+      ),
+      this.slider.element,
+      totals.plane.element,
+      errors.plane.element,
     );
     this.show();
   }

@@ -16,6 +16,7 @@ import { FloorPicture } from './floor-picture.ts';
 import { Choices, headRow, number, row } from './parts.ts';
 import { joined, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
+import type { Stage } from '../stage.ts';
 
 const numSteps = 1024;
 const bufferCounts = [1, 2, 3, 4, 8] as const;
@@ -57,14 +58,14 @@ class FloorScene implements SceneView {
   private readonly numbers = h('table', { class: 'scene-numbers' });
 
   constructor(
-    stage: HTMLElement,
+    { figure, words }: Stage,
     private readonly context: Context,
   ) {
     this.rest.addEventListener('change', () => {
       this.changed();
       context.settled();
     });
-    stage.append(
+    words.append(
       h(
         'p',
         {},
@@ -73,14 +74,13 @@ class FloorScene implements SceneView {
           'back, and less and less of older noise. Drag them, and try to bring the worst step down to ' +
           'the floor.',
       ),
-      h('div', { class: 'side-by-side' }, this.bars.plane.element, this.picture.plane.element),
-      this.starts(),
       this.verdict,
       h('p', {}, buffersWords),
       this.drawn.element,
       this.numbers,
       h('p', { class: 'small' }, floorWords),
     );
+    figure.append(this.bars.plane.element, this.starts(), this.picture.plane.element);
     this.changed();
   }
 
@@ -171,7 +171,7 @@ class FloorScene implements SceneView {
                 colourOf('optimal'),
               )
             : []),
-          { ...levelLine(`the floor: ${fixed(floor, 4)}`, '', floor, numSteps), colour: 'secret' },
+          { ...levelLine(`the floor: ${fixed(floor, 4)}`, '', floor, numSteps), colour: 'floor' },
         ],
       },
     ];

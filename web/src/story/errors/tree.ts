@@ -13,6 +13,7 @@ import { Choices, makeGrip, number, place, row } from './parts.ts';
 import { evenTicks, lineThrough, Plane, type Scale } from '../plane.ts';
 import { joined, placesOf, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
+import type { Stage } from '../stage.ts';
 
 /** Horizons on offer, each with the step selected at first, one with several blocks. */
 const firstSteps: ReadonlyMap<number, number> = new Map([
@@ -61,7 +62,7 @@ class TreeScene implements SceneView {
   );
 
   constructor(
-    stage: HTMLElement,
+    { figure, words }: Stage,
     private readonly context: Context,
   ) {
     this.blocks = new Plane({
@@ -92,7 +93,7 @@ class TreeScene implements SceneView {
     this.grip = makeGrip(this.blocks);
     this.handle = this.makeHandle();
     this.followPointer();
-    stage.append(
+    words.append(
       h(
         'p',
         {},
@@ -100,11 +101,7 @@ class TreeScene implements SceneView {
           'noise to each block. Any total is the sum of a few blocks, so it contains only their ' +
           'noise. Point at a step, or drag the handle.',
       ),
-      this.lengths.element,
-      this.blocks.element,
-      this.dense,
       this.readout,
-      this.errors.element,
       this.numbers,
       h(
         'p',
@@ -114,6 +111,7 @@ class TreeScene implements SceneView {
           'with 13 or 14. From 21 steps on it is always better.',
       ),
     );
+    figure.append(this.lengths.element, this.blocks.element, this.dense, this.errors.element);
   }
 
   /** The length of the stream and the step. */

@@ -23,6 +23,7 @@ import { headRow, makeGrip, number, place, row } from './parts.ts';
 import { areaBetween, lineThrough, Plane, type Point, type Scale } from '../plane.ts';
 import { joined, placesOf, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
+import type { Stage } from '../stage.ts';
 
 const delta = 1e-6;
 /** Sensible range of errors for a count, in persons. */
@@ -77,7 +78,7 @@ class YoursScene implements SceneView {
 
   /** `noiseMultiplier` is the one at epsilon 1. */
   constructor(
-    stage: HTMLElement,
+    { figure, words }: Stage,
     private readonly context: Context,
     private readonly noiseMultiplier: number,
   ) {
@@ -104,27 +105,27 @@ class YoursScene implements SceneView {
     this.handle = this.makeHandle();
     this.input.addEventListener('input', () => this.typed());
     this.input.addEventListener('change', () => context.settled());
-    stage.append(
+    words.append(
       h(
         'p',
         {},
         'Drag the length of your stream and enter the error that you can accept: the table shows ' +
           'which ε it needs.',
       ),
-      plane.element,
       this.readout,
       h(
         'div',
-        { class: 'tools' },
+        { class: 'row' },
         h('label', { for: 'yours-margin' }, 'Acceptable error: ±'),
         this.input,
         this.fault,
       ),
       this.numbers,
-      h('div', { class: 'tools' }, this.link),
+      h('div', { class: 'row' }, this.link),
       dropPlace(),
       h('p', { class: 'small' }, claim),
     );
+    figure.append(plane.element);
   }
 
   restyle(): void {}
@@ -143,7 +144,7 @@ class YoursScene implements SceneView {
       x,
       y: horizons.map((row) => row.floor),
       look: 'dashed',
-      colour: 'secret',
+      colour: 'floor',
     };
     return [
       {

@@ -76,7 +76,7 @@ export class AccuracyChart {
         spreadOf(runs.flatMap((looks) => looks[i]?.accuracy ?? [])),
       );
       const name = `${NAMES[noise]}: ${percent(spreads.at(-1)!.mean)}`;
-      const colour = noise === 'none' ? 'secret' : colourOf(noise);
+      const colour = noise === 'none' ? 'ink' : colourOf(noise);
       return [
         { name, x, y: spreads.map(({ mean }) => mean), colour },
         {

@@ -339,7 +339,10 @@ function words(digits: DigitSet): HTMLElement {
 
 const roundNumbers = Array.from({ length: NUM_ROUNDS }, (_, i) => i + 1);
 
-export const mount: Mount = async (stage, context: Context): Promise<SceneView> => {
+export const mount: Mount = async (
+  { figure, words: text },
+  context: Context,
+): Promise<SceneView> => {
   const digits = await context.queue(loadDigits);
   const view = new CrowdView(digits, context.settled);
   const promised = h('p', { class: 'promise', 'aria-live': 'polite' });
@@ -350,7 +353,7 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
     running.abort();
     const { signal } = (running = new AbortController());
     setText(promised, promise(epsilon));
-    stage.dataset['learning'] = 'running';
+    figure.dataset['learning'] = 'running';
     const made = (rounds: readonly Round[]): void => {
       bar.value = rounds.length;
       if (rounds.length === NUM_ROUNDS || (!context.calm && rounds.length % 5 === 1)) {
@@ -361,11 +364,11 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
       const { engine } = context;
       const options = { epsilon, seed: SEED, manner: CROWD_MANNER, signal, made };
       view.finish(await context.queue(() => runCrowd(engine, digits, options), { patient: true }));
-      stage.dataset['learning'] = 'done';
+      figure.dataset['learning'] = 'done';
     } catch (error) {
       if (signal.aborted) return;
       setText(promised, `Learning failed: ${error instanceof Error ? error.message : error}`);
-      stage.dataset['learning'] = 'failed';
+      figure.dataset['learning'] = 'failed';
     }
   };
   const epsilon = new Slider({
@@ -382,7 +385,8 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
       context.settled();
     },
   });
-  stage.append(epsilon.element, promised, bar, view.element, words(digits));
+  text.append(epsilon.element, promised, words(digits));
+  figure.append(bar, view.element);
   learning = run(EPSILONS[START]!);
   return {
     restyle: () => {},

@@ -172,14 +172,14 @@ class Wishes {
   }
 }
 
-export const mount: Mount = async (stage, context): Promise<SceneView> => {
+export const mount: Mount = async ({ figure, words }, context): Promise<SceneView> => {
   const digits = await context.queue(loadDigits);
   const chart = new AccuracyChart(digits.training.labels.length);
   const [weights, reading, results] = [new WeightPictures(), new Reading(digits), new Results()];
   const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Learning' });
   const training = new Training(context, digits, (share) => {
     bar.value = share;
-    stage.dataset['learning'] = share === 1 ? 'done' : 'running';
+    figure.dataset['learning'] = share === 1 ? 'done' : 'running';
     chart.show(training.curves);
     results.show(training.curves);
     weights.show(training.models);
@@ -187,22 +187,15 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   });
   let learning = Promise.resolve();
   const wished = (wish: Wish): void => {
-    stage.dataset['learning'] = 'running';
+    figure.dataset['learning'] = 'running';
     learning = training.start(wish).catch((error: unknown) => {
       wishes.fail(error);
-      stage.dataset['learning'] = 'failed';
+      figure.dataset['learning'] = 'failed';
     });
   };
   const wishes = new Wishes(digits.training.labels.length, wished, context.settled);
-  stage.append(
-    wishes.element,
-    bar,
-    chart.plane.element,
-    results.element,
-    weights.element,
-    reading.element,
-    origin(digits),
-  );
+  words.append(wishes.element, results.element, reading.element, origin(digits));
+  figure.append(bar, weights.element, chart.plane.element);
   wishes.start();
   return {
     restyle: () => {},

@@ -11,6 +11,7 @@ const SIDE = 280;
 export class Pad {
   readonly element = svg('svg', {
     class: 'pad',
+    'data-part': 'draw',
     viewBox: `0 0 ${SIDE} ${SIDE}`,
     role: 'img',
     'aria-label':

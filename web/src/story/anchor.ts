@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Keeps a part of the page in its place in the window while what lies above it loads and grows,
+// until the reader moves.
+
+const moves = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
+let current: ResizeObserver | null = null;
+
+/** Scrolls until `element` is in its place, or `offset` pixels below the window's top, and holds it. */
+export function anchor(element: HTMLElement, offset?: number): void {
+  current?.disconnect();
+  const go = (): void => {
+    if (offset === undefined) element.scrollIntoView();
+    else scrollBy(0, element.getBoundingClientRect().top - offset);
+  };
+  const observer = new ResizeObserver(go);
+  current = observer;
+  observer.observe(document.body);
+  const release = (): void => {
+    observer.disconnect();
+    for (const type of moves) removeEventListener(type, release, true);
+  };
+  for (const type of moves) addEventListener(type, release, { capture: true, passive: true });
+  go();
+}

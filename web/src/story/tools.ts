@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Tools below a scene: copy its link or a frame for other pages, save its picture.
+
+import { h, setText } from '../base/dom.ts';
+import type { Scene, SceneView } from './scene.ts';
+
+const answered = 2000;
+
+export class Tools {
+  readonly element: HTMLElement;
+  private readonly save: HTMLButtonElement;
+  private address: string;
+
+  constructor(
+    private readonly scene: Scene,
+    private readonly view: () => SceneView | null,
+  ) {
+    this.address = `scene=${scene.id}`;
+    const { title } = scene;
+    const copied = (label: string, text: () => string): HTMLButtonElement => {
+      const button = h(
+        'button',
+        { type: 'button', class: 'plain', 'aria-label': `${label}: ${title}` },
+        label,
+      );
+      button.addEventListener('click', () => void copy(button, label, text()));
+      return button;
+    };
+    this.save = h(
+      'button',
+      {
+        type: 'button',
+        class: 'plain save',
+        'aria-label': `Save as SVG: ${title}`,
+        disabled: true,
+        onclick: () => void this.download(),
+      },
+      'Save as SVG',
+    );
+    this.element = h(
+      'div',
+      { class: 'tools' },
+      copied('Copy link', () => this.url().href),
+      copied('Embed', () => this.frame()),
+      this.save,
+    );
+  }
+
+  /** Called when the scene has a picture to save. */
+  ready(): void {
+    this.save.disabled = false;
+  }
+
+  /** Sets the address of the scene with its handles as they are. */
+  link(address: string): void {
+    this.address = address;
+  }
+
+  private url(): URL {
+    return new URL(`#${this.address}`, new URL(location.pathname, location.href));
+  }
+
+  /** Returns the markup that shows this scene alone in another page. */
+  private frame(): string {
+    const url = this.url();
+    url.search = `?embed=${this.scene.id}`;
+    return `<iframe src="${url.href}" title="${this.scene.title}" width="100%" height="720" loading="lazy"></iframe>`;
+  }
+
+  /** The SVG writer is loaded on demand. */
+  private async download(): Promise<void> {
+    const view = this.view();
+    if (view === null) return;
+    const { id, title } = this.scene;
+    const { downloadPicture } = await import('../share/download.ts');
+    downloadPicture(`story-${id}`, { title, panels: view.panels(), perRow: 2 });
+  }
+}
+
+async function copy(button: HTMLButtonElement, label: string, text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Without permission the reader copies it by hand.
+    window.prompt(label, text);
+    return;
+  }
+  setText(button, 'Copied');
+  setTimeout(() => setText(button, label), answered);
+}
