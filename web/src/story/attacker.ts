@@ -8,11 +8,13 @@ import { h, setText } from '../base/dom.ts';
 import type { Panel } from '../figures/picture.ts';
 import { count, fixed, percent, quantity } from '../base/format.ts';
 import type { Engine } from '../base/engine.ts';
-import { Slider } from './handle.ts';
+import { animate } from './animate.ts';
+
+import { Handle, Slider } from './handle.ts';
 import { privacy } from './hero-numbers.ts';
-import { bestGuess, density } from './normal.ts';
-import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
-import { positionIn } from './position.ts';
+import { bestGuess, density, rightAt } from './normal.ts';
+import { areaBetween, lineThrough, Plane, type Point, makeGrip, place } from './plane.ts';
+import { joined } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
 /** Values of epsilon that the slider can take. */
@@ -23,10 +25,14 @@ const epsilons: readonly number[] = [
 const listed = [0.1, 1, 3, 10] as const;
 /** Number of rounds that the machine plays per press. */
 const manyRounds = 1000;
-/** Distance in pixels between a word and the stem of the dot. */
-const gap = 8;
-/** Number of past rounds that stay in the picture. */
-const remembered = 80;
+/** Durations in milliseconds: of a dot's pause and fall, and of the machine's rounds. */
+const pauseTime = 350;
+const fallTime = 450;
+const manyTime = 3000;
+/** Width of a bin of the histograms, in standard deviations. */
+const binWidth = 0.2;
+/** Height of a round in the histograms, in pixels, while there are few. */
+const tallest = 9;
 /** Noise is drawn in multiples of 2^-20 standard deviations. */
 const scale = 2 ** 20;
 const sides = { from: -3.4, to: 5.2 } as const;
@@ -71,60 +77,131 @@ class Rounds {
   }
 }
 
-/** The two bell curves, the current round, and previous ones. */
+const numBins = Math.round((sides.to - sides.from) / binWidth);
+const inside = (value: number): number => Math.min(sides.to, Math.max(sides.from, value));
+const binOf = (value: number): number =>
+  Math.min(numBins - 1, Math.floor((inside(value) - sides.from) / binWidth));
+
+/** Rounds by what was left, of those who came or of those who stayed away. */
+class Histogram {
+  readonly counts = new Uint32Array(numBins);
+
+  add({ left }: Round): void {
+    this.counts[binOf(left)]! += 1;
+  }
+
+  clear(): void {
+    this.counts.fill(0);
+  }
+}
+
+/** The two bells, the histograms of the rounds, the current dot, and the threshold of a guess. */
 class Picture {
   readonly plane: Plane;
+  readonly handle: Handle;
   private readonly parts: Record<'away' | 'came' | 'right', SVGPathElement>;
-  private readonly words: { away: SVGTextElement; came: SVGTextElement };
+  private readonly piles: { came: SVGPathElement; away: SVGPathElement };
+  private readonly histograms = { came: new Histogram(), away: new Histogram() };
+  private readonly words: { away: SVGTextElement; came: SVGTextElement; threshold: SVGTextElement };
   private readonly dot: SVGCircleElement;
-  private readonly stem: SVGLineElement;
-  private readonly past: SVGGElement;
-  private readonly rounds: Round[] = [];
+  private readonly line: SVGLineElement;
+  private readonly grip: SVGGElement;
+  private numRounds = 0;
   private round: Round = { came: false, left: 0 };
+  private falls = 0;
+  threshold: number;
 
-  constructor(private mu: number) {
+  constructor(
+    private mu: number,
+    private readonly context: Context,
+    moved: () => void,
+  ) {
+    this.threshold = mu / 2;
     this.plane = new Plane({
       label: 'How likely each published number is, if the person came and if not',
       xName: 'the published count, minus everyone else →',
       yName: '',
       x: { ...sides, ticks: [], text: String },
-      y: { from: 0, to: 0.47, ticks: [], text: String },
+      y: { from: 0, to: 0.5, ticks: [], text: String },
+      gripped: true,
       draw: () => this.draw(),
     });
     const path = (kind: string): SVGPathElement => this.plane.add('path', { class: kind });
+    this.piles = { away: path('pile away'), came: path('pile came') };
     this.parts = { right: path('right'), away: path('bell away'), came: path('bell came') };
-    this.past = this.plane.add('g', { class: 'past' });
-    this.stem = this.plane.add('line', { class: 'stem' });
-    // Words are in front of the line, which may cross them.
     const word = (text: string, kind: string, anchor: string): SVGTextElement => {
       const element = this.plane.add('text', { class: `word ${kind}`, 'text-anchor': anchor });
       element.textContent = text;
       return element;
     };
+    this.line = this.plane.add('line', { class: 'threshold' });
     this.words = {
       away: word('stayed away', 'away', 'end'),
       came: word('came', 'came', 'start'),
+      threshold: word('guess “came” from here →', 'threshold', 'start'),
     };
-    this.dot = this.plane.add('circle', { class: 'dot', r: 7 });
+    this.dot = this.plane.add('circle', { class: 'dot', r: 8 });
+    this.grip = makeGrip(this.plane);
+    this.handle = new Handle(this.grip, {
+      label: 'Threshold: guess “came” to the right of it',
+      min: sides.from,
+      max: sides.to,
+      value: this.threshold,
+      step: 0.05,
+      along: 'x',
+      say: () => `right ${percent(rightAt(this.threshold, this.mu))} of the time`,
+      valueAt: (point) => this.plane.at(point).x,
+      moved: (value) => {
+        this.threshold = value;
+        this.draw();
+        moved();
+      },
+      settled: context.settled,
+    });
   }
 
-  show(mu: number): void {
+  /** Shows other bells, with their best threshold. */
+  show(mu: number, threshold = mu / 2): void {
     this.mu = mu;
+    this.threshold = threshold;
+    this.handle.put(threshold);
     this.draw();
   }
 
   play(round: Round): void {
     this.round = round;
+    this.falls += 1;
+    this.dot.setAttribute('class', 'dot');
+    this.draw();
+  }
+
+  /** The dot takes the colour of the truth, and falls onto the pile of its kind. */
+  async fall(round: Round): Promise<void> {
+    const turn = ++this.falls;
+    this.dot.setAttribute('class', `dot ${round.came ? 'came' : 'away'}`);
+    const [from, to] = [Number(this.dot.getAttribute('cy')), this.plane.bottom];
+    if (!this.context.calm) {
+      await animate(
+        pauseTime,
+        () => {},
+        () => turn === this.falls,
+      );
+      const fell = (part: number): void =>
+        this.dot.setAttribute('cy', String(from + part * part * (to - from)));
+      await animate(fallTime, fell, () => turn === this.falls);
+    }
+    this.keep(round);
     this.draw();
   }
 
   keep(round: Round): void {
-    this.rounds.push(round);
-    if (this.rounds.length > remembered) this.rounds.shift();
+    this.histograms[round.came ? 'came' : 'away'].add(round);
+    this.numRounds += 1;
   }
 
   forget(): void {
-    this.rounds.length = 0;
+    for (const one of Object.values(this.histograms)) one.clear();
+    this.numRounds = 0;
   }
 
   private bell(centre: number): Point[] {
@@ -135,21 +212,23 @@ class Picture {
     });
   }
 
-  /**
-   * Moves a word that the stem at `x` would cross beyond it, on the side away from the bells. If
-   * there is no room, the outline of the word interrupts the stem.
-   */
-  private clear(word: SVGTextElement, x: number, side: 1 | -1): void {
-    const length = word.getComputedTextLength();
-    const beyond = side * (x - Number(word.getAttribute('x')));
-    if (beyond < -gap || beyond > length + gap) return;
-    const to = x + side * gap;
-    const end = to + side * length;
-    if (end >= 0 && end <= this.plane.width) word.setAttribute('x', String(to));
+  /** Returns the bars of a histogram, which fill the bell of their kind when there are many. */
+  private pile({ counts }: Histogram): string {
+    const { plane, numRounds } = this;
+    const ofBell = (plane.bottom - plane.y(1)) / (binWidth * Math.max(1, numRounds / 2));
+    const height = Math.min(tallest, ofBell);
+    const width = plane.x(binWidth) - plane.x(0) - 1;
+    return [...counts]
+      .map((number, bin) => {
+        if (number === 0) return '';
+        const x = plane.x(sides.from + bin * binWidth) + 0.5;
+        return `M${x.toFixed(1)} ${plane.bottom}v${(-number * height).toFixed(1)}h${width.toFixed(1)}V${plane.bottom}Z`;
+      })
+      .join('');
   }
 
-  private draw(): void {
-    const { plane, mu, parts } = this;
+  draw(): void {
+    const { plane, mu, parts, threshold } = this;
     const [away, came] = [this.bell(0), this.bell(mu)];
     parts.away.setAttribute('d', lineThrough(away));
     parts.came.setAttribute('d', lineThrough(came));
@@ -162,38 +241,26 @@ class Picture {
         where.map((i) => away[i]!),
       ),
     );
-    const place = (word: SVGTextElement, value: number, side: number): void => {
-      word.setAttribute('x', String(plane.x(value + side)));
-      word.setAttribute('y', String(plane.y(density(side)) - 8));
+    this.piles.came.setAttribute('d', this.pile(this.histograms.came));
+    this.piles.away.setAttribute('d', this.pile(this.histograms.away));
+    const put = (word: SVGTextElement, value: number, side: number): void => {
+      word.setAttribute('x', String(plane.x(value + side) + 12 * Math.sign(side)));
+      word.setAttribute('y', String(plane.y(density(side)) - 4));
     };
-    place(this.words.away, 0, -0.75);
-    place(this.words.came, mu, 0.75);
-    const inside = (value: number): number => Math.min(sides.to, Math.max(sides.from, value));
-    const x = plane.x(inside(this.round.left));
-    this.clear(this.words.away, x, -1);
-    this.clear(this.words.came, x, 1);
-    const [low, high] = [plane.bottom, plane.y(0.44)];
-    for (const [name, value] of Object.entries({ x1: x, x2: x, y1: low, y2: high })) {
-      this.stem.setAttribute(name, String(value));
-    }
-    this.dot.setAttribute('cx', String(x));
-    this.dot.setAttribute('cy', String(high));
-    this.past.replaceChildren(
-      ...this.rounds.map(({ came: there, left }) => {
-        const at = plane.x(inside(left));
-        const [top, height] = [plane.bottom + (there ? 3 : 11), 6];
-        return tick(at, top, height, there ? 'came' : 'away');
-      }),
-    );
+    put(this.words.away, 0, -0.75);
+    put(this.words.came, mu, 0.75);
+    const at = plane.x(threshold);
+    place(this.line, { x1: at, x2: at, y1: plane.bottom, y2: plane.y(0.43) });
+    const room = plane.right - at;
+    const length = this.words.threshold.getComputedTextLength();
+    place(this.words.threshold, {
+      x: room > length + 8 ? at + 6 : at - 6,
+      y: plane.y(0.43) + 2,
+      'text-anchor': room > length + 8 ? 'start' : 'end',
+    });
+    this.grip.setAttribute('transform', `translate(${at} ${plane.bottom})`);
+    place(this.dot, { cx: plane.x(inside(this.round.left)), cy: plane.y(0.48) });
   }
-}
-
-function tick(x: number, y: number, height: number, kind: string): SVGRectElement {
-  const rect = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
-  for (const [name, value] of Object.entries({ x: x - 1, y, width: 2, height, class: kind })) {
-    rect.setAttribute(name, String(value));
-  }
-  return rect;
 }
 
 /** Returns the bells at some epsilon, and the gain of the best guess. */
@@ -207,7 +274,7 @@ function panelOf(epsilon: number, mu: number): Panel {
     x: { label: 'the published count, minus everyone else', log: false },
     y: { label: 'how likely', log: false },
     series: [
-      { name: came, x, y: bell(mu), colour: 'ink' },
+      { name: came, x, y: bell(mu), colour: 'secret' },
       { name: away, x, y: bell(0), colour: 'muted' },
       {
         name: 'gain',
@@ -253,11 +320,13 @@ class Game {
   private readonly machine = new Tally();
   private readonly verdict = h('p', { class: 'verdict', role: 'status' });
   private round: Round;
+  private games = 0;
 
   constructor(
     private readonly rounds: Rounds,
     private readonly picture: Picture,
     private mu: number,
+    private readonly context: Context,
   ) {
     this.round = rounds.next(mu);
     picture.play(this.round);
@@ -270,7 +339,7 @@ class Game {
       h(
         'p',
         {},
-        'You are the attacker now. You know everyone else’s record and subtract it from the ' +
+        'You are the attacker. You know everyone else’s record and subtract it from the ' +
           'published count: the dot is what is left. Did the person come?',
       ),
       h('div', { class: 'answers' }, answer('Came', true), answer('Stayed away', false)),
@@ -287,9 +356,10 @@ class Game {
     );
   }
 
-  /** Starts a new game, because another epsilon changes the odds. */
+  /** Starts a new game, because another epsilon or threshold changes the odds. */
   restart(mu: number): void {
     this.mu = mu;
+    this.games += 1;
     this.yours.clear();
     this.machine.clear();
     this.picture.forget();
@@ -299,27 +369,45 @@ class Game {
     if (this.rounds.empty) void this.rounds.refill();
   }
 
-  private async guess(came: boolean): Promise<void> {
-    const { round } = this;
-    this.yours.add(came === round.came);
-    const truth = round.came ? 'the person came' : 'the person stayed away';
-    setText(this.verdict, `${came === round.came ? 'Right' : 'Wrong'}: ${truth}.`);
-    this.picture.keep(round);
-    if (this.rounds.empty) await this.rounds.refill();
-    this.round = this.rounds.next(this.mu);
-    this.picture.play(this.round);
+  /** True if the rule of the threshold is right: the best rule, unless the threshold was moved. */
+  private isRuleRight({ left, came }: Round): boolean {
+    return left > this.picture.threshold === came;
   }
 
-  /** Plays rounds with the best guess, which is the bell that is higher at the dot. */
+  private async guess(came: boolean): Promise<void> {
+    const { round, games } = this;
+    this.yours.add(came === round.came);
+    this.machine.add(this.isRuleRight(round));
+    const truth = round.came ? 'the person came' : 'the person stayed away';
+    setText(this.verdict, `${came === round.came ? 'Right' : 'Wrong'}: ${truth}.`);
+    const next = this.rounds.empty ? this.rounds.refill() : Promise.resolve();
+    const fallen = this.picture.fall(round);
+    await next;
+    if (games !== this.games) return;
+    // The next answer may come before the dot has fallen.
+    this.round = this.rounds.next(this.mu);
+    const coming = this.round;
+    await fallen;
+    if (games === this.games && coming === this.round) this.picture.play(coming);
+  }
+
+  /** Plays rounds by the rule of the threshold, within about three seconds. */
   private async playMany(): Promise<void> {
+    const games = ++this.games;
+    this.machine.clear();
     await this.rounds.refill();
-    while (!this.rounds.empty) {
-      const round = this.rounds.next(this.mu);
-      this.machine.add(round.left > this.mu / 2 === round.came);
-      this.picture.keep(round);
-    }
-    await this.rounds.refill();
-    this.picture.play(this.round);
+    let played = 0;
+    const playTo = (part: number): void => {
+      for (; played < part * manyRounds; ++played) {
+        const round = this.rounds.next(this.mu);
+        this.machine.add(this.isRuleRight(round));
+        this.picture.keep(round);
+      }
+      this.picture.draw();
+    };
+    if (this.context.calm) playTo(1);
+    else await animate(manyTime, playTo, () => games === this.games);
+    if (games === this.games) await this.rounds.refill();
   }
 }
 
@@ -329,20 +417,22 @@ async function distances({ engine, queue }: Context): Promise<number[]> {
   return queue(() => Promise.all(epsilons.map((epsilon) => mu(epsilon, engine))));
 }
 
-/** Explains why all counts together reveal no more than one dot. */
-const sameForAll = (mu: number): string =>
+const sameForAll =
   'The attacker sees not one count but all 1,024. That does not help: however the noise is made, ' +
   'there is enough of it that all counts together reveal exactly as much as this one dot. That is ' +
-  'what “same privacy” means here. (In numbers: privacy is stated by two numbers, ε and δ, and ' +
-  `δ is 10⁻⁶ throughout this story. For ε = ${fixed(privacy.epsilon, 0)} the two bells are ` +
-  `μ = ${quantity(mu)} standard deviations apart.)`;
+  'what “same privacy” means here.';
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const mus = await distances(context);
   const rounds = await Rounds.create(context);
   const muOf = (epsilon: number): number => mus[epsilons.indexOf(epsilon)]!;
-  const picture = new Picture(muOf(privacy.epsilon));
-  const game = new Game(rounds, picture, muOf(privacy.epsilon));
+  const own = h('span', { class: 'own', role: 'status' });
+  const picture = new Picture(muOf(privacy.epsilon), context, () => {
+    const mu = mus[slider.value]!;
+    setText(own, `With your threshold: ${percent(rightAt(picture.threshold, mu))}.`);
+    game.restart(mu);
+  });
+  const game = new Game(rounds, picture, muOf(privacy.epsilon), context);
   const chance = h('data', {});
   const shown = h('data', {});
   const buttons = listed.map((epsilon) => {
@@ -360,6 +450,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     setText(chance, percent(bestGuess(mus[at]!)));
     shown.value = String(epsilons[at]);
     setText(shown, String(epsilons[at]));
+    setText(own, '');
     for (const button of buttons) {
       button.setAttribute(
         'aria-pressed',
@@ -371,8 +462,8 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   };
   const first = epsilons.indexOf(privacy.epsilon);
   const slider = new Slider({
-    label: 'ε, how much privacy may be lost',
-    ends: ['much privacy', 'little privacy'],
+    label: 'ε: how much privacy may be lost',
+    ends: ['more private', 'less private'],
     min: 0,
     max: epsilons.length - 1,
     value: first,
@@ -385,18 +476,23 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     slider.put(at);
     show(at);
   };
-  stage.words.append(
-    h(
-      'p',
-      { class: 'claim' },
-      'At ε = ',
-      shown,
-      ' the best possible attacker is right ',
-      h('strong', {}, chance),
-      ' of the time; a coin toss, 50\u00a0%. The gain comes from the shaded sliver alone.',
-    ),
-    game.element,
-    h('p', {}, sameForAll(muOf(privacy.epsilon))),
+  stage.words.append(game.element);
+  stage.step(
+    null,
+    'At ε = ',
+    shown,
+    ' the best possible attacker is right ',
+    h('strong', { class: 'claim' }, chance),
+    ' of the time; a coin toss, 50\u00a0%. The gain comes from the ',
+    h('strong', { class: 'of-attacker' }, 'shaded sliver'),
+    ' alone. ',
+    own,
+  );
+  stage.step(null, sameForAll);
+  stage.curious(
+    `Privacy is stated by two numbers, ε and δ; δ is 10⁻⁶ throughout this story. For ε = ` +
+      `${fixed(privacy.epsilon, 0)} the two bells are μ = ${quantity(muOf(privacy.epsilon))} ` +
+      'standard deviations apart.',
   );
   stage.figure.append(
     picture.plane.element,
@@ -407,7 +503,22 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   return {
     restyle: () => {},
     panels: () => [panelOf(epsilons[slider.value]!, mus[slider.value]!)],
-    position: positionIn(epsilons, () => slider.value, choose),
+    position: {
+      read: () => {
+        const moved = picture.threshold !== mus[slider.value]! / 2;
+        return joined(epsilons[slider.value]!, ...(moved ? [picture.threshold] : []));
+      },
+      put: (text) => {
+        const [epsilon, threshold, ...rest] = text.split('_');
+        const at = epsilons.findIndex((one) => String(one) === epsilon);
+        const place = Number(threshold);
+        const fits = threshold === undefined || (place >= sides.from && place <= sides.to);
+        if (at < 0 || !fits || threshold === '' || rest.length > 0) return false;
+        choose(at);
+        if (threshold !== undefined) picture.show(mus[at]!, place);
+        return true;
+      },
+    },
     dispose: () => picture.plane.dispose(),
   };
 };

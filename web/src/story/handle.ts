@@ -23,7 +23,12 @@ export interface HandleOptions {
   moved(value: number): void;
   /** Called when the pointer is released or a key was pressed. */
   settled?(value: number): void;
+  /** Called when the handle is pressed without being moved, which otherwise moves it to the pointer. */
+  tapped?(): void;
 }
+
+/** Distance in pixels that a finger moves when it only presses. */
+const slack = 4;
 
 const directions: Readonly<Record<string, number>> = {
   ArrowLeft: -1,
@@ -35,6 +40,8 @@ const directions: Readonly<Record<string, number>> = {
 /** Turns `element` into a slider. It should measure at least 24 px. */
 export class Handle {
   private now: number;
+  /** Position of the pointer that presses a handle with `tapped`, until it has moved. */
+  private pressed: PointerEvent | null = null;
 
   constructor(
     readonly element: HTMLElement | SVGElement,
@@ -52,9 +59,14 @@ export class Handle {
     element.addEventListener('keydown', (event) => this.key(event as KeyboardEvent));
     element.addEventListener('pointerdown', (event) => this.grab(event as PointerEvent));
     element.addEventListener('pointermove', (event) => this.drag(event as PointerEvent));
-    for (const type of ['pointerup', 'pointercancel']) {
-      element.addEventListener(type, () => options.settled?.(this.now));
-    }
+    // Without this a browser takes the finger away to scroll: it ignores `touch-action` in SVG.
+    element.addEventListener('touchstart', (event) => event.preventDefault(), { passive: false });
+    element.addEventListener('pointerup', () => {
+      if (this.pressed === null) options.settled?.(this.now);
+      else options.tapped?.();
+      this.pressed = null;
+    });
+    element.addEventListener('pointercancel', () => options.settled?.(this.now));
     this.announce();
   }
 
@@ -110,11 +122,17 @@ export class Handle {
     event.preventDefault();
     this.element.focus({ preventScroll: true });
     this.element.setPointerCapture(event.pointerId);
-    this.set(this.options.valueAt(event));
+    if (this.options.tapped === undefined) this.set(this.options.valueAt(event));
+    else this.pressed = event;
   }
 
   private drag(event: PointerEvent): void {
     if (!this.element.hasPointerCapture(event.pointerId)) return;
+    if (this.pressed !== null) {
+      const { clientX, clientY } = this.pressed;
+      if (Math.hypot(event.clientX - clientX, event.clientY - clientY) < slack) return;
+      this.pressed = null;
+    }
     this.set(this.options.valueAt(event));
   }
 }

@@ -5,6 +5,7 @@
 
 import { h, setText } from '../base/dom.ts';
 import { count, fixed } from '../base/format.ts';
+import { animate } from './animate.ts';
 import type { Colour } from '../figures/colours.ts';
 import type { Panel, Series } from '../figures/picture.ts';
 import { Handle } from './handle.ts';
@@ -34,18 +35,6 @@ const pauseBefore = 900;
 const morphTime = 500;
 /** Number of jumps in a replay with reduced motion. */
 const jumps = 8;
-
-/** Calls `draw` with the elapsed share of the time, until it is 1 or `still` returns false. */
-function animate(time: number, draw: (part: number) => void, still: () => boolean): void {
-  const start = performance.now();
-  const frame = (now: number): void => {
-    if (!still()) return;
-    const part = Math.min(1, Math.max(0, (now - start) / time));
-    draw(part);
-    if (part < 1) requestAnimationFrame(frame);
-  };
-  requestAnimationFrame(frame);
-}
 
 const mix = (from: ArrayLike<number>, to: ArrayLike<number>, part: number): Float64Array =>
   Float64Array.from({ length: to.length }, (_, i) => from[i]! + part * (to[i]! - from[i]!));
@@ -111,8 +100,7 @@ class Hero {
     const marker = h('div', { class: 'marker' });
     row.classList.add('live');
     row.append(marker);
-    let moved = false;
-    const handle = new Handle(marker, {
+    return new Handle(marker, {
       label: 'You, among everyone who passed',
       min: 1,
       max: numPeople,
@@ -124,16 +112,13 @@ class Hero {
         `passer-by ${count(value)}, who ${this.didComeIn ? 'came in' : 'stayed away'}`,
       valueAt: (point) => this.personAt(row.getBoundingClientRect(), point) + 1,
       moved: (value) => {
-        moved = true;
         this.you = value - 1;
         this.away = false;
         this.place();
       },
       settled: () => this.context.settled(),
+      tapped: () => this.turn(),
     });
-    marker.addEventListener('pointerdown', () => (moved = false));
-    marker.addEventListener('click', () => !moved && this.turn());
-    return handle;
   }
 
   /** Returns who stands at a point of the row, or of the rows on phones. */
@@ -245,7 +230,7 @@ class Hero {
       this.draw();
     };
     if (this.context.calm) show(1);
-    else animate(morphTime, show, () => turn === this.morphs);
+    else void animate(morphTime, show, () => turn === this.morphs);
   }
 
   private draw(): void {
@@ -282,7 +267,7 @@ class Hero {
   replay(): void {
     const turn = ++this.replays;
     const calm = this.context.calm;
-    animate(
+    void animate(
       replayTime,
       (part) => this.drawTime(calm ? Math.ceil(part * jumps) / jumps : part),
       () => turn === this.replays && this.stage.isConnected,

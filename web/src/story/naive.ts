@@ -4,7 +4,7 @@
 
 import './naive.css';
 import { h, setText } from '../base/dom.ts';
-import { count, fixed, quantity } from '../base/format.ts';
+import { count, fixed } from '../base/format.ts';
 import { levelLine, type Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero-numbers.ts';
@@ -15,10 +15,8 @@ import type { Context, Mount, SceneView } from './scene.ts';
 const numGhosts = 30;
 /** Number of points of a ghost, at any horizon. */
 const numPoints = 256;
-const horizons: readonly number[] = [
-  ...Array.from({ length: 16 }, (_, i) => 2 ** (i + 4)),
-  1_000_000,
-];
+const horizons: readonly number[] = Array.from({ length: 11 }, (_, i) => 2 ** (i + 4));
+const longest = horizons.at(-1)!;
 /** Noise is drawn in multiples of 2^-20 of its standard deviation. */
 const scale = 2 ** 20;
 
@@ -35,14 +33,6 @@ async function drawGhosts({ engine, queue }: Context, seed: number): Promise<Flo
     noise.dispose();
     return rows.map((value) => value / scale);
   });
-}
-
-/**
- * Returns the horizon that the axes have room for. It grows in jumps, so that the funnel visibly
- * grows within it.
- */
-function roomFor(numSteps: number): number {
-  return 4 ** Math.ceil(Math.log(numSteps) / Math.log(4) - 1e-9);
 }
 
 class Funnel {
@@ -96,13 +86,13 @@ class Funnel {
     const stretch = (unit / 2) * Math.sqrt(numSteps / numPoints);
     const edge = (sign: number): number[] => x.map((step) => sign * unit * Math.sqrt(step));
     const level = unit * Math.sqrt(numSteps);
-    const text = count(Math.round(10 * level) / 10);
+    const text = `±${count(Math.round(level))}`;
     const own = 'fresh noise for each person';
-    const total = `fresh noise on each total: ± ${text}`;
+    const total = `fresh noise on each total: ${text}`;
     const run = (ghost: number): number[] =>
       x.map((_, i) => rows[i * numGhosts + ghost]! * stretch);
     return {
-      title: `Off by ± ${text} after ${count(numSteps)} people`,
+      title: `Off by ${text} after ${count(numSteps)} people`,
       x: { label: 'people who passed the shop', log: false },
       y: { label: 'published − true, in people', log: false },
       series: [
@@ -118,15 +108,14 @@ class Funnel {
     };
   }
 
+  /** The axis in people stays as it is, so that the funnel opens as the horizon grows. */
   private scales(): { x: Scale; y: Scale } {
-    const room = roomFor(this.numSteps);
-    const top = 1.25 * this.unit * Math.sqrt(room);
+    const { numSteps } = this;
+    const top = 1.15 * this.unit * Math.sqrt(longest);
     const half = evenTicks(top, 3);
-    const short = (value: number): string =>
-      Math.abs(value) < 10 ? quantity(value, 2) : count(value);
     return {
-      x: { from: 0, to: room, ticks: evenTicks(room, 4), text: count },
-      y: { from: -top, to: top, ticks: [...half.slice(1).map((v) => -v), ...half], text: short },
+      x: { from: 0, to: numSteps, ticks: evenTicks(numSteps, 4), text: count },
+      y: { from: -top, to: top, ticks: [...half.slice(1).map((v) => -v), ...half], text: count },
     };
   }
 
@@ -182,29 +171,13 @@ function errorsOf({ engine, queue }: Context): (numSteps: number) => Promise<num
 function claimText(numSteps: number, band: number, error: number): (string | HTMLElement)[] {
   const times = Number.isInteger(error) ? count(error) : fixed(error, 1);
   return [
-    `After ${count(numSteps)} people: ± `,
-    h('data', { class: 'naive-band', value: band }, count(Math.round(10 * band) / 10)),
-    ', which is ',
+    `After ${count(numSteps)} people the count is off by `,
+    h('data', { class: 'naive-band', value: band }, `±${count(Math.round(band))}`),
+    ' people: ',
     h('data', { class: 'naive-error', value: error }, times),
-    ' times the noise that a single published count needs.',
+    ' times the noise that a single published count needs, whichever way.',
   ];
 }
-
-const explained = (): HTMLElement[] => [
-  h(
-    'p',
-    {},
-    h('strong', {}, 'Fresh noise for each person: '),
-    'a total contains the noise of everyone so far, so it wanders off like a random walk.',
-  ),
-  h(
-    'p',
-    {},
-    h('strong', {}, 'Fresh noise on each total: '),
-    'each person is part of every total from then on. To protect people in all totals ' +
-      'together, each total needs this much noise, from the first one on.',
-  ),
-];
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const { engine, queue } = context;
@@ -238,7 +211,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   showInside();
   const slider = new Slider({
     label: 'People to count',
-    ends: ['16', 'a million'],
+    ends: ['16', count(longest)],
     min: 0,
     max: horizons.length - 1,
     value: horizons.indexOf(numPeople),
@@ -250,7 +223,18 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const again = h('button', { type: 'button', onclick: drawAgain }, 'Draw the noise again');
   const row = h('div', { class: 'row' }, again, inside);
   stage.figure.append(funnel.plane.element, slider.element, row);
-  stage.words.append(claim, ...explained());
+  stage.step(
+    null,
+    h('strong', {}, 'Fresh noise for each person. '),
+    'A total contains the noise of everyone so far, so it wanders off like a random walk.',
+  );
+  stage.step(
+    null,
+    h('strong', {}, 'Fresh noise on each total. '),
+    'You are part of every total from the moment you come in. To hide you in all of them together, ' +
+      'each one needs this much noise, from the first one on.',
+  );
+  stage.words.append(claim);
   return {
     restyle: () => {},
     panels: () => [funnel.panel()],

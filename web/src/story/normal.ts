@@ -28,5 +28,10 @@ function probability(x: number): number {
  * deviations apart, is right.
  */
 export function bestGuess(mu: number): number {
-  return probability(mu / 2);
+  return rightAt(mu / 2, mu);
+}
+
+/** Returns the probability that guessing the one at `mu` above a threshold, and else the one at 0, is right. */
+export function rightAt(threshold: number, mu: number): number {
+  return (probability(threshold) + probability(mu - threshold)) / 2;
 }

@@ -221,3 +221,14 @@ export function evenTicks(to: number, count = 5): number[] {
   const step = power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);
   return Array.from({ length: Math.floor(to / step + 1e-9) + 1 }, (_, i) => i * step);
 }
+
+/** Creates a knob with a margin for touch; `transform` moves its centre. */
+export function makeGrip(plane: Plane): SVGGElement {
+  const grip = plane.add('g', { class: 'grip' });
+  grip.append(svg('circle', { class: 'reach', r: 14 }), svg('circle', { class: 'knob', r: 6 }));
+  return grip;
+}
+
+export function place(element: SVGElement, geometry: Record<string, string | number>): void {
+  for (const [name, value] of Object.entries(geometry)) element.setAttribute(name, String(value));
+}

@@ -4,9 +4,8 @@
 
 import { quantity } from '../../base/format.ts';
 import { Handle } from '../handle.ts';
-import { Plane } from '../plane.ts';
+import { Plane, makeGrip, place } from '../plane.ts';
 import { squareRootBars } from './floor-numbers.ts';
-import { makeGrip, place } from './parts.ts';
 
 /** Number of bars: the fresh draw, and the earlier ones whose bars can be dragged. */
 const numShown = 9;

@@ -3,8 +3,7 @@
 // The error at every step for the user's bars, the square root and an optimum, above the floor.
 
 import { count, fixed } from '../../base/format.ts';
-import { lineThrough, Plane, setLines } from '../plane.ts';
-import { place } from './parts.ts';
+import { lineThrough, Plane, setLines, place } from '../plane.ts';
 
 /** Top of the picture; larger errors are drawn at its edge. */
 const topError = 40;

@@ -2,19 +2,7 @@
 
 // Small components shared by scenes.
 
-import { h, svg } from '../../base/dom.ts';
-import type { Plane } from '../plane.ts';
-
-/** Creates a knob with a margin for touch; `transform` moves its centre. */
-export function makeGrip(plane: Plane): SVGGElement {
-  const grip = plane.add('g', { class: 'grip' });
-  grip.append(svg('circle', { class: 'reach', r: 14 }), svg('circle', { class: 'knob', r: 6 }));
-  return grip;
-}
-
-export function place(element: SVGElement, geometry: Record<string, string | number>): void {
-  for (const [name, value] of Object.entries(geometry)) element.setAttribute(name, String(value));
-}
+import { h } from '../../base/dom.ts';
 
 /** Creates a number within text, with all its digits as the machine-readable value. */
 export function number(name: string, value: number, text: string): HTMLDataElement {

@@ -19,8 +19,16 @@ import {
   rankedMechanisms,
   type HorizonErrors,
 } from './yours-numbers.ts';
-import { headRow, makeGrip, number, place, row } from './parts.ts';
-import { areaBetween, lineThrough, Plane, type Point, type Scale } from '../plane.ts';
+import { headRow, number, row } from './parts.ts';
+import {
+  areaBetween,
+  lineThrough,
+  Plane,
+  type Point,
+  type Scale,
+  makeGrip,
+  place,
+} from '../plane.ts';
 import { joined, placesOf, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 import type { Stage } from '../stage.ts';
