@@ -239,13 +239,14 @@ test('certificate: workload, participation and bound are the same as those of er
   }
 });
 
-test('prefixSum, simulation: participation sets the sensitivity, and simulations are of prefix sums only', () => {
-  for (const make of [dp.prefixSum, dp.study.simulation]) {
-    const base = { numSteps: 8, epsilon: 1, delta: 1e-6 };
-    const handle = make({ ...base, mechanism: 'independent', participation: { epochs: 4 } });
+test('counter, simulation: participation sets the sensitivity, and simulations are of prefix sums only', () => {
+  const own = { epsilon: 1, delta: 1e-6, participation: { epochs: 4 } };
+  for (const handle of [
+    dp.counter({ ...own, steps: 8, strategy: 'independent' }),
+    dp.study.simulation({ ...own, numSteps: 8, mechanism: 'independent', workload: 'prefix' }),
+  ]) {
     close(handle.certificate.sensitivity, 2, 1e-12);
     handle.dispose();
-    make({ ...base, workload: 'prefix' }).dispose();
   }
   const call = () =>
     dp.study.simulation({ numSteps: 8, epsilon: 1, delta: 1e-6, workload: { momentum: 0.9 } });

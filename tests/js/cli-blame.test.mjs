@@ -125,7 +125,7 @@ test('messages: a value that was made from others is called by what it is', asyn
     inOptions(noise, typed('--clip', '--epsilon')),
     /made from --epsilon and --clip must/,
   );
-  const epochs = { parameter: 'epochs', constraint: 'must divide {numSteps} = 3', value: '2' };
+  const epochs = { parameter: 'epochs', constraint: 'must divide {steps} = 3', value: '2' };
   assert.equal(
     inOptions(epochs, typed('--epochs')),
     '--epochs must divide the number of steps = 3, got 2',

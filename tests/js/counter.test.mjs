@@ -189,11 +189,7 @@ test('counter: options that it does not support are refused by name', () => {
   }
   assert.deepEqual(Object.keys(counter).sort(), [
     'counter',
-    'ledger',
     'liveHandles',
-    'peopleLedger',
-    'peopleSum',
-    'prefixSum',
     'strategies',
     'totals',
     'version',

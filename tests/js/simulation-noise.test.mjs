@@ -239,11 +239,14 @@ test('study.noise: what belongs to a release is refused, and so are bad options'
   assert.equal(dp.liveHandles, 0);
 });
 
-test('study.noise: releases, ledgers, budgets and optimisers take none of it', async () => {
+test('study.noise: streams, budgets and optimisers take none of it', async () => {
   const noise = dp.study.noise(options);
-  const target = { numSteps: 4, epsilon: 1, delta: 1e-6, noise };
-  for (const name of ['prefixSum', 'peopleSum']) {
-    rejects(() => dp[name](target), TypeError, 'wrong_type', /noise is an unknown option/);
+  const target = { steps: 4, epsilon: 1, delta: 1e-6, noise };
+  const store = { load: async () => undefined, save: async () => {}, close: async () => {} };
+  const unknown = { code: 'wrong_type', parameter: 'noise' };
+  for (const more of [{}, { people: 'once' }]) {
+    assert.throws(() => dp.counter({ ...target, ...more }), unknown);
+    await assert.rejects(dp.counter({ ...target, ...more, store }), unknown);
   }
   const search = { strategy: 'blt', steps: 4, noise };
   rejects(
@@ -252,13 +255,6 @@ test('study.noise: releases, ledgers, budgets and optimisers take none of it', a
     'wrong_type',
     /noise is an unknown option/,
   );
-  const store = { read: async () => undefined, write: async () => {} };
-  for (const name of ['ledger', 'peopleLedger']) {
-    await assert.rejects(dp[name]({ ...target, store }), {
-      code: 'wrong_type',
-      parameter: 'noise',
-    });
-  }
   const budget = dp.budget({ epsilon: 1, delta: 1e-6 });
   rejects(() => budget.charge('it', noise), TypeError, 'wrong_type', /cost must have mu, rho, or/);
   for (const name of ['rounded', 'addNoiseTo', 'checkpoint', 'certificate', 'grid']) {

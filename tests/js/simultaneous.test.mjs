@@ -111,7 +111,7 @@ test('error: without a delta, the error is that of the released totals', () => {
     [{ delta: 1e-6 }, 'epsilon'],
     [{ workload: { window: 3 } }, 'workload'],
     [{ strategy: 'honaker' }, 'strategy'],
-    [{ strategy: { name: 'tree-k', bands: 3 } }, 'bands'],
+    [{ strategy: { name: 'tree-k', bands: 3 } }, 'strategy.bands'],
     [{ pure: true }, 'pure'],
     [{ delta: undefined }, 'epsilon'],
   ]) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The package for counting only: running totals of records and of persons, and their ledgers, by
- * four mechanisms. Its WebAssembly is a separate file beside this one.
+ * The package for counting only: counters and totals of records and of people, in memory and in
+ * stores, by four mechanisms. Its WebAssembly is a separate file beside this one.
  */
 
 import glue from 'dp-ftrl:counter-glue';
@@ -44,7 +44,7 @@ export function load(options?: LoadOptions): Promise<DpCounter> {
  * import { createInstance } from 'dp-ftrl/counter';
  *
  * const [one, other] = await Promise.all([createInstance(), createInstance()]);
- * one.prefixSum({ mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6 });
+ * one.counter({ strategy: 'tree', steps: 8, epsilon: 1, delta: 1e-6 });
  * console.log(one.liveHandles, other.liveHandles); // 1 0
  * ```
  */
@@ -53,4 +53,4 @@ export function createInstance(options?: LoadOptions): Promise<DpCounter> {
 }
 
 export { DpError } from './core/errors.js';
-export type * from './types/public.js';
+export type * from './types/all.js';

@@ -48,7 +48,7 @@ export function load(options?: LoadOptions): Promise<DpFtrl> {
  * import { createInstance } from 'dp-ftrl';
  *
  * const [one, other] = await Promise.all([createInstance(), createInstance()]);
- * one.prefixSum({ mechanism: 'tree', numSteps: 8, epsilon: 1, delta: 1e-6 });
+ * one.counter({ strategy: 'tree', steps: 8, epsilon: 1, delta: 1e-6 });
  * console.log(one.liveHandles, other.liveHandles); // 1 0
  * ```
  */
@@ -57,4 +57,4 @@ export function createInstance(options?: LoadOptions): Promise<DpFtrl> {
 }
 
 export { DpError } from './core/errors.js';
-export type * from './types/public.js';
+export type * from './types/all.js';

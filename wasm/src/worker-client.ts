@@ -247,4 +247,4 @@ export type {
   RemoteNoise,
 } from './worker/remotes.js';
 export type { RemoteQueries, RemoteSimulation, RemoteTwin } from './worker/remotes.js';
-export type * from './types/public.js';
+export type * from './types/all.js';

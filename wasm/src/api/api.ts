@@ -12,22 +12,15 @@ import { readProblemWords, STRATEGY_WORDS } from './problem.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { GRADIENT_LEARNER } from './learning/gradient-learner.js';
 import { LEARNER } from './learning/learner.js';
-import { makeLedger } from './sums/ledger.js';
 import { predict } from './learning/model.js';
 import { makeNoise } from './noise.js';
 import { optimize } from './optimization.js';
-import { makePeopleLedger } from './sums/people-ledger.js';
-import { makePeopleSum } from './sums/people-sum.js';
-import { makePrefixSum } from './sums/prefix-sum.js';
 import { queriesOf } from './queries.js';
 import { learnPlan } from './learning/setup.js';
 import { learn } from './learning/precondition.js';
 import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import { makeSimulationNoise } from './simulation-noise.js';
-import { makePeopleStatistic, makeStatistic } from './statistics/statistic.js';
-import { makePeopleStatisticLedger } from './statistics/people-statistic-ledger.js';
-import { makeStatisticLedger } from './statistics/statistic-ledger.js';
 import { errorOf } from './unit-error.js';
 import { consistent } from './streams/consistent.js';
 import { HISTOGRAM } from './streams/histogram.js';
@@ -171,18 +164,6 @@ function streamsOf(instance: Instance): Streams {
   return Object.fromEntries(all) as Streams;
 }
 
-/** The functions that make statistics, of records and of people. */
-function ofStatistics(
-  instance: Instance,
-): Pick<DpFtrl, 'statistic' | 'peopleStatistic' | 'statisticLedger' | 'peopleStatisticLedger'> {
-  return {
-    statistic: (options: unknown) => makeStatistic(instance, options),
-    peopleStatistic: (options: unknown) => makePeopleStatistic(instance, options),
-    statisticLedger: (options: unknown) => makeStatisticLedger(instance, options),
-    peopleStatisticLedger: (options: unknown) => makePeopleStatisticLedger(instance, options),
-  };
-}
-
 /** Makes the API of an instance. */
 export function makeApi(core: Core): DpFtrl {
   const instance = makeInstance(core, core.call('limits'));
@@ -219,17 +200,12 @@ export function makeApi(core: Core): DpFtrl {
     bounds: (options) => bounds(core, options),
     certificate,
     optimize: (options) => optimize(instance, options),
-    prefixSum: (options) => makePrefixSum(instance, options),
-    peopleSum: (options) => makePeopleSum(instance, options),
     ...streamsOf(instance),
     budget: ((options: unknown) => makeBudget(instance, options)) as DpFtrl['budget'],
     consistent: (readings, how) => consistent(core, readings, how),
-    ...ofStatistics(instance),
     ...ofTables(instance),
     predict: (model, features, out) => predict(model, features, out),
     noise: ((options: unknown) => makeNoise(instance, options)) as DpFtrl['noise'],
-    ledger: (options) => makeLedger(instance, options),
-    peopleLedger: (options) => makePeopleLedger(instance, options),
     queries: queriesOf(instance),
     study: studyOf(instance),
     get liveHandles() {

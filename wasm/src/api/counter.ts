@@ -7,10 +7,6 @@ import type { Streams } from '../types/streams/stream.js';
 import { makeInstance } from './catalogue.js';
 import { makeStream } from './streams/make.js';
 import { COUNTER, TOTALS } from './streams/numbers.js';
-import { makeLedger } from './sums/ledger.js';
-import { makePeopleLedger } from './sums/people-ledger.js';
-import { makePeopleSum } from './sums/people-sum.js';
-import { makePrefixSum } from './sums/prefix-sum.js';
 
 /** The functions that make streams. */
 function streamsOf(instance: Instance): Pick<Streams, 'counter' | 'totals'> {
@@ -27,10 +23,6 @@ export function makeCounterApi(core: Core): DpCounter {
     version: PACKAGE_VERSION,
     strategies: instance.catalogue,
     ...streamsOf(instance),
-    prefixSum: (options) => makePrefixSum(instance, options),
-    peopleSum: (options) => makePeopleSum(instance, options),
-    ledger: (options) => makeLedger(instance, options),
-    peopleLedger: (options) => makePeopleLedger(instance, options),
     get liveHandles() {
       return core.call('liveHandles');
     },

@@ -15,7 +15,7 @@ import type { StrategyInfo, MechanismName } from '../types/all.js';
 import { readStrategy, type ReadStrategy } from './strategy.js';
 
 const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
-export const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
+const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
 export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNorm', 'neighbours'];
 /** Returns a reader of `value`, whose keys must be among `known`. */
 export function readOptions(where: Where, value: unknown, known: readonly string[]): Reader {

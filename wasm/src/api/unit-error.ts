@@ -2,21 +2,22 @@
 
 // Errors of mechanisms: for one workload and for several at unit noise, and without a delta.
 
-import { optionsOf, outOfRange, Reader } from '../core/check.js';
+import { optionsOf, outOfRange, type Reader } from '../core/check.js';
 import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
-import { asErrorsOf, makeError, type RefusalError } from '../core/errors.js';
+import { makeError, type RefusalError } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
-import { withKey } from '../core/key.js';
 import { NEIGHBOURS } from '../shared/defaults.js';
-import type { PrefixSum, PureError, StackError, UnitError } from '../types/all.js';
+import type { PureError, StackError, Totals, UnitError } from '../types/all.js';
 import { SAME } from './compare.js';
-import { ERROR_OPTIONS, readFactorization, readOptions } from './options.js';
+import { readFactorization, readOptions } from './options.js';
 import { readProblemWords, STRATEGY_WORDS } from './problem.js';
 import { rated } from './searches.js';
+import { readImportance, readStackFactorization, readWorkloads } from './stack.js';
+import type { StreamDefinition } from './streams/kind.js';
+import { makeStream } from './streams/make.js';
+import { TOTALS } from './streams/numbers.js';
+import type { MemoryStream } from './streams/stream.js';
 import { inWords } from './streams/words.js';
-import { readImportance, readStackFactorization, readWorkloads } from './statistics/stack.js';
-import { prefixSumOf } from './sums/prefix-sum.js';
-import { readTotals } from './sums/totals.js';
 
 /** True if normalised columns raised the targeted error; compare leaves those variants out. */
 function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): boolean {
@@ -41,9 +42,6 @@ const TOGETHER = ['beta', ...Object.keys(BESIDE)];
 const UNIT_ERROR_OPTIONS = [...STRATEGY_WORDS, 'neighbours', ...TOGETHER];
 const PURE_OPTIONS = ['epsilon', 'delta', 'clip'];
 const STACK_OPTIONS = ['workloads', 'importance'];
-/** Options of totals without a delta, in the words of shared checks. */
-const PURE_WORDS = [...ERROR_OPTIONS, 'epsilon', 'clipNorm', 'neighbours'];
-
 /** Reads the neighbours, and the options for errors of all steps together. */
 function readTogether(reader: Reader) {
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
@@ -112,39 +110,40 @@ function stackError({ core, mechanisms }: Instance, reader: Reader): StackError 
 /**
  * Returns the errors of totals without a delta. Nothing is released, so a seed replaces the key.
  */
-function pureError(instance: Instance, reader: Reader): PureError {
-  requireNoPaths(reader, 'pure');
-  const { beta, dimension } = readTogether(reader).together;
-  const complete = { ...readTotals(reader, instance.mechanisms), insecureSeed: 0n };
-  return asErrorsOf('error', () => {
-    const totals = withKey('error', complete, (it) => prefixSumOf(instance, it));
-    try {
-      const { certificate } = totals;
-      const { mechanism, numSteps, workload, participation, effectiveParameters } = certificate;
-      const { maxParticipations, separation, neighbours, epsilon, clipNorm } = certificate;
-      const { sensitivity, sensitivityExactness, sensitivityMethod, noiseStddev } = certificate;
-      return {
-        ...{ mechanism, numSteps, workload, participation, maxParticipations, separation },
-        ...{ neighbours, epsilon, clipNorm },
-        ...{ sensitivity, sensitivityExactness, sensitivityMethod },
-        maxError: (certificate.maxError / sensitivity) * noiseStddev,
-        meanError: (certificate.meanError / sensitivity) * noiseStddev,
-        effectiveParameters,
-        ...(beta !== undefined && {
-          beta,
-          dimension: dimension ?? 1,
-          simultaneousError: together(totals, beta),
-          simultaneousMethod: 'union',
-        }),
-      };
-    } finally {
-      totals.dispose();
-    }
-  });
+function readPureError(instance: Instance, reader: Reader): PureError {
+  requireNoPaths(reader, 'delta');
+  const { beta, dimension = 1 } = readTogether(reader).together;
+  const options = optionsOf(reader, [...STRATEGY_WORDS, ...PURE_OPTIONS, 'neighbours']);
+  const given = { ...options, dimension, insecureSeed: 0 };
+  // Errors name the call.
+  const kind: StreamDefinition<Totals> = { ...TOTALS, name: 'error', core: 'totals' };
+  const totals = makeStream(instance, kind, given) as MemoryStream<never, Totals>;
+  try {
+    const { certificate } = totals;
+    const { mechanism, numSteps, workload, participation, effectiveParameters } = certificate;
+    const { maxParticipations, separation, neighbours, epsilon, clipNorm } = certificate;
+    const { sensitivity, sensitivityExactness, sensitivityMethod, noiseStddev } = certificate;
+    return {
+      ...{ mechanism, numSteps, workload, participation, maxParticipations, separation },
+      ...{ neighbours, epsilon, clipNorm },
+      ...{ sensitivity, sensitivityExactness, sensitivityMethod },
+      maxError: (certificate.maxError / sensitivity) * noiseStddev,
+      meanError: (certificate.meanError / sensitivity) * noiseStddev,
+      effectiveParameters,
+      ...(beta !== undefined && {
+        beta,
+        dimension,
+        simultaneousError: together(totals, beta),
+        simultaneousMethod: 'union',
+      }),
+    };
+  } finally {
+    totals.dispose();
+  }
 }
 
 /** Returns the simultaneous half width of all releases. Its probability is called beta here. */
-function together(totals: PrefixSum, beta: number): number {
+function together(totals: MemoryStream<never, Totals>, beta: number): number {
   try {
     return totals.halfWidth({ probability: beta });
   } catch (error) {
@@ -156,13 +155,6 @@ function together(totals: PrefixSum, beta: number): number {
 
 function readStackError(instance: Instance, reader: Reader): StackError {
   return stackError(instance, readProblemWords(reader, [...TOGETHER, ...STACK_OPTIONS]));
-}
-
-function readPureError(instance: Instance, reader: Reader): PureError {
-  const inner = readProblemWords(reader);
-  const words = Object.fromEntries(PURE_WORDS.map((name) => [name, inner.raw(name)]));
-  const others = optionsOf(reader, TOGETHER);
-  return pureError(instance, new Reader(reader.where, { ...words, ...others, pure: true }));
 }
 
 function readUnitError({ core, mechanisms }: Instance, reader: Reader): UnitError {

@@ -61,8 +61,6 @@ export interface CoreMechanism extends CoreFactorization {
   delta: number;
   clipNorm: number;
   neighbours: string;
-  /** Whether records of statistics move: `moving_records` of the core. */
-  moves?: boolean;
 }
 
 export type CoreTable = Omit<Table, 'labels'> & { labels: Float64Array | undefined };
@@ -95,12 +93,6 @@ export interface Composition {
   epsilon: number;
   /** True if total <= (1 + 2^-40) limit. */
   fits: boolean;
-}
-
-export interface CorePrefixSum {
-  id: number;
-  certificate: Certificate;
-  grid: number;
 }
 
 export type CoreStackErrors = Omit<
@@ -164,21 +156,6 @@ export type CoreQueries = Made<
   LinearQueries,
   'neighbours' | 'bounds' | 'label' | 'labels' | 'matrices' | 'release'
 >;
-
-/** An object that turns records into the columns that are summed. */
-export interface CoreColumns {
-  id: number;
-  /** Number of entries that a record is turned into. */
-  dimension: number;
-  /** Largest l2-distance between the columns of two neighbouring records of a step. */
-  distance: number;
-  /** Whether neighbours may have records at other steps: `moves` of their mechanism. */
-  moves: boolean;
-  /** Spacing of the grid of their sums. */
-  grid: number;
-  /** Std of the sums divided by that of a count. */
-  countWeight: number;
-}
 
 /** Arguments of one random draw, with a key or a seed. */
 interface CoreDraw {
@@ -393,28 +370,6 @@ interface CoreFunctions extends StreamFunctions {
   plannerCreate: [[options: CorePlannerOptions], number];
   plannerAdvance: [[id: number], CorePlannerProgress];
   plannerResult: [[id: number], CorePlannerResult];
-  prefixSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
-  prefixSumStep: [[id: number], number];
-  prefixSumStddev: [[id: number, step: number], number];
-  prefixSumHalfWidth: [[id: number, step: number | undefined, probability: number], number];
-  /** Overwrites the records with the totals. */
-  prefixSumRelease: [[id: number, records: Float64Array], null];
-  prefixSumContribute: [[id: number, records: Float64Array], null];
-  /** Ends as many steps as there are totals, and overwrites them. */
-  prefixSumEndSteps: [[id: number, totals: Float64Array], null];
-  peopleSumCreate: [[options: CoreMechanism & object], CorePrefixSum];
-  /** `people` has the number of one person per record. */
-  peopleSumContribute: [[id: number, people: Float64Array, records: Float64Array], null];
-  /** Overwrites the records with the totals. */
-  peopleSumReleaseEach: [[id: number, people: Float64Array, records: Float64Array], null];
-  /** The same, but only the first of a person's records to a step counts. */
-  peopleSumContributeFirst: [[id: number, people: Float64Array, records: Float64Array], null];
-  peopleSumReleaseFirsts: [[id: number, people: Float64Array, records: Float64Array], null];
-  peopleSumEndSteps: [[id: number, totals: Float64Array], null];
-  peopleSumStep: [[id: number], number];
-  peopleSumStddev: [[id: number, step: number], number];
-  peopleSumHalfWidth: [[id: number, step: number | undefined, probability: number], number];
-  peopleSumNumDropped: [[id: number], number];
   /** Settings that follow from public numbers; for the setup 'unclipped', only `clipNorm`. */
   learnerDefaults: [[options: object], CoreDefaults];
   /** `clip` is the factor on the clip norm of the learner that follows the moments. */
@@ -459,96 +414,8 @@ interface CoreFunctions extends StreamFunctions {
   noiseAddTo: [[id: number, sum: Float64Array, step: number], null];
   noiseCheckpoint: [[id: number], Uint8Array];
   noiseRestore: [[id: number, bytes: Uint8Array], null];
-  ledgerCreate: [[options: CoreMechanism & object], CorePrefixSum];
-  ledgerSteps: [[id: number], { decided: number; acknowledged: number }];
-  ledgerStddev: [[id: number, step: number], number];
-  ledgerHalfWidth: [[id: number, step: number | undefined, probability: number], number];
-  ledgerDecide: [[id: number, firstStep: number, records: Float64Array], null];
-  /** Takes all contributions to one step. */
-  ledgerDecideStep: [[id: number, step: number, contributions: Float64Array], null];
-  peopleLedgerCreate: [[options: CoreMechanism & object], CorePrefixSum];
-  peopleLedgerContribute: [[id: number, people: string[], records: Float64Array], null];
-  peopleLedgerDecide: [[id: number, firstStep: number, numSteps: number], null];
-  peopleLedgerCounts: [[id: number], { contributions: number; dropped: number }];
-  /** The functions from here on serve ledgers of either kind. */
-  ledgerCommitment: [[id: number], Uint8Array];
-  ledgerState: [[id: number], Uint8Array];
-  /** Returns the tag of the bytes that a log follows. */
-  ledgerLogTag: [[id: number, base: Uint8Array], Uint8Array];
-  /**
-   * Returns unacknowledged decisions, at most `maxSteps`, as bytes to append; the next tag; and how
-   * many they are.
-   */
-  ledgerLogFrame: [
-    [id: number, before: Uint8Array, memo: Uint8Array | undefined, maxSteps: number],
-    { bytes: Uint8Array; tag: Uint8Array; numSteps: number },
-  ];
-  ledgerReplay: [
-    [id: number, log: Uint8Array, before: Uint8Array, position: number],
-    { tag: Uint8Array; size: number; memo: Uint8Array | undefined },
-  ];
-  ledgerAcknowledge: [[id: number, numSteps: number], null];
-  ledgerReleased: [[id: number, firstStep: number, numSteps: number], Float64Array];
-  statisticMomentsCreate: [
-    [
-      options: {
-        /** Two ends for each number of a record. */
-        ranges: Float64Array;
-        covariance: boolean;
-        confidence: number;
-        neighbours: string;
-      },
-    ],
-    CoreColumns,
-  ];
-  statisticMomentsColumns: [[id: number, records: Float64Array], Float64Array];
-  /** Returns four numbers per estimate, for each row of sums and its std. */
-  statisticMomentsRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
-  statisticHistogramCreate: [
-    [
-      options: {
-        numCategories: number;
-        total: boolean;
-        confidence: number;
-        neighbours: string;
-        fixedTimes: boolean;
-      },
-    ],
-    CoreColumns,
-  ];
-  /** `records` are indices of categories, one per record. */
-  statisticHistogramColumns: [[id: number, records: Float64Array], Float64Array];
-  /** The same as for moments; the estimates are total, counts, shares. */
-  statisticHistogramRead: [[id: number, sums: Float64Array, stddevs: Float64Array], Float64Array];
   /** `counts` are those of all steps, one category after the other. */
   statisticHistogramMonotone: [[counts: Float64Array, numSteps: number], Float64Array];
-  /**
-   * A ledger of people in which the first of a person's records to a step counts. `about` is the
-   * text that identifies its statistic.
-   */
-  peopleLedgerOfFirsts: [[options: CoreMechanism & { about: string }], CorePrefixSum];
-  statisticSumsCreate: [
-    [
-      options: CoreMechanism & {
-        workloads: CoreWorkload[];
-        importance: Float64Array | undefined;
-        recordSize: number;
-        grid: number | undefined;
-        confidence: number;
-      },
-    ],
-    CoreColumns & { workloads: WorkloadError[] },
-  ];
-  /** Sums of these columns, with options of their releases. */
-  statisticSumsPrefixSum: [[id: number, options: object], CorePrefixSum];
-  statisticSumsPeopleSum: [[id: number, options: object], CorePrefixSum];
-  ledgerOfSums: [[id: number, options: object], CorePrefixSum];
-  peopleLedgerOfSums: [[id: number, options: { about: string }], CorePrefixSum];
-  statisticSumsColumns: [[id: number, records: Float64Array], Float64Array];
-  /** Returns four numbers per estimate, for the sums of each step. */
-  statisticSumsRead: [[id: number, sums: Float64Array, firstStep: number], Float64Array];
-  statisticSumsStddev: [[id: number, step: number, workload: number], number];
-  statisticSumsLowerBound: [[id: number], number];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
   simulationAdvance: [[id: number, maxSteps: number], SimulationChunk];
@@ -624,11 +491,9 @@ const CALLERS: readonly Caller[] = [
   { start: 'queriesWinner', call: 'winner' },
   { start: 'queriesQuantile', call: 'quantile' },
   { start: 'compose', call: 'compose' },
-  { start: 'statistic', call: 'statistic' },
+  { start: 'statistic', call: 'consistent' },
   { start: 'stream', call: 'stream', names: { checkpoint: 'store', log: 'store' } },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
-  { start: 'ledger', call: 'ledger', names: { checkpoint: 'store' } },
-  { start: 'peopleLedger', call: 'peopleLedger', names: { checkpoint: 'store' } },
   {
     start: 'queries',
     call: 'linear',
@@ -641,10 +506,8 @@ const CALLERS: readonly Caller[] = [
     },
   },
   { start: 'simulationNoise', call: 'noise' },
-  ...['prefixSum', 'peopleSum', 'learner', 'simulation'].map((handle) => ({
-    start: handle,
-    call: handle,
-  })),
+  { start: 'learner', call: 'learner' },
+  { start: 'simulation', call: 'simulation' },
 ];
 
 /** Functions of the core that errors name as a part of a call, besides the mechanisms. */

@@ -5,8 +5,8 @@
 // begins with another word. In a store that appends, memo and state are the base of a log: a word
 // and the length of the base in 4 bytes follow the key, and the appended frames follow the base.
 
-import { isBytes, wrongType, type Reader } from '../core/check.js';
-import { makeError, type Where } from '../core/errors.js';
+import { wrongType, type Reader } from '../core/check.js';
+import { makeError } from '../core/errors.js';
 import { KEY_BYTES, keyFromEntropy } from '../core/key.js';
 import { joined } from '../shared/joined.js';
 import type { Store } from '../types/all.js';
@@ -92,13 +92,6 @@ export function identityOf(commitment: Uint8Array): string {
   return Array.from(commitment, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Reads the memo to keep with a state, if one is given. */
-export function readMemo(where: Where, memo: unknown): Uint8Array | undefined {
-  if (memo === undefined) return undefined;
-  if (!isBytes(memo)) throw wrongType(where, 'memo', 'a Uint8Array', memo);
-  return memo.slice();
-}
-
 function readStore(reader: Reader): Store {
   const store = reader.raw('store');
   const given = store as Partial<Store> | null | undefined;
@@ -110,9 +103,6 @@ function readStore(reader: Reader): Store {
   }
   return given as Store;
 }
-
-/** Options that say where a ledger is stored. */
-export const STORE_OPTIONS = ['store', 'mustExist'];
 
 /** Contents of a store, with a fresh key if it was empty. */
 export interface Stored {

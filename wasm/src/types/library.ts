@@ -9,13 +9,6 @@ import type { Budgets, Streams } from './streams/stream.js';
 import type { LearnPlan, LearnPlanOptions } from './learning/defaults.js';
 import type { LearnOptions } from './learning/learn.js';
 import type { LearnedModel } from './streams/model.js';
-import type {
-  LedgerOptions,
-  PeopleLedger,
-  PeopleLedgerOptions,
-  PureLedgerOptions,
-} from './ledger.js';
-import type { PurePeopleLedgerOptions, ReleaseLedger } from './ledger.js';
 import type { SavedStrategy, StrategyInfo } from './mechanism.js';
 import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
 import type { OptimizeOptions } from './optimization.js';
@@ -30,24 +23,15 @@ import type {
 import type { Queries } from './queries.js';
 import type { Search } from './search.js';
 import type { Study } from './study.js';
-import type { HistogramLedger, HistogramLedgerOptions, HistogramOptions } from './statistic.js';
-import type { HistogramStatistic, PeopleHistogram, PeopleStatistic } from './statistic.js';
-import type { Statistic, StatisticLedger } from './statistic.js';
-import type { StatisticLedgerOptions, StatisticOptions } from './statistic.js';
-import type { PeopleHistogramLedger, PeopleHistogramLedgerOptions } from './statistic.js';
-import type { PeopleStackedSums, PeopleStatisticLedger } from './statistic.js';
-import type { PeopleStatisticLedgerOptions } from './statistic.js';
-import type { PeopleSumsLedger, PeopleSumsLedgerOptions } from './statistic.js';
-import type { SumsLedger, SumsLedgerOptions, SumsOptions, SumsStatistic } from './statistic.js';
-import type { StackError, StackErrorOptions } from './statistic.js';
-import type { PeopleNaming, PeopleSum, PeopleSumOptions, PrefixSum } from './sums.js';
-import type { PrefixSumOptions, PurePeopleSumOptions } from './sums.js';
-import type { PureError, PureErrorOptions, PureSumOptions } from './sums.js';
 import type {
   ErrorBounds,
   ErrorOptions,
   BoundsOptions,
   Matrices,
+  PureError,
+  PureErrorOptions,
+  StackError,
+  StackErrorOptions,
   UnitError,
   UnitErrorOptions,
 } from './unit-error.js';
@@ -238,40 +222,6 @@ export interface DpFtrl extends Streams, Budgets {
    */
   optimize(options: OptimizeOptions): Search<SavedStrategy>;
   /**
-   * Creates a private running total.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const target = { numSteps: 1000, epsilon: 1, delta: 1e-6, clipNorm: 1 };
-   * const sums = dp.prefixSum({ mechanism: 'honaker', dimension: 2, ...target });
-   * const total = sums.release([0.6, 0.8]);
-   * console.log(total, total.stddev);
-   * const out = new Float64Array(4);
-   * sums.releaseMany(Float64Array.of(1, 0, 0, 1), out); // two records at once
-   * sums.dispose();
-   * ```
-   */
-  prefixSum(options: PureSumOptions | PrefixSumOptions): PrefixSum;
-  /**
-   * Creates a private running total of people's contributions.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const twiceAWeek = { participations: 8, minSeparation: 3 };
-   * const target = { numSteps: 28, epsilon: 1, delta: 1e-6, clipNorm: 90 };
-   * const minutes = dp.peopleSum({ ...target, participation: twiceAWeek });
-   * minutes.contribute('ann', [60]);
-   * minutes.contribute(['bob', 'ann'], [45, 20]);
-   * console.log(minutes.endSteps()); // the first day: 125 and noise
-   * minutes.dispose();
-   * ```
-   */
-  peopleSum(options: PurePeopleSumOptions | PeopleSumOptions): PeopleSum;
-  /**
    * Learns a private linear model from a whole table. All other settings are chosen from public
    * numbers: rows, columns, loss, epsilon and delta. If there are enough rows, it releases second
    * moments of the features first (`precondition`). Protects one row of the table; the number of
@@ -361,166 +311,6 @@ export interface DpFtrl extends Streams, Budgets {
    * ```
    */
   noise(options: GradientNoiseOptions): GradientNoise;
-  /**
-   * Opens a private running total whose state is kept in a store: it continues where it stopped,
-   * and never releases a step for two records.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   * import { FileStore } from 'dp-ftrl/file-store';
-   *
-   * const dp = await load();
-   * const store = await FileStore.open('year.state');
-   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, clipNorm: 1 };
-   * const visits = await dp.ledger({ mechanism: 'tree', ...target, store });
-   * console.log(await visits.release([1]));
-   * visits.dispose();
-   * await store.close();
-   * ```
-   */
-  ledger(options: PureLedgerOptions | LedgerOptions): Promise<ReleaseLedger>;
-  /**
-   * Opens a `peopleSum` whose state is kept in a store: the totals, which contributions of each
-   * person counted and when, and those to the open step.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   * import { FileStore } from 'dp-ftrl/file-store';
-   *
-   * const dp = await load();
-   * const store = await FileStore.open('visitors.state');
-   * const participation = { participations: 4, minSeparation: 7 };
-   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, participation };
-   * const visitors = await dp.peopleLedger({ ...target, store });
-   * await visitors.contribute('ann', [1]); // on disk
-   * console.log(await visitors.release());
-   * visitors.dispose();
-   * await store.close();
-   * ```
-   */
-  peopleLedger(options: PurePeopleLedgerOptions | PeopleLedgerOptions): Promise<PeopleLedger>;
-  /**
-   * Creates private moments of a stream: count, means, variances and covariances with intervals,
-   * from one privacy budget.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const target = { numSteps: 1000, epsilon: 1, delta: 1e-6 };
-   * const ages = dp.statistic({ statistic: 'moments', ranges: [[0, 100]], ...target });
-   * ages.release([37]);
-   * const { count, mean, variance } = ages.release([42]);
-   * console.log(mean[0].value, mean[0].low, mean[0].high);
-   * ages.dispose();
-   * ```
-   */
-  statistic(options: StatisticOptions): Statistic;
-  /**
-   * Creates private counts of the categories of a public domain, with their total, shares and
-   * intervals.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const target = { numSteps: 1000, epsilon: 1, delta: 1e-6 };
-   * const drinks = dp.statistic({ statistic: 'histogram', categories: ['tea', 'coffee'], ...target });
-   * drinks.release('tea');
-   * const { count, total, share } = drinks.release('coffee');
-   * console.log(count[1].value, count[1].low, count[1].high, total.value, share[1].value);
-   * drinks.dispose();
-   * ```
-   */
-  statistic(options: HistogramOptions): HistogramStatistic;
-  /**
-   * Creates private sums of several workloads of one stream from one privacy budget, such as a
-   * total and windows.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6 };
-   * const workloads = ['prefix', { window: 7 }];
-   * const visits = dp.statistic({ statistic: 'sums', workloads, ...target });
-   * const { sum } = visits.release([1]);
-   * console.log(sum[0][0].value, sum[1][0].value); // so far, and in the last seven steps
-   * visits.dispose();
-   * ```
-   */
-  statistic(options: SumsOptions): SumsStatistic;
-  /**
-   * Creates a private statistic of people's records. Each person's earliest records that satisfy
-   * `participation` count, and of several in one step only the first.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6 };
-   * const participation = { participations: 12, minSeparation: 7 };
-   * const what = { statistic: 'moments', ranges: [[0, 120]], participation };
-   * const visits = dp.peopleStatistic({ ...what, ...target });
-   * visits.contribute(['ann', 'bob', 'ann'], [40, 60, 20]); // the second one of ann does not count
-   * const [today] = visits.endSteps();
-   * console.log(today.mean[0].value, today.mean[0].low, today.mean[0].high);
-   * visits.dispose();
-   * ```
-   */
-  peopleStatistic(options: StatisticOptions & PeopleNaming): PeopleStatistic;
-  /** Does the same for counts of categories. */
-  peopleStatistic(options: HistogramOptions & PeopleNaming): PeopleHistogram;
-  /**
-   * Does the same for sums of several workloads; a person's records in one step are added up and
-   * clipped together.
-   */
-  peopleStatistic(options: SumsOptions & PeopleNaming): PeopleStackedSums;
-  /**
-   * Opens a statistic whose state is kept in a store: it continues where it stopped.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   * import { FileStore } from 'dp-ftrl/file-store';
-   *
-   * const dp = await load();
-   * const store = await FileStore.open('ages.state');
-   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6 };
-   * const what = { statistic: 'moments', ranges: [[0, 100]] };
-   * const ages = await dp.statisticLedger({ ...what, ...target, store });
-   * const [today] = await ages.releaseSteps([[37, 42, 35]]);
-   * console.log(today.mean[0].value);
-   * ages.dispose();
-   * await store.close();
-   * ```
-   */
-  statisticLedger(options: StatisticLedgerOptions): Promise<StatisticLedger>;
-  statisticLedger(options: HistogramLedgerOptions): Promise<HistogramLedger>;
-  statisticLedger(options: SumsLedgerOptions): Promise<SumsLedger>;
-  /**
-   * Opens a `peopleStatistic` whose state is kept in a store, including which records of each
-   * person counted and when, and the open step.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   * import { FileStore } from 'dp-ftrl/file-store';
-   *
-   * const dp = await load();
-   * const store = await FileStore.open('drinks.state');
-   * const participation = { participations: 12, minSeparation: 7 };
-   * const target = { numSteps: 365, epsilon: 1, delta: 1e-6, participation };
-   * const what = { statistic: 'histogram', categories: ['tea', 'coffee'] };
-   * const drinks = await dp.peopleStatisticLedger({ ...what, ...target, store });
-   * await drinks.contribute(['ann', 'bob'], ['tea', 'coffee']); // on disk
-   * const { count } = await drinks.release();
-   * console.log(count[0].value, drinks.numContributions);
-   * drinks.dispose();
-   * await store.close();
-   * ```
-   */
-  peopleStatisticLedger(options: PeopleStatisticLedgerOptions): Promise<PeopleStatisticLedger>;
-  peopleStatisticLedger(options: PeopleHistogramLedgerOptions): Promise<PeopleHistogramLedger>;
-  peopleStatisticLedger(options: PeopleSumsLedgerOptions): Promise<PeopleSumsLedger>;
   /** Number of handles that are not disposed of yet, for leak tests. */
   readonly liveHandles: number;
 }
@@ -531,10 +321,9 @@ export interface DpFtrl extends Streams, Budgets {
  * `optimal` is the closed-form factorization, whose largest error, for one participation and the
  * default buffers, is up to 2.8 % above the least possible; `blt` takes `decays` and `weights`. A
  * saved strategy may replace either name, unless it is a dense one. Other workloads, `epochLength`,
- * `normalizeColumns` and mode `lattice` are refused.
+ * `normalizeColumns` and `lattice` are refused.
  */
 export type DpCounter = Pick<
   DpFtrl,
-  | ('version' | 'strategies' | 'counter' | 'totals')
-  | ('prefixSum' | 'peopleSum' | 'ledger' | 'peopleLedger' | 'liveHandles')
+  'version' | 'strategies' | 'counter' | 'totals' | 'liveHandles'
 >;

@@ -199,9 +199,6 @@ export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   neighbours?: Neighbours;
   /** Default 'single'. */
   participation?: Participation;
-  /**
-   * Default 'prefix'. `prefixSum`, `peopleSum` and their ledgers support all workloads in mode
-   * 'grid'. Learners and `study.simulation` support only 'prefix'.
-   */
+  /** Default 'prefix', the only one that `study.simulation` takes. */
   workload?: Workload;
 }

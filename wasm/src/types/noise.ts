@@ -28,7 +28,7 @@ export interface NoiseOptions extends ErrorOptions {
    * for this stream.
    */
   key?: Uint8Array;
-  /** As in `prefixSum`: NOT private. */
+  /** Fixed seed, for tests and demonstrations only: NOT private. */
   insecureSeed?: number | bigint;
 }
 
@@ -58,7 +58,7 @@ export interface Noise extends Handle {
   checkpoint(): Uint8Array;
   /**
    * Continues from a checkpoint. Use only the newest one: any rows used since then would be
-   * repeated. See `ledger`.
+   * repeated. A `store` prevents that for streams.
    */
   restore(bytes: Uint8Array): void;
 }
@@ -75,7 +75,7 @@ export interface GradientNoiseOptions extends CertificateOptions {
   grid?: number;
   /** 32 secret bytes, for one stream only. By default drawn from the platform for this stream. */
   key?: Uint8Array;
-  /** As in `prefixSum`: NOT private. */
+  /** Fixed seed, for tests and demonstrations only: NOT private. */
   insecureSeed?: number | bigint;
 }
 
@@ -91,7 +91,7 @@ export interface GradientNoise extends Noise {
   readonly insecure: boolean;
   /**
    * Returns a sum plus the noise of a step, on the grid. Prefix sums of the results are running
-   * totals with the noise of `prefixSum`, up to one unit per step if increments are rounded
+   * totals with the noise of `totals`, up to one unit per step if increments are rounded
    * separately (`NoiseOptions.increments`). Steps may be skipped. A step before the current `step`
    * is refused with 'already_released', because two sums with the same noise reveal their
    * difference. `seek` and `restore` do go back: use them only for steps from which nothing has

@@ -30,17 +30,17 @@ export type ErrorCode =
 
 /** Structured details of an error of this package, in addition to its code. */
 export interface Refusal {
-  /** Function or method of this package that was called, such as `'prefixSum'`. */
+  /** Function or method of this package that was called, such as `'counter'`. */
   readonly call?: string;
   /** Record or example at fault, if several were given; `index` is 0-based. */
   readonly row?: { readonly kind: 'record' | 'example'; readonly index: number };
   /** Part of the call at fault, such as `'saved strategy'` or a mechanism. */
   readonly part?: string;
-  /** Option or argument at fault, with the position in it, such as `'clipNorm'` or `'rates[3]'`. */
+  /** Option or argument at fault, with the position in it, such as `'clip'` or `'rates[3]'`. */
   readonly parameter?: string;
   /**
    * Condition violated by the parameter, such as `'must be positive and finite'`. Names of other
-   * parameters are in braces, as in `'must be at most {numSteps} = 5'`. A sentence if no parameter
+   * parameters are in braces, as in `'must be at most {steps} = 5'`. A sentence if no parameter
    * is at fault.
    */
   readonly constraint?: string;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors of mechanisms at unit noise, and bounds on them.
+// Errors of mechanisms, for one workload and for several at unit noise and without a delta, and bounds
+// on them.
 
-import type { BoundMethod, EffectiveParameters, MechanismName } from './mechanism.js';
+import type { BoundMethod, EffectiveParameters, MechanismName, Workload } from './mechanism.js';
 import type { Neighbours } from './privacy.js';
 import type { Problem } from './problem.js';
-import type { Strategy } from './streams/options.js';
+import type { Strategy, StrategyParameters } from './streams/options.js';
 
 /** Proved bounds on the least error that a factorization can have; null if none is known. */
 export interface CertifiedBound {
@@ -244,4 +245,101 @@ export interface ErrorBounds {
   addedNoise?: AddedNoiseBounds;
   /** Present if `epochs` is given. */
   epochs?: EpochsBounds;
+}
+
+/** Errors of one of several workloads, at noise multiplier 1 and clip norm 1. */
+export interface WorkloadError {
+  /** 'prefix', 'window=7', 'momentum=0,decay=0.9', ... */
+  workload: string;
+  /** Largest standard deviation over the steps. */
+  maxError: number;
+  /** RMS error over the steps. */
+  meanError: number;
+}
+
+/** Options of `error` for several workloads with one noise. */
+export interface StackErrorOptions
+  extends Omit<UnitErrorOptions, 'workload' | 'strategy' | 'numPaths' | 'seed'> {
+  /**
+   * Up to 64 workloads, released together from one noise, as by `sums`.
+   */
+  workloads: readonly Workload[];
+  /** Weights of the workloads' squared errors in the mean that is minimised. Default: equal. */
+  importance?: ArrayLike<number>;
+  /** Default: that of `sums`. */
+  strategy?: MechanismName | StrategyParameters;
+}
+
+/**
+ * Errors of one of several workloads; with `beta`, bounds that hold together with those of all
+ * others.
+ */
+export interface WorkloadErrorTogether extends WorkloadError {
+  /** Upper bound on the error of every entry at every step. */
+  simultaneousError?: number;
+  simultaneousMethod?: SimultaneousError['simultaneousMethod'];
+  /** Upper bound on the l2-norm of the error at every step. */
+  simultaneousNorm?: number;
+}
+
+/**
+ * Errors of several workloads of one stream with one noise, at unit noise multiplier. With `beta`
+ * every workload has its own bounds; those of all workloads hold together at all steps with
+ * probability at least 1 - beta (and so do the norms).
+ */
+export interface StackError
+  extends Omit<
+    UnitError,
+    | keyof SimultaneousError
+    | ('boundMethod' | 'lowerBoundMinDimension' | 'lowerBoundEveryDimension')
+    | ('decoderResidual' | 'residualSteps' | 'raisedByNormalizing' | 'lowerBound')
+  > {
+  /**
+   * Lower bound on the weighted mean error, for every factorization and records of every dimension.
+   */
+  lowerBound: number;
+  objective: 'mean';
+  /**
+   * Errors of the workloads, in the given order; `maxError` of this object is the largest of
+   * theirs.
+   */
+  workloads: WorkloadErrorTogether[];
+  beta?: number;
+  dimension?: number;
+}
+
+/** Options of `error` for pure-DP totals. */
+export interface PureErrorOptions
+  extends Omit<Problem, 'workload'>,
+    Pick<UnitErrorOptions, 'neighbours' | 'beta' | 'dimension'> {
+  epsilon: number;
+  delta: 0;
+  /** l1-norm to which records are clipped. Default 1. */
+  clip?: number;
+  /** Default 'tree-k'. */
+  strategy?: 'tree-k' | (Pick<StrategyParameters, 'arity' | 'subtractive'> & { name: 'tree-k' });
+}
+
+/**
+ * Errors of pure-DP totals, in input units: those of the discrete Laplace noise released with these
+ * options.
+ */
+export interface PureError
+  extends Pick<
+    UnitError,
+    | ('mechanism' | 'numSteps' | 'workload' | 'participation' | 'maxParticipations' | 'separation')
+    | ('neighbours' | 'sensitivity' | 'sensitivityExactness' | 'sensitivityMethod')
+    | ('maxError' | 'meanError' | 'effectiveParameters')
+  > {
+  epsilon: number;
+  /** l1-norm to which records are clipped. */
+  clipNorm: number;
+  beta?: number;
+  dimension?: number;
+  /**
+   * With `beta`: upper bound on the error of every entry at every step that holds with probability
+   * at least 1 - beta, by a union bound over steps and entries, rounding included.
+   */
+  simultaneousError?: number;
+  simultaneousMethod?: 'union';
 }

@@ -4,9 +4,9 @@
 
 import { float64s, outOfRange, requireFinite, wrongType, type Reader } from '../../core/check.js';
 import { makeError, within } from '../../core/errors.js';
-import { defaultMechanism } from '../../shared/defaults.js';
 import type { Estimate, Estimates, Sums, Total, Totals } from '../../types/streams/readings.js';
 import { countRecords, readMechanism, readWorkload, requireLength } from '../options.js';
+import { defaultOfStack } from '../stack.js';
 import { factsOfLattice, factsOfWorkload } from './facts.js';
 import type { CompletedOptions, StreamDefinition } from './kind.js';
 import { readLattice, readNames } from './options.js';
@@ -150,9 +150,7 @@ function readImportance(reader: Reader, names: readonly string[]): Float64Array 
 export const SUMS: StreamDefinition<Sums<string, Estimate | Estimates>> = {
   name: 'sums',
   options: ['confidence', 'clip', 'workloads', 'importance', 'dimension'],
-  /** The default is that of windows, because there are several workloads. */
-  readMechanism: (reader, mechanisms) =>
-    readMechanism(reader, mechanisms, ({ numSteps }) => defaultMechanism(numSteps, false)),
+  readMechanism: (reader, mechanisms) => readMechanism(reader, mechanisms, defaultOfStack),
   read(reader, { numSteps, clipNorm }) {
     const wanted = 'an object with a workload for each of its names';
     const { names, given } = readNames(reader, 'workloads', wanted);

@@ -23,9 +23,6 @@ const WORDS: Readonly<Record<string, string>> = {
   quantile: 'loss.quantile',
   huberThreshold: 'loss.huber',
   numRows: 'rows',
-  checkpoint: 'store',
-  state: 'store',
-  log: 'store',
 };
 
 const SAVED = 'saved strategy';

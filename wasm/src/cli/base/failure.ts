@@ -136,7 +136,6 @@ const MADE_FROM: Readonly<Record<string, { what: string; options: readonly strin
   mu: { what: 'the mu', options: ['--epsilon'] },
   grid: { what: 'the grid', options: ['--epsilon', '--clip'] },
   noiseStddev: { what: 'the noise', options: ['--epsilon', '--clip'] },
-  numSteps: { what: 'the number of steps', options: ['--passes', '--from', '--to'] },
   steps: { what: 'the number of steps', options: ['--passes', '--from', '--to'] },
   times: { what: 'the number of contributions', options: ['--max-contributions'] },
   lambda: { what: 'the regularisation', options: ['--radius', '--clip', '--l1', '--group-norm'] },

@@ -33,6 +33,6 @@ export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta'
    * the data play no part in it. `learnPlan` returns the outcome.
    */
   precondition?: boolean;
-  /** As in `prefixSum`: NOT private. */
+  /** Fixed seed, for tests and demonstrations only: NOT private. */
   insecureSeed?: number | bigint;
 }

@@ -87,7 +87,7 @@ export interface SimulationChunk {
 /**
  * Shows true and private sums side by side, for demonstration and study. NEVER private: the seed of
  * its noise is fixed, and it holds and returns the true sums, which a deployment must keep secret.
- * Its certificate is that of a `prefixSum` with the same options and no seed.
+ * Its certificate is that of `totals` with the same options and no seed.
  */
 export interface Simulation extends Handle {
   readonly certificate: Certificate;
