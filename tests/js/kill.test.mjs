@@ -11,12 +11,11 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { entryUrl, importEntry } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
-import { applied, killCase } from './support/kill-calls.mjs';
+import { applied, isLong, killCase } from './support/kill-calls.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 import { EACH_KIND } from './support/streams.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
-const isLong = process.env.DPFTRL_LONG === '1';
 const child = fileURLToPath(new URL('./support/kill-child.mjs', import.meta.url));
 const scratch = scratchFolder('kill');
 let numFiles = 0;
@@ -37,7 +36,7 @@ function pointOf(kill) {
 function live(kill, given) {
   const isLeft = kill === undefined;
   const point = isLeft ? undefined : pointOf(kill);
-  const most = isLeft ? 40 : point ? 100 : 100_000;
+  const most = isLeft ? 40 : point ? 16 : 100_000;
   const [library, fileStore] = ['dp-ftrl', 'dp-ftrl/file-store'].map((it) => entryUrl(it).href);
   const args = JSON.stringify({ library, fileStore, most, point, ...given });
   return new Promise((resolve, reject) => {

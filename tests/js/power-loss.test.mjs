@@ -16,7 +16,7 @@ const { FileStore } = await importEntry('dp-ftrl/file-store');
 const dp = await load();
 
 const PATH = '/power/visits';
-const STEPS = 200;
+const STEPS = 70;
 
 /** Calls of two lives, each in one write: records, steps, many at once, and a long log. */
 function callsOf({ one, many, nothing, numRecords, isOfPeople }, size) {
@@ -45,7 +45,7 @@ const placeOf = ({ step, records, waiting }) => [step, records, waiting];
  * memory; with `durable: 'step'`, the records of a step that has not ended are lost by a crash.
  */
 function historyOf(it, { durable, size }) {
-  const options = { ...it.options, steps: STEPS };
+  const options = { ...it.options, strategy: 'honaker', steps: STEPS };
   const stream = dp[it.kind](options);
   const calls = callsOf(it, size);
   const places = [placeOf(stream)];

@@ -2,15 +2,16 @@
 
 // Calls of streams whose processes are killed, for those processes and for the comparing one.
 
-import { CASES } from './streams.mjs';
+import { EACH_KIND } from './streams.mjs';
 
-/** More steps than the lives reach. */
-const STEPS = 4000;
+export const isLong = process.env.DPFTRL_LONG === '1';
+/** More steps than the lives of either form reach. */
+const steps = isLong ? 6000 : 1000;
 
-/** Returns a case of the name, with a long horizon. */
+/** Returns the case of the name with a long horizon, and with a strategy that is opened quickly. */
 export function killCase(name) {
-  const it = CASES.find((each) => each.name === name);
-  return { ...it, options: { strategy: 'honaker', ...it.options, steps: STEPS } };
+  const it = EACH_KIND.find((each) => each.name === name);
+  return { ...it, options: { ...it.options, strategy: 'honaker', steps } };
 }
 
 /** Makes a call: a verb, and the number of its record unless it has none. */
