@@ -43,7 +43,7 @@ test(
         'functions/index.load.html',
         'functions/worker-client.connect.html',
         'interfaces/index.DpFtrl.html',
-        'interfaces/index.PrefixSum.html',
+        'interfaces/index.Stream.html',
         'classes/index.DpError.html',
         'index.html',
         'guide/getting-started.html',

@@ -214,7 +214,7 @@ function requireHere(kind: Kind, options: object | undefined): void {
  * const source = `import('dp-ftrl/worker').then(({ serve }) =>
  *   serve(require('node:worker_threads').parentPort));`;
  * const client = connect({ worker: new Worker(source, { eval: true }) });
- * const { mechanisms } = await client.compare({ numSteps: 64 });
+ * const { mechanisms } = await client.compare({ steps: 64 });
  * console.log(mechanisms[0].mechanism);
  * client.terminate();
  * ```

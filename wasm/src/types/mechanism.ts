@@ -50,7 +50,7 @@ export interface MechanismParameters {
   alpha?: number;
   /** Log-perturbed: power of the log log factor. */
   loglogPower?: number;
-  /** Log-perturbed: number of steps the noise is scaled for, at least numSteps. */
+  /** Log-perturbed: number of steps the noise is scaled for, at least `steps`. */
   horizonCap?: number;
   /** Any mechanism for prefix sums: number of steps after which it restarts. */
   epochLength?: number;
@@ -64,7 +64,7 @@ export interface MechanismParameters {
  * Linear queries answered at every step: sums of all records so far; exponentially decaying sums,
  * in which a record k steps ago has weight decay^k, 0 < decay <= 1; an exponentially averaged sum
  * (momentum, with weight decay); sums of the last `window` records; sums weighted by learning
- * rates; or any lower-triangular matrix, numSteps * numSteps entries, row-major.
+ * rates; or any lower-triangular matrix, steps * steps entries, row-major.
  */
 export type Workload =
   | 'prefix'

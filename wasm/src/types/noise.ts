@@ -39,7 +39,7 @@ export interface Noise extends Handle {
   /** Step of the next row. */
   readonly step: number;
   /**
-   * Makes the row of `step`, 0 .. numSteps, the next one. Its numbers do not depend on the order in
+   * Makes the row of `step`, 0 .. steps, the next one. Its numbers do not depend on the order in
    * which rows are read.
    */
   seek(step: number): void;

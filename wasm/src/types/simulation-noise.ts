@@ -33,7 +33,7 @@ export interface SimulationNoise<Rows extends Float32Array | Float64Array> exten
   /** Step of the next row. */
   readonly step: number;
   /**
-   * Makes the row of `step`, 0 .. numSteps, the next one. Its numbers do not depend on the order in
+   * Makes the row of `step`, 0 .. steps, the next one. Its numbers do not depend on the order in
    * which rows are read.
    */
   seek(step: number): void;

@@ -104,7 +104,7 @@ export interface UnitError extends CertifiedBound, Partial<SimultaneousError> {
   sensitivityMethod: string;
   /** sensitivity * max_t ||B_t||, unit noise multiplier */
   maxError: number;
-  /** sensitivity * ||B||_F / sqrt(numSteps), unit noise multiplier */
+  /** sensitivity * ||B||_F / sqrt(steps), unit noise multiplier */
   meanError: number;
   /** The error that bound, ratio and gap refer to: the mechanism's `objective`, else 'max'. */
   objective: 'max' | 'mean';
@@ -128,11 +128,11 @@ export interface UnitError extends CertifiedBound, Partial<SimultaneousError> {
 export interface Matrices {
   numSteps: number;
   numMeasurements: number;
-  /** C, numMeasurements x numSteps. */
+  /** C, numMeasurements x steps. */
   encoder: Float64Array;
-  /** B, numSteps x numMeasurements. */
+  /** B, steps x numMeasurements. */
   decoder: Float64Array;
-  /** sensitivity^2 B B^T, numSteps x numSteps: covariance of the noise at unit noise multiplier. */
+  /** sensitivity^2 B B^T, steps x steps: covariance of the noise at unit noise multiplier. */
   noiseCovariance: Float64Array;
 }
 
