@@ -23,7 +23,7 @@ const moves = [
   ['naive', '.slider', 'Home', '16'],
   ['take_back', '.slider', 'ArrowRight', '0.6'],
   ['tree', '[role=slider]', 'Home', '1024_1'],
-  ['floor', '[role=slider]', 'End', '1_r_r_r_r_r_r_r_r_0'],
+  ['floor', '[role=slider]', 'End', '1_0_0_0_0_0_0_0_none_0'],
   ['handwriting', '.field-epsilon .slider', 'ArrowLeft', '0.5_70'],
   ['crowd', '.rounds .slider', 'Home', '2_1'],
   ['yours', '[role=slider]', 'PageDown', '100000_25'],

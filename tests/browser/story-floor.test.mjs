@@ -110,6 +110,8 @@ test('the floor: the numbers and the errors of the bars are those of the library
     texts.push(await readNear(page, `${scene} data.square-root`, root));
     texts.push(await readNear(page, `${scene} data.floor`, optimum(8).lowerBound, 1e-6));
     assert.deepEqual(texts, ['3.848', '3.099', '2.998', '2.969', '2.962', '3.273', '2.9615']);
+    await readNear(page, `${scene} data.own`, 32);
+    await press(page, '#floor-root', 'Enter');
     assert.equal((await read(page, `${scene} data.louder`)).text, '2.04');
     assert.equal((await read(page, `${scene} data.quieter`)).text, '9.8');
 

@@ -440,7 +440,7 @@ test('take back: the truth is shown after the guess, and is that of the library'
     near(await numberOf(page, '.take-error'), maxError, `lambda ${now}`);
     near(await numberOf(page, '.take-size'), sensitivity, `lambda ${now}`);
     seen.set(now, await textOf(page, '.take-error'));
-    await checkEchoes(page, now);
+    if (now <= 0.9) await checkEchoes(page, now); // Larger blocks leave the picture.
     await checkTotals(page, now);
     if (now === 0.999) break;
     await page.keyboard.press('ArrowRight');
@@ -451,7 +451,7 @@ test('take back: the truth is shown after the guess, and is that of the library'
   );
   assert.equal(
     (await textOf(page, '.take-numbers')).replaceAll('\u00a0', ' '),
-    'Noise of the worst total: 32 at λ = 0, 18.5 at λ = 0.5, 5.70 at λ = 0.97, 20.9 at λ = 0.999.',
+    'Noise on the noisiest count: 32 at λ = 0, 18.5 at λ = 0.5, 5.70 at λ = 0.97, 20.9 at λ = 0.999.',
   );
   assert.deepEqual(said, []);
   await page.close();

@@ -6,10 +6,11 @@
 import './take-back.css';
 import { h, setText } from '../base/dom.ts';
 import { count, fixed } from '../base/format.ts';
+import { animate } from './animate.ts';
 import { STEP_AXIS, type Panel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero-numbers.ts';
-import { areaBetween, lineThrough, Plane, type Point } from './plane.ts';
+import { areaBetween, lineThrough, place, Plane, type Point } from './plane.ts';
 import { positionIn, type Position } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 import type { Stage } from './stage.ts';
@@ -23,6 +24,10 @@ const start = 0.5;
 /** Number of steps whose noise is drawn as bars. */
 const numBars = 16;
 const scale = 2 ** 20;
+/** Largest error in the picture of the first steps, in people; larger ones leave it. */
+const tallest = 32;
+/** Duration of the first steps, in milliseconds. */
+const playTime = 5000;
 
 interface Kind {
   readonly lambda: number;
@@ -59,35 +64,36 @@ async function learnFacts({ engine, queue }: Context): Promise<Facts> {
   });
 }
 
-/** Each step's fresh noise, and beside it the share it takes back of the previous noise. */
-class Bars {
+/**
+ * The error of the first totals as a pile: each step drops its fresh noise on it, and lifts off a
+ * share of what the step before dropped.
+ */
+class Pile {
   readonly plane: Plane;
   private readonly fresh: SVGRectElement[] = [];
   private readonly echoes: SVGRectElement[] = [];
-  private readonly links: SVGPathElement[] = [];
+  private readonly levels: SVGPathElement;
+  /** Number of steps that have come, and the share of the next. */
+  private come = numBars;
+  private plays = 0;
 
   constructor(
     private readonly facts: Facts,
     private kind: Kind,
   ) {
     this.plane = new Plane({
-      label: 'The noise of the first steps, and what each takes back of the one before',
+      label: 'How the first steps add up to an error, and what each lifts off again',
       xName: 'step',
-      yName: 'noise of a step',
-      x: {
-        from: 0.5,
-        to: numBars + 0.6,
-        ticks: [1, 4, 8, 12, 16],
-        text: String,
-      },
-      y: { from: -3, to: 3, ticks: [0], text: String },
+      yName: 'error of the total, in people',
+      x: { from: 0.4, to: numBars + 0.6, ticks: [1, 4, 8, 12, 16], text: String },
+      y: { from: -tallest, to: tallest, ticks: [-20, 0, 20], text: count },
       draw: () => this.draw(),
     });
     for (let i = 0; i < numBars; ++i) {
-      this.links.push(this.plane.add('path', { class: 'link' }));
       this.fresh.push(this.plane.add('rect', { class: 'fresh' }));
       this.echoes.push(this.plane.add('rect', { class: 'echo' }));
     }
+    this.levels = this.plane.add('path', { class: 'levels' });
   }
 
   show(kind: Kind): void {
@@ -95,29 +101,45 @@ class Bars {
     this.draw();
   }
 
-  private draw(): void {
-    const { plane, kind, facts } = this;
-    const width = 0.3 * (plane.x(2) - plane.x(1));
-    const bar = (rect: SVGRectElement, x: number, value: number): void => {
-      const ends = [plane.y(0), plane.y(value)];
-      const y = Math.min(...ends);
-      const height = Math.abs(ends[0]! - ends[1]!);
-      for (const [name, at] of Object.entries({ x, y, width, height })) {
-        rect.setAttribute(name, String(at));
-      }
+  /** Lets the steps come one after the other. */
+  play(): void {
+    const turn = ++this.plays;
+    const draw = (part: number): void => {
+      this.come = part * numBars;
+      this.draw();
     };
+    void animate(playTime, draw, () => turn === this.plays);
+  }
+
+  private draw(): void {
+    const { plane, kind, facts, come } = this;
+    const size = facts.unit * kind.sensitivity;
+    const width = 0.36 * (plane.x(2) - plane.x(1));
+    const inside = (value: number): number => Math.min(tallest, Math.max(-tallest, value));
+    const bar = (rect: SVGRectElement, x: number, from: number, to: number): void => {
+      const ends = [plane.y(inside(from)), plane.y(inside(to))];
+      const y = Math.min(...ends);
+      place(rect, { x, y, width, height: Math.max(...ends) - y });
+    };
+    let kept = 0;
+    let level = '';
     for (let i = 0; i < numBars; ++i) {
-      const value = facts.fresh[i]!;
-      const echo = i === 0 ? 0 : -kind.lambda * facts.fresh[i - 1]!;
-      bar(this.fresh[i]!, plane.x(i + 1) - width, value);
-      bar(this.echoes[i]!, plane.x(i + 1) + 2, echo);
-      const next = plane.x(i + 2) + 2 + width / 2;
-      const d =
-        i + 1 < numBars && kind.lambda > 0
-          ? `M${plane.x(i + 1) - width / 2} ${plane.y(value)}L${next} ${plane.y(-kind.lambda * value)}`
-          : '';
-      this.links[i]!.setAttribute('d', d);
+      const value = size * facts.fresh[i]!;
+      const before = i === 0 ? 0 : size * facts.fresh[i - 1]!;
+      const part = Math.min(1, Math.max(0, come - i));
+      const x = plane.x(i + 1);
+      // First the share of the step before is lifted off, then the new block falls.
+      const lifted = kind.lambda * before * Math.min(1, 2 * part);
+      bar(this.echoes[i]!, x - width - 1, kept + before, kept + before - lifted);
+      kept += before - kind.lambda * before;
+      const top = kept + value;
+      bar(this.fresh[i]!, x + 1, kept, kept + value * Math.max(0, 2 * part - 1));
+      if (part === 1) {
+        const y = plane.y(inside(top));
+        level += `M${x + 1} ${y}H${Math.min(plane.right, plane.x(i + 2) - 1)}`;
+      }
     }
+    this.levels.setAttribute('d', level);
   }
 }
 
@@ -205,7 +227,7 @@ class Totals {
       label: 'The noise in each published total',
       xName: 'step',
       yName: 'noise in the total, in people',
-      x: { from: 0, to: numPeople, ticks: [0, 256, 512, 768, 1024], text: count },
+      x: { from: 0, to: numPeople, ticks: [0, 512, 1024], text: count },
       y: { from: -300, to: 300, ticks: [-200, 0, 200], text: count },
       draw: () => this.draw(),
     });
@@ -255,7 +277,7 @@ class Errors {
     this.plane = new Plane({
       label: 'Noise of the worst total by the part that is taken back',
       xName: 'part taken back',
-      yName: 'noise on the worst total (1 = on a single published count)',
+      yName: 'noise on the noisiest count (1 = a single one)',
       // Spaced like the slider, evenly by index in the list.
       x: {
         from: 0,
@@ -295,21 +317,21 @@ class Errors {
     this.question.classList.toggle('hidden', known);
     this.question.setAttribute('x', String((plane.left + plane.right) / 2));
     this.question.setAttribute('y', String((plane.top + plane.bottom) / 2 + 6));
-    const place = ({ lambda, error }: Kind): Point => ({
+    const placeOf = ({ lambda, error }: Kind): Point => ({
       x: plane.x(lambdas.indexOf(lambda)),
       y: plane.y(error),
     });
-    const here = place(kind);
+    const here = placeOf(kind);
     const line = { x1: here.x, x2: here.x, y1: plane.top, y2: plane.bottom };
     for (const [name, value] of Object.entries(line)) this.cursor.setAttribute(name, String(value));
-    this.curve.setAttribute('d', lineThrough(this.facts.kinds.map(place)));
+    this.curve.setAttribute('d', lineThrough(this.facts.kinds.map(placeOf)));
     const put = (mark: SVGCircleElement, { x, y }: Point): void => {
       mark.setAttribute('cx', String(x));
       mark.setAttribute('cy', String(y));
     };
     put(this.dot, here);
     if (guess === null) return;
-    const guessed = place(guess);
+    const guessed = placeOf(guess);
     put(this.guessMark, guessed);
     // The curve falls and then rises, so there is free space beside the mark, on the outside.
     const falls = guess.lambda < bestOf(this.facts).lambda;
@@ -326,7 +348,7 @@ const errorText = (error: number): string =>
 
 /** Everything that depends on the slider. */
 class TakeBack {
-  private readonly pictures: { bars: Bars; totals: Totals; errors: Errors };
+  private readonly pictures: { pile: Pile; totals: Totals; errors: Errors };
   private readonly readout = h('p', { class: 'claim' });
   private readonly verdict = h('p', { class: 'verdict', role: 'status' });
   private readonly ask: HTMLButtonElement;
@@ -338,10 +360,10 @@ class TakeBack {
 
   constructor(
     private readonly facts: Facts,
-    { figure, words }: Stage,
-    settled: () => void,
+    stage: Stage,
+    context: Context,
   ) {
-    this.slider = this.makeSlider(settled);
+    this.slider = this.makeSlider(context.settled);
     this.position = positionIn(
       lambdas,
       () => this.slider.value,
@@ -352,7 +374,7 @@ class TakeBack {
     );
     this.kind = facts.kinds[lambdas.indexOf(start)]!;
     this.pictures = {
-      bars: new Bars(facts, this.kind),
+      pile: new Pile(facts, this.kind),
       totals: new Totals(facts, this.kind),
       errors: new Errors(facts, this.kind),
     };
@@ -361,38 +383,28 @@ class TakeBack {
       { type: 'button', class: 'primary ask', onclick: () => this.reveal() },
       'This is my guess: show the curve',
     );
-    const { bars, totals, errors } = this.pictures;
-    words.append(
-      h(
-        'p',
-        {},
-        'A step is one passer-by. It adds fresh noise and subtracts part of the noise that the ' +
-          'step before added. Only what is not taken back stays in later totals.',
-      ),
-      this.readout,
-      h(
-        'p',
-        {},
-        'The catch: a person stays in all later totals, while the noise that hid them is mostly ' +
-          'gone, and an attacker can compare totals. So the more is taken back, the larger the fresh ' +
-          'noise must be to keep the same privacy. Which share is best for 1,024 steps? Move the ' +
-          'slider there.',
-      ),
-      h('div', { class: 'row' }, this.ask),
-      this.verdict,
-      this.table(),
+    const { pile, totals, errors } = this.pictures;
+    stage.step(
+      () => !context.calm && pile.play(),
+      'Each passer-by drops a block of ',
+      h('strong', { class: 'of-fresh' }, 'fresh noise'),
+      ' on the pile, which is the error of the published count; the next one ',
+      h('strong', { class: 'of-published' }, 'lifts a share of it off'),
+      ' again. Only what is left stays in later counts.',
     );
-    figure.append(
-      bars.plane.element,
-      h(
-        'ul',
-        { class: 'bars-legend' },
-        h('li', { class: 'fresh' }, 'fresh noise'),
-        h('li', { class: 'echo' }, 'taken back from the step before'),
-      ),
+    stage.words.append(this.readout);
+    stage.step(
+      null,
+      'The catch: you stay in all later counts, while most of the noise that hid you is gone, and ' +
+        'an attacker can compare two counts. So the more is taken back, the larger the blocks must ' +
+        'be, at the same privacy.',
+    );
+    stage.step(null, 'Which share is best for 1,024 people? Move the slider there.');
+    stage.words.append(h('div', { class: 'row' }, this.ask), this.verdict, this.table());
+    stage.figure.append(
+      pile.plane.element,
       this.slider.element,
-      totals.plane.element,
-      errors.plane.element,
+      h('div', { class: 'pair' }, totals.plane.element, errors.plane.element),
     );
     this.show();
   }
@@ -435,9 +447,9 @@ class TakeBack {
       ' times as large',
       ...(known
         ? [
-            '; the worst total has ',
+            '; the noisiest count has ',
             h('data', { class: 'take-error', value: kind.error }, errorText(kind.error)),
-            ' times the noise of a single published count.',
+            ' times the noise of a single one.',
           ]
         : ['.']),
     );
@@ -467,7 +479,7 @@ class TakeBack {
     return h(
       'p',
       { class: 'take-numbers', hidden: true },
-      'Noise of the worst total: ',
+      'Noise on the noisiest count: ',
       ...rows.flatMap(({ lambda, error }, i) => [
         i === 0 ? '' : ', ',
         h('data', { value: error }, errorText(error)),
@@ -493,7 +505,7 @@ class TakeBack {
 }
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
-  const scene = new TakeBack(await learnFacts(context), stage, context.settled);
+  const scene = new TakeBack(await learnFacts(context), stage, context);
   return {
     restyle: () => {},
     panels: () => scene.panels(),

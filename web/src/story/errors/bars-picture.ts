@@ -14,7 +14,10 @@ const rootBars = squareRootBars(numShown);
 /** Draggable bars; the marks beside them are those of the square root. */
 export class BarsPicture {
   readonly plane: Plane;
-  readonly bars = Float64Array.from(rootBars);
+  /** Fresh noise at first: nothing is taken back. */
+  readonly bars = Float64Array.from(rootBars, (_, bar) => (bar === 0 ? 1 : 0));
+  /** Bars that are drawn instead while the weights change over time. */
+  private changing: Float64Array | null = null;
   private readonly ghosts: readonly SVGLineElement[];
   private readonly marks: readonly SVGRectElement[];
   private readonly grips: readonly SVGGElement[];
@@ -54,6 +57,13 @@ export class BarsPicture {
     this.draw();
   }
 
+  /** Draws other bars, without handles; null for the user's own. */
+  lend(bars: Float64Array | null): void {
+    this.changing = bars;
+    this.plane.element.classList.toggle('lent', bars !== null);
+    this.draw();
+  }
+
   private makeHandle(
     grip: SVGGElement,
     bar: number,
@@ -86,7 +96,7 @@ export class BarsPicture {
     const { plane } = this;
     const width = 0.6 * (plane.x(1) - plane.x(0));
     const zero = plane.y(0);
-    for (const [bar, share] of this.bars.entries()) {
+    for (const [bar, share] of (this.changing ?? this.bars).entries()) {
       const tip = plane.y(share);
       const x = plane.x(bar);
       place(this.marks[bar]!, {

@@ -10,9 +10,10 @@ import { colourOf } from '../../figures/lane-colours.ts';
 import { levelLine, STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
 import { h } from '../../base/dom.ts';
 import { count, counted, fixed, percent, quantity } from '../../base/format.ts';
+import { animate } from '../animate.ts';
 import { BarsPicture } from './bars-picture.ts';
 import { errorsOfBars, squareRootBars, type BarErrors } from './floor-numbers.ts';
-import { FloorPicture } from './floor-picture.ts';
+import { FloorPicture, type Checkpoint } from './floor-picture.ts';
 import { Choices, headRow, number, row } from './parts.ts';
 import { joined, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
@@ -31,9 +32,12 @@ interface Optimum {
   readonly stddev: Float64Array;
 }
 
+/** Duration of the steps whose weights change, in milliseconds. */
+const breathTime = 5000;
+
 class FloorScene implements SceneView {
-  private own: BarErrors = rootErrors;
-  private best = rootErrors.worst;
+  private own: BarErrors = freshErrors;
+  private best = Infinity;
   private buffers = 0;
   private floor = 1;
   private optima: ReadonlyMap<number, Optimum> = new Map();
@@ -41,16 +45,24 @@ class FloorScene implements SceneView {
     () => this.changed(),
     () => this.context.settled(),
   );
-  private readonly picture = new FloorPicture(numSteps);
-  private readonly rest = h('input', { type: 'checkbox', id: 'floor-rest', checked: true });
+  private readonly toBeat: Checkpoint[] = [
+    { kind: 'tree', name: 'the tree', error: Infinity },
+    {
+      kind: 'square-root',
+      name: 'the square root: with fixed weights nobody gets lower',
+      error: rootErrors.worst,
+    },
+  ];
+  private readonly picture = new FloorPicture(numSteps, this.toBeat);
+  private breaths = 0;
+  private readonly rest = h('input', { type: 'checkbox', id: 'floor-rest' });
   private readonly drawn = new Choices<number>(
-    'Buffers drawn',
+    'Number of buffers',
     'floor-buffers',
     [0, ...bufferCounts].map((value) => ({ value, text: value === 0 ? 'none' : `${value}` })),
     this.buffers,
     (buffers) => {
-      this.buffers = buffers;
-      this.draw();
+      this.setBuffers(buffers);
       this.context.settled();
     },
   );
@@ -58,29 +70,25 @@ class FloorScene implements SceneView {
   private readonly numbers = h('table', { class: 'scene-numbers' });
 
   constructor(
-    { figure, words }: Stage,
+    stage: Stage,
     private readonly context: Context,
   ) {
     this.rest.addEventListener('change', () => {
       this.changed();
       context.settled();
     });
-    words.append(
-      h(
-        'p',
-        {},
-        'Each bar shows how much of an earlier noise is part of the noise of a step; below zero, it ' +
-          'is taken back. The bars start as the “square root”: half of the previous noise is taken ' +
-          'back, and less and less of older noise. Drag them, and try to bring the worst step down to ' +
-          'the floor.',
-      ),
-      this.verdict,
-      h('p', {}, buffersWords),
-      this.drawn.element,
-      this.numbers,
-      h('p', { class: 'small' }, floorWords),
+    stage.step(
+      null,
+      'Each bar is a share of earlier noise in the noise of a step; below zero, it is taken back. ' +
+        'Drag the bars down, and bring the noisiest count as close to the ',
+      h('strong', { class: 'of-floor' }, 'floor'),
+      ' as you can.',
     );
-    figure.append(this.bars.plane.element, this.starts(), this.picture.plane.element);
+    stage.words.append(this.verdict);
+    stage.step(null, buffersWords);
+    stage.words.append(this.drawn.element, this.numbers);
+    stage.curious(h('p', {}, floorWords));
+    stage.figure.append(this.bars.plane.element, this.starts(), this.picture.plane.element);
     this.changed();
   }
 
@@ -103,12 +111,38 @@ class FloorScene implements SceneView {
       if (![0, ...bufferCounts].includes(buffers)) return false;
       this.bars.put(bars);
       this.rest.checked = rest === 'r';
-      this.buffers = buffers;
       this.drawn.put(buffers);
+      this.setBuffers(buffers);
       this.changed();
       return true;
     },
   };
+
+  /** Draws the optimum with so many buffers, whose weights change from step to step; 0 for none. */
+  private setBuffers(buffers: number): void {
+    this.buffers = buffers;
+    this.breaths += 1;
+    this.draw();
+    if (buffers > 0) void this.breathe();
+    else this.bars.lend(null);
+  }
+
+  /** Shows the weights of the optimum while its steps pass. */
+  private async breathe(): Promise<void> {
+    const turn = ++this.breaths;
+    const { engine, queue, calm } = this.context;
+    const strategy = { name: 'optimal', buffers: this.buffers } as const;
+    const { decoder } = await queue(() => engine.matrices({ strategy, steps: numSteps }));
+    const still = (): boolean => turn === this.breaths;
+    if (!still()) return;
+    const numBars = this.bars.bars.length;
+    const draw = (part: number): void => {
+      const step = numBars + Math.round(part * (numSteps - 1 - numBars));
+      this.bars.lend(weightsAt(decoder, step, numBars));
+    };
+    if (calm) draw(0.5);
+    else await animate(breathTime, draw, still);
+  }
 
   /** Computes the optima with the library, and the floor from them. */
   async compute(): Promise<void> {
@@ -124,6 +158,9 @@ class FloorScene implements SceneView {
     this.optima = new Map(await queue(() => Promise.all(bufferCounts.map(find))));
     const bounds = [...this.optima.values()].map(({ error }) => error.lowerBound ?? 1);
     this.floor = Math.max(...bounds);
+    this.toBeat[0]!.error = (
+      await queue(() => engine.error({ strategy: 'tree', steps: numSteps }))
+    ).maxError;
     this.draw();
   }
 
@@ -188,6 +225,8 @@ class FloorScene implements SceneView {
       button.addEventListener('click', () => {
         this.rest.checked = rest;
         this.best = Infinity;
+        this.drawn.put(0);
+        this.setBuffers(0);
         this.bars.put(bars);
         this.changed();
         this.context.settled();
@@ -196,10 +235,10 @@ class FloorScene implements SceneView {
     };
     return h(
       'div',
-      { class: 'tools' },
+      { class: 'row' },
       start('floor-fresh', 'Start from fresh noise', Float64Array.of(1), false),
       start('floor-root', 'Back to the square root', rootBars, true),
-      h('label', {}, this.rest, ' take back older noise too, as the square root does'),
+      h('label', {}, this.rest, ' take back older noise too, like the square root'),
     );
   }
 
@@ -227,13 +266,15 @@ class FloorScene implements SceneView {
     this.verdict.replaceChildren(
       ...(own.worst > hopeless
         ? ['These bars are unstable: the amount taken back grows at every step. ']
-        : [
-            'With these bars a single step is ',
-            number('louder', louder, fixed(louder, 2)),
-            ` times as noisy as with fresh noise, ${join} the worst total is `,
-            number('quieter', quieter, fixed(Math.max(quieter, 1 / quieter), 1)),
-            quieter < 1 ? ' times noisier. ' : ' times quieter. ',
-          ]),
+        : own.worst === freshErrors.worst
+          ? ['Nothing is taken back yet: this is fresh noise. ']
+          : [
+              'With these bars a single step is ',
+              number('louder', louder, fixed(louder, 2)),
+              ` times as noisy as with fresh noise, ${join} the noisiest count is `,
+              number('quieter', quieter, fixed(Math.max(quieter, 1 / quieter), 1)),
+              quieter < 1 ? ' times noisier. ' : ' times quieter. ',
+            ]),
       'Your best so far: ',
       number('best', best, best > hopeless ? 'none yet' : quantity(best)),
       '.',
@@ -254,7 +295,7 @@ class FloorScene implements SceneView {
       return chosen;
     });
     this.numbers.replaceChildren(
-      h('caption', {}, `Noise on the worst of ${count(numSteps)} totals`),
+      h('caption', {}, `Noise on the noisiest of ${count(numSteps)} counts`),
       headRow('', 'noise', 'above the floor'),
       h(
         'tbody',
@@ -269,14 +310,24 @@ class FloorScene implements SceneView {
   }
 }
 
+/**
+ * Returns the weights of the latest draws in the noise of a step, relative to that of its own: the
+ * row of C^-1, which is the difference of two rows of the decoder B = A C^-1.
+ */
+function weightsAt(decoder: Float64Array, step: number, numBars: number): Float64Array {
+  const at = (row: number, column: number): number =>
+    row < 0 ? 0 : decoder[row * numSteps + column]!;
+  const weight = (draw: number): number => at(step, draw) - at(step - 1, draw);
+  return Float64Array.from({ length: numBars }, (_, bar) => weight(step - bar) / weight(step));
+}
+
 const buffersName = (buffers: number): string =>
-  `changing bars, ${counted(buffers, 'buffer')}` +
+  `changing weights, ${counted(buffers, 'buffer')}` +
   (buffers === 8 ? ': “optimal” in the first picture' : '');
 
 const buffersWords =
-  'Bars that are the same at every step cannot beat the square root; bars that change from step to ' +
-  'step can. They need not be stored one by one: a few buffers, running mixtures of past noise, ' +
-  'replace them. Add buffers:';
+  'Now let the weights change over time. They breathe from step to step, and the curve settles on ' +
+  'the floor. No table of them is needed: a few buffers, running mixtures of past noise, do it.';
 
 const floorWords =
   `The floor is proved for running totals of ${counted(numSteps, 'step')} to which each person ` +

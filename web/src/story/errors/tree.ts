@@ -62,7 +62,7 @@ class TreeScene implements SceneView {
   );
 
   constructor(
-    { figure, words }: Stage,
+    stage: Stage,
     private readonly context: Context,
   ) {
     this.blocks = new Plane({
@@ -93,25 +93,23 @@ class TreeScene implements SceneView {
     this.grip = makeGrip(this.blocks);
     this.handle = this.makeHandle();
     this.followPointer();
-    words.append(
+    stage.step(
+      null,
+      'Count blocks of steps, each made of two shorter ones, like the branches of a tree, and add ' +
+        'noise to each block. Any total is the sum of a few blocks, so it contains only their ' +
+        'noise. Point at a step, or drag the handle.',
+    );
+    stage.words.append(this.readout, this.numbers);
+    stage.curious(
       h(
         'p',
         {},
-        'Count blocks of steps, each made of two shorter ones, like the branches of a tree, and add ' +
-          'noise to each block. Any total is the sum of a few blocks, so it contains only their ' +
-          'noise. Point at a step, or drag the handle.',
-      ),
-      this.readout,
-      this.numbers,
-      h(
-        'p',
-        { class: 'small' },
         'Every block length costs privacy, so short streams gain nothing: with fewer than 21 ' +
-          'steps the plain tree is no better than fresh noise on the worst total, except, barely, ' +
-          'with 13 or 14. From 21 steps on it is always better.',
+          'steps the plain tree is no better than fresh noise on the noisiest total, except, ' +
+          'barely, with 13 or 14. From 21 steps on it is always better.',
       ),
     );
-    figure.append(this.lengths.element, this.blocks.element, this.dense, this.errors.element);
+    stage.figure.append(this.lengths.element, this.blocks.element, this.dense, this.errors.element);
   }
 
   /** The length of the stream and the step. */
@@ -326,7 +324,7 @@ class TreeScene implements SceneView {
       const worst = Math.max(...this.curves![name]);
       return row(`of-${name}`, words[name], number(name, worst, fixed(worst, 2)));
     });
-    const heading = `Noise on the worst of ${count(this.numSteps)} totals`;
+    const heading = `Noise on the noisiest of ${count(this.numSteps)} totals`;
     this.numbers.replaceChildren(h('caption', {}, heading), h('tbody', {}, ...rows));
   }
 }
