@@ -34,7 +34,7 @@ function isGiven(value: unknown): boolean {
   return value !== undefined;
 }
 
-/** Formats a refusal without the call: `'clipNorm must be positive and finite, got -1'`. */
+/** Formats a refusal without the call: `'clip must be positive and finite, got -1'`. */
 export function inWords(
   { row, part, parameter, constraint = '', value }: Refusal,
   nameOf: NameOf = (name) => name,
@@ -60,7 +60,7 @@ export class DpError extends Error implements Refusal {
   declare readonly constraint?: string;
   declare readonly value?: string;
   /**
-   * With `store_failed`, `store_in_use` or `disposed`, the step that a call of a ledger has decided:
+   * With `store_failed`, `store_in_use` or `disposed`, the step that a call of a stream has decided:
    * ask for it again by this index. Left out if the call did nothing.
    */
   declare readonly step?: number;
