@@ -47,9 +47,10 @@ export class Tools {
     );
   }
 
-  /** Called when the scene has a picture to save. */
+  /** Called when the scene is there, perhaps with a picture to save. */
   ready(): void {
     this.save.disabled = false;
+    this.save.hidden = this.view()?.panels().length === 0;
   }
 
   /** Sets the address of the scene with its handles as they are. */
