@@ -21,6 +21,7 @@
 #include "guard.hpp"
 #include "handles.hpp"
 #include "rows.hpp"
+#include "stack.hpp"
 
 namespace dpftrl::wasm {
 namespace {
@@ -288,6 +289,54 @@ val appraisal(const val& options) {
   return object;
 }
 
+/// Returns the errors of several workloads at noise multiplier 1, which do not depend on a privacy
+/// target.
+val stack_errors(const val& options) {
+  Problem given = problem_of(options);
+  const std::int64_t steps = given.workload.steps();
+  const StrategyOptions wanted = strategy_options(options, std::move(given.workload));
+  const auto mechanism = Mechanism::make_stack({.strategy = wanted.name,
+                                                .steps = steps,
+                                                .target = {.epsilon = 1, .delta = 0.5},
+                                                .participation = wanted.participation,
+                                                .parameters = wanted.parameters},
+                                               stack_options(options, steps));
+  const Certificate& claim = mechanism->certificate();
+  val object = val::object();
+  object.set("workload", claim.workload);
+  object.set("participation", claim.participation);
+  object.set("maxParticipations", static_cast<double>(claim.max_participations));
+  object.set("separation", static_cast<double>(claim.separation));
+  object.set("sensitivity", claim.sensitivity);
+  object.set("sensitivityExactness", std::string(to_string(claim.exactness)));
+  object.set("sensitivityMethod", std::string(claim.sensitivity_method));
+  object.set("maxError", claim.max_error);
+  object.set("meanError", claim.mean_error);
+  object.set("objective", std::string(name_of(claim.objective)));
+  object.set("lowerBound", mechanism->stack_lower_bound());
+  object.set("effectiveParameters", to_object(claim.parameters));
+  std::vector<SimultaneousError> together;
+  if (const std::optional<double> beta = optional_number(options, "beta")) {
+    const std::int64_t dimension = optional_count(options, "dimension").value_or(1);
+    together = simultaneous_errors(*mechanism, {.beta = *beta, .dimension = dimension});
+    object.set("beta", *beta);
+    object.set("dimension", static_cast<double>(dimension));
+  }
+  val workloads = val::array();
+  for (std::int64_t i = 0; i < mechanism->num_readers(); ++i) {
+    val own = workload_error(*mechanism->reader(i));
+    if (!together.empty()) {
+      const SimultaneousError& error = together[static_cast<std::size_t>(i)];
+      own.set("simultaneousError", error.value);
+      own.set("simultaneousMethod", error.uses_correlation ? "neighbours" : "product");
+      own.set("simultaneousNorm", error.norm);
+    }
+    workloads.call<double>("push", own);
+  }
+  object.set("workloads", workloads);
+  return object;
+}
+
 val error_per_step(const val& options) {
   Problem given = problem_of(options);
   const auto strategy = measured_strategy(strategy_options(options, std::move(given.workload)));
@@ -342,6 +391,7 @@ EMSCRIPTEN_BINDINGS(dpftrl_analysis) {
   bind<&problem>("problem");
   bind<&unit_error_of>("unitError");
   bind<&appraisal>("appraisal");
+  bind<&stack_errors>("stackErrors");
   bind<&error_per_step>("errorPerStep");
   bind<&matrices>("matrices");
   bind<&certificate>("certificate");

@@ -123,10 +123,18 @@ inline double confidence_of(const emscripten::val& options) {
   return optional_number(options, "confidence").value_or(0.95);
 }
 
-/// The kinds that only the whole package has; the module of counters refuses them.
+// The module of counters refuses what follows.
+
+/// The kinds that only the whole package has.
 MadeColumns make_statistic(const std::string& kind, const emscripten::val& options);
+/// The mechanism of sums without a delta.
+std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val& options);
+/// Adds the claims of sums without a delta to their certificate, and sets its noise to that of the
+/// integers.
+void set_laplace(emscripten::val& certificate, const LaplaceNoise& law, double grid);
 /// A learner.
 MadeColumns make_learner(const emscripten::val& options);
+
 /// The columns of the stream with this handle.
 ColumnsKind& kind_of_stream(double handle);
 

@@ -233,8 +233,7 @@ inline MechanismOptions mechanism_options(const emscripten::val& options) {
           .neighbours = neighbours_from_string(text(options, "neighbours")),
           .participation = problem.participation,
           .workload = std::move(problem.workload),
-          .parameters = strategy_parameters(options["parameters"]),
-          .moving_records = optional_flag(options, "moves").value_or(false)};
+          .parameters = strategy_parameters(options["parameters"])};
 }
 
 inline PlannerOptions planner_options(const emscripten::val& options) {

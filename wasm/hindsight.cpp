@@ -4,6 +4,7 @@
 
 #include <emscripten/val.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +30,26 @@ double twin_create(const val& options) {
   return handles().add(std::make_unique<TwinLearner>(with_rule(
       TwinOptions{.steps = count(options, "numSteps"), .clip = number(options, "clipNorm")},
       options)));
+}
+
+/// Learns row by row, and overwrites `scores` with the predictions made before learning.
+val twin_learn(double handle, const val& features, const val& labels, const val& scores) {
+  std::vector<double> known, predicted;
+  val reply = over_rows<TwinLearner>(
+      handle, features, [&](TwinLearner& twin, std::span<double> row, std::size_t i) {
+        const auto width = static_cast<std::size_t>(twin.num_scores());
+        if (i == 0) {
+          known = numbers_of(labels);
+          predicted.resize(known.size() * width);
+        }
+        twin.step(row, known.at(i), std::span(predicted).subspan(i * width, width));
+      });
+  write_to(scores, predicted);
+  return reply;
+}
+
+void twin_end_batch(double handle) {
+  handles().get<TwinLearner>(handle).end_batch();
 }
 
 /// Overwrites `weights` with those used for the next batch.
@@ -123,8 +144,8 @@ val regret_bounds(const val& given, const val& options) {
 
 EMSCRIPTEN_BINDINGS(dpftrl_hindsight) {
   bind<&twin_create>("twinCreate");
-  emscripten::function("twinLearn", &learn<TwinLearner>);
-  bind<&end_batch<TwinLearner>>("twinEndBatch");
+  emscripten::function("twinLearn", &twin_learn);
+  bind<&twin_end_batch>("twinEndBatch");
   bind<&twin_weights>("twinWeights");
   bind<&comparator_create>("comparatorCreate");
   emscripten::function("comparatorAppend", &comparator_append);

@@ -5,10 +5,8 @@
 
 #include <emscripten/val.h>
 
-#include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "convert.hpp"
@@ -16,8 +14,6 @@
 #include "dpftrl/learn/losses/loss.hpp"
 #include "dpftrl/learn/rules/domain.hpp"
 #include "dpftrl/strategy/optimal.hpp"
-#include "handles.hpp"
-#include "rows.hpp"
 
 namespace dpftrl::wasm {
 
@@ -78,29 +74,6 @@ Options with_rule(Options made, const emscripten::val& options) {
   made.penalty = penalty_of(options);
   made.batch_size = count(options, "batchSize");
   return made;
-}
-
-/// Learns row by row, and overwrites `scores` with the predictions made before learning.
-template <typename Some>
-emscripten::val learn(double handle, const emscripten::val& features, const emscripten::val& labels,
-                      const emscripten::val& scores) {
-  std::vector<double> known, predicted;
-  emscripten::val reply =
-      over_rows<Some>(handle, features, [&](Some& learner, std::span<double> row, std::size_t i) {
-        const auto width = static_cast<std::size_t>(learner.num_scores());
-        if (i == 0) {
-          known = numbers_of(labels);
-          predicted.resize(known.size() * width);
-        }
-        learner.step(row, known.at(i), std::span(predicted).subspan(i * width, width));
-      });
-  write_to(scores, predicted);
-  return reply;
-}
-
-template <typename Some>
-void end_batch(double handle) {
-  handles().get<Some>(handle).end_batch();
 }
 
 }  // namespace dpftrl::wasm

@@ -8,13 +8,12 @@
 #include <memory>
 #include <string>
 
+#include "columns.hpp"
 #include "convert.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "guard.hpp"
-#include "handles.hpp"
-#include "totals.hpp"
 
 namespace dpftrl::wasm {
 namespace {
@@ -56,19 +55,6 @@ val pure_error(const val& options) {
   return errors;
 }
 
-/// Returns the half width of the noise of the release at a step, or of all releases if `step` is
-/// undefined.
-template <typename Totals>
-double half_width(double handle, const val& step, double probability) {
-  const Totals& totals = handles().get<Totals>(handle);
-  if (!totals.laplace())
-    fail(ErrorCode::unsupported, "prefix_sum", "mechanism",
-         "must be one without a delta: other noise has no tail here but its std");
-  if (step.isUndefined()) return totals.simultaneous_half_width(probability);
-  return totals.release_half_width(
-      {.step = count_of(step.as<double>()), .probability = probability});
-}
-
 }  // namespace
 
 std::shared_ptr<const Mechanism> make_pure_mechanism(const val& options) {
@@ -88,9 +74,6 @@ void set_laplace(val& certificate, const LaplaceNoise& law, double grid) {
 
 EMSCRIPTEN_BINDINGS(dpftrl_pure) {
   bind<&pure_error>("pureError");
-  bind<&half_width<PrefixSum>>("prefixSumHalfWidth");
-  bind<&half_width<PeopleSum>>("peopleSumHalfWidth");
-  bind<&half_width<Ledger>>("ledgerHalfWidth");
 }
 
 }  // namespace dpftrl::wasm

@@ -23,8 +23,8 @@
 #include "dpftrl/release/stream.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "key.hpp"
 #include "rows.hpp"
-#include "totals.hpp"
 
 namespace dpftrl::wasm {
 namespace {
@@ -62,6 +62,34 @@ class Plain final : public ColumnsKind {
  private:
   C columns_;
 };
+
+/// Returns the options of the releases; the facade has checked the names.
+PrefixSumOptions sums_options(const val& options) {
+  const std::optional<std::int64_t> bits = optional_count(options, "precisionBits");
+  return {.key = key_of(options),
+          .dimension = optional_count(options, "dimension").value_or(1),
+          .mode = text(options, "mode") == "lattice" ? ReleaseMode::lattice : ReleaseMode::grid,
+          .grid = optional_number(options, "grid"),
+          .lattice_noise = text(options, "latticeNoise") == "rounded-gaussian"
+                               ? LatticeNoise::rounded_gaussian
+                               : LatticeNoise::discrete_gaussian,
+          .precision_bits =
+              bits ? std::optional<int>(static_cast<int>(std::min<std::int64_t>(*bits, 1000)))
+                   : std::nullopt};
+}
+
+std::shared_ptr<const Mechanism> make_mechanism(const val& options) {
+  const bool is_pure = optional_flag(options, "pure").value_or(false);
+  return is_pure ? make_pure_mechanism(options) : Mechanism::make(mechanism_options(options));
+}
+
+/// Converts the certificate of sums, with what their noise adds to the mechanism's claims.
+val certificate_of(const PrefixSum& sums) {
+  val certificate = to_object(sums.mechanism().certificate(), sums.lattice());
+  if (const std::optional<LaplaceNoise> law = sums.laplace())
+    set_laplace(certificate, *law, sums.grid());
+  return certificate;
+}
 
 MadeColumns make_columns(const val& options) {
   const std::string kind = text(options, "kind");
@@ -215,7 +243,7 @@ class JournalOf final : public StreamOf<Who, Journal> {
 
 template <class Who>
 std::unique_ptr<AnyStream> make_stream(const MadeColumns& made, const val& options) {
-  const PrefixSumOptions how = totals_options(options);
+  const PrefixSumOptions how = sums_options(options);
   const AnyColumns columns(made.kind);
   if (!optional_flag(options, "journal").value_or(false)) {
     using Kind = StreamOf<Who, Memory>;

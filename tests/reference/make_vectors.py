@@ -243,10 +243,16 @@ def damages_behind_header(kind, state):
     size, = struct.unpack_from("<q", state, 64)
     for wrong in (-1, 0, size - 8, 2 ** 62):
         yield state[:64] + struct.pack("<q", wrong) + state[72:], f"sums of {wrong} bytes"
-    yield state[:-32], "an entry too few"
-    yield state + state[-32:], "an entry too many"
+    entries = sums + size
+    yield state[:entries] + state[entries + 32:], "an entry too few"
+    yield state[:entries] + state[entries:entries + 32] + state[entries:], "an entry too many"
     yield state[:80] + b"\1" + state[81:], "sums of another step"
-    yield state[:sums + size - 8] + bytes(8) + state[sums + size:], "sums with another checksum"
+    yield state[:entries - 8] + bytes(8) + state[entries:], "sums with another checksum"
+    count = len(state) - 24  # of contributions to the open step, before their sum
+    yield state[:count] + struct.pack("<q", 2) + state[count + 8:], "more contributions than records"
+    yield state[:count] + struct.pack("<q", 0) + state[count + 8:], "a sum of no contributions"
+    yield state[:-8], "a sum too short"
+    yield state + bytes(8), "more behind the open step"
 
 
 def state_vectors():

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "../columns.hpp"
-#include "../totals.hpp"
 #include "absent.hpp"
 #include "analysis/sensitivity/level_sensitivity.hpp"
 #include "contents.hpp"

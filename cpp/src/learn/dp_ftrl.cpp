@@ -2,16 +2,13 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
-#include <string_view>
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/learn/regret.hpp"
 #include "learn/learner_options.hpp"
 #include "learn/rules/update_rule.hpp"
-#include "noise/checkpoint.hpp"
 
 namespace dpftrl {
 namespace {
@@ -35,59 +32,6 @@ class RuleSink final : public ReleaseSink {
   UpdateRule& rule_;
 };
 
-void append_text(detail::Sha256& hash, std::string_view text) {
-  hash.append(std::int64_t{std::ssize(text)});
-  hash.append(std::as_bytes(std::span(text)));
-}
-
-void append_numbers(detail::Sha256& hash, const std::vector<double>& numbers) {
-  hash.append(std::int64_t{std::ssize(numbers)});
-  hash.append(std::span(numbers));
-}
-
-/// Fingerprint of the options other than those of the sums, whose checkpoints identify the
-/// mechanism.
-detail::ShortDigest fingerprint_of(const DpFtrlOptions& options, double lambda) {
-  detail::Sha256 hash;
-  hash.append(options.dimension);
-  hash.append(options.loss->num_scores());
-  append_text(hash, options.loss->name());
-  append_numbers(hash, options.loss->parameters());
-  append_text(hash, options.domain->name());
-  append_numbers(hash, options.domain->parameters());
-  hash.append(lambda);
-  hash.append(std::int64_t{options.descent.has_value()});
-  if (options.descent) {
-    append_numbers(hash, options.descent->rates);
-    hash.append(options.descent->momentum);
-  }
-  hash.append(std::int64_t{options.doubling});
-  hash.append(options.batch_size);
-  if (options.penalty.strength > 0) {
-    append_text(hash, "penalty");
-    hash.append(options.penalty.strength);
-    hash.append(std::int64_t{std::ssize(options.penalty.groups)});
-    for (const std::int64_t size : options.penalty.groups) hash.append(size);
-    hash.append(options.penalty.num_unpenalised);
-  }
-  return detail::shortened(hash.finish());
-}
-
-/// Bytes for the number of examples, the number of waiting ones, whether an iterate left the
-/// doubles, and the length of the checkpoint of the sums.
-constexpr std::size_t kCountsSize = 4 * 8;
-
-void append_doubles(std::vector<std::byte>& out, std::span<const double> values) {
-  for (const double value : values) detail::append_word(out, std::bit_cast<std::uint64_t>(value));
-}
-
-std::vector<double> doubles_of(std::span<const std::byte> bytes) {
-  std::vector<double> values(bytes.size() / 8);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = std::bit_cast<double>(detail::word_at(bytes, 8 * i));
-  return values;
-}
-
 }  // namespace
 
 DpFtrl::DpFtrl(const DpFtrlOptions& options)
@@ -100,12 +44,9 @@ DpFtrl::DpFtrl(const DpFtrlOptions& options)
                                 .grid = options.grid,
                                 .lattice_noise = options.lattice_noise,
                                 .precision_bits = options.precision_bits}),
-      lambda_(detail::lambda_of(options, sums_)),
-      rule_(detail::rule_of(options, lambda_)),
+      rule_(detail::rule_of(options, detail::lambda_of(options, sums_))),
       follows_at_once_(options.mode == ReleaseMode::grid &&
                        rule_->is_finite_for(0x1p63 * sums_.grid())),
-      fingerprint_(fingerprint_of(options, lambda_)),
-      commitment_(detail::key_commitment(options.key)),
       scales_(static_cast<std::size_t>(options.loss->num_scores())),
       release_(static_cast<std::size_t>(detail::model_size_of(options))) {
   detail::require_finite_iterates("dp_ftrl", sums_, rule_->lambda());
@@ -200,66 +141,6 @@ double DpFtrl::step(std::span<const double> features, double label) {
 void DpFtrl::end_batch() {
   require_going();
   end_step([this](ReleaseSink* sink) { sums_.release(release_, sink); });
-}
-
-std::vector<std::byte> DpFtrl::checkpoint() {
-  const std::vector<std::byte> sums = sums_.checkpoint();
-  const std::vector<double> rule = rule_->state();
-  std::vector<std::byte> bytes = detail::begin_checkpoint();
-  bytes.reserve(bytes.size() + kCountsSize + sums.size() + 8 * (rule.size() + release_.size()));
-  detail::append_word(bytes, static_cast<std::uint64_t>(num_examples_));
-  detail::append_word(bytes, static_cast<std::uint64_t>(num_waiting_));
-  detail::append_word(bytes, has_left_doubles_ ? 1 : 0);
-  detail::append_word(bytes, sums.size());
-  bytes.insert(bytes.end(), sums.begin(), sums.end());
-  append_doubles(bytes, rule);
-  append_doubles(bytes, release_);
-  detail::seal_checkpoint({.kind = detail::CheckpointKind::learner,
-                           .step = steps_done(),
-                           .fingerprint = fingerprint_,
-                           .commitment = commitment_},
-                          bytes);
-  return bytes;
-}
-
-void DpFtrl::restore_without_ledger(std::span<const std::byte> bytes) {
-  const detail::CheckpointHeader header =
-      detail::open_checkpoint("dp_ftrl",
-                              {.kind = detail::CheckpointKind::learner,
-                               .fingerprint = fingerprint_,
-                               .commitment = commitment_},
-                              steps(), bytes);
-  const std::span<const std::byte> rest = bytes.subspan(detail::kCheckpointHeaderSize);
-  const auto word = [&](std::size_t i) {
-    return 8 * i + 8 <= rest.size() ? detail::word_at(rest, 8 * i) : 0;
-  };
-  const std::uint64_t num_examples = word(0), num_waiting = word(1), has_left_doubles = word(2);
-  const std::uint64_t sums_size = word(3);
-  // The sums must be at the step of the learner, which the header of their checkpoint states.
-  const bool is_whole =
-      rest.size() >= kCountsSize && sums_size <= rest.size() - kCountsSize &&
-      sums_size >= detail::kCheckpointHeaderSize &&
-      detail::word_at(rest, kCountsSize + 8) == static_cast<std::uint64_t>(header.step) &&
-      has_left_doubles <= 1 && num_waiting <= num_examples &&
-      num_waiting < static_cast<std::uint64_t>(batch_size_) &&
-      num_examples < std::uint64_t{1} << 63 &&
-      static_cast<std::uint64_t>(header.step) >= has_left_doubles;
-  const std::size_t after = kCountsSize + static_cast<std::size_t>(is_whole ? sums_size : 0);
-  const std::size_t release_size = 8 * release_.size();
-  if (!is_whole || rest.size() - after < release_size || (rest.size() - after) % 8 != 0)
-    fail(ErrorCode::bad_state, "dp_ftrl", "checkpoint",
-         "must contain the sums and the model of " + to_text(header.step) + " steps",
-         "something else");
-  const std::vector<double> rule =
-      doubles_of(rest.subspan(after, rest.size() - after - release_size));
-  const std::vector<double> release = doubles_of(rest.last(release_size));
-  rule_->require_state(rule);
-  sums_.restore_without_ledger(rest.subspan(kCountsSize, static_cast<std::size_t>(sums_size)));
-  rule_->restore(header.step - static_cast<std::int64_t>(has_left_doubles), rule);
-  std::ranges::copy(release, release_.begin());  // in place, because the rule refers to it
-  num_examples_ = static_cast<std::int64_t>(num_examples);
-  num_waiting_ = static_cast<std::int64_t>(num_waiting);
-  has_left_doubles_ = has_left_doubles == 1;
 }
 
 void DpFtrl::predict(std::span<const double> features, std::span<double> scores) const {

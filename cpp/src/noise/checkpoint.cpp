@@ -33,7 +33,7 @@ void copy_digest(std::span<const std::byte> from, std::span<std::byte> to) {
 }
 
 // Parts of forms that version 0.3 had for mechanisms that are gone. Fingerprints still contain the
-// values that all other mechanisms gave them, so that stored checkpoints and ledgers stay valid.
+// values that all other mechanisms gave them, so that stored checkpoints stay valid.
 constexpr std::int64_t kNoFuture = 0;
 constexpr std::int64_t kAllMeasurements = 0;
 constexpr double kScaleOfBlocks = 1;

@@ -27,13 +27,10 @@ using ShortDigest = std::array<std::byte, 16>;
 enum class CheckpointKind : std::uint8_t {
   noise_stream = 1,
   prefix_sum = 2,
-  ledger = 3,
   lattice_sum = 4,
-  learner = 5,
   noise_increments = 6,
   laplace_sum = 7,
   window_sum = 8,
-  people_ledger = 9,
   weighted_sum = 10,
   stacked_sum = 11,
   stream = 12

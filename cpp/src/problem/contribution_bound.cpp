@@ -14,10 +14,6 @@ ContributionBound::ContributionBound(const Participation& participation)
                   std::string(participation.name()));
 }
 
-bool ContributionBound::admits(std::int64_t person, std::int64_t step) {
-  return admits(counted_[person], step);
-}
-
 bool ContributionBound::admits(Counted& before, std::int64_t step) {
   if (step < latest_)
     fail_argument("contribution_bound", "step",
@@ -25,13 +21,9 @@ bool ContributionBound::admits(Counted& before, std::int64_t step) {
   latest_ = step;
   const bool is_new = before.times == 0;
   if (!is_new && before.last == step) return true;
-  if (is_new || (before.times < times_ && step - before.last >= apart_)) {
-    ++before.times;
-    before.last = step;
-    return true;
-  }
-  ++num_dropped_;
-  return false;
+  const bool counts = is_new || (before.times < times_ && step - before.last >= apart_);
+  if (counts) before = {.times = before.times + 1, .last = step};
+  return counts;
 }
 
 }  // namespace dpftrl

@@ -8,7 +8,7 @@
 #include "base/sha256.hpp"
 #include "dpftrl/base/error.hpp"
 #include "noise/checkpoint.hpp"
-#include "release/ledger_log.hpp"
+#include "release/journal_log.hpp"
 #include "release/stored_numbers.hpp"
 
 namespace dpftrl {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/release/people.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
-#include "release/ledger_log.hpp"
-#include "release/person_part.hpp"
+#include "release/journal_log.hpp"
 #include "release/stored_numbers.hpp"
 
 namespace dpftrl {
@@ -16,10 +17,17 @@ void reserve_one_more(std::vector<Value>& values) {
   if (values.size() == values.capacity()) values.reserve(2 * values.size() + 8);
 }
 
+/// Adds a row to a part. Sums that overflow become the largest double.
+void add_to_part(std::vector<double>& part, std::span<const double> row) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < part.size(); ++i)
+    part[i] = std::clamp(part[i] + row[i], -kLargest, kLargest);
+}
+
 }  // namespace
 
 CodeSecret::CodeSecret(const Key& key) {
-  const auto words = random_block(key, {.stream = Stream::ledger, .row = 0, .block = 0});
+  const auto words = random_block(key, {.stream = Stream::journal, .row = 0, .block = 0});
   for (std::size_t i = 0; i < bytes_.size(); ++i)
     bytes_[i] = static_cast<std::byte>(words[i / 4] >> (8 * (i % 4)));
 }
@@ -55,7 +63,7 @@ bool People::admit(const Code& person, std::span<const double> row, std::int64_t
     own.part = std::move(part);
     open_.push_back(entry);
   }
-  detail::add_to_part(own.part, row);
+  add_to_part(own.part, row);
   if (!std::exchange(own.is_changed, true)) changed_.push_back(entry);
   return true;
 }

@@ -43,7 +43,8 @@ bool overlap(std::span<const double> a, std::span<const double> b) {
 
 /// Refuses partial overlap, because a record is read while its release is written.
 void require_same_or_apart(std::span<const double> record, std::span<const double> noisy) {
-  if (overlap(record, noisy) && record.data() != noisy.data())
+  const bool is_same = record.data() == noisy.data() && record.size() == noisy.size();
+  if (overlap(record, noisy) && !is_same)
     fail_argument("prefix_sum", "noisy", "the record itself or apart from it", "a part of it");
 }
 
@@ -70,22 +71,18 @@ PrefixSum& PrefixSum::operator=(PrefixSum&&) noexcept = default;
 
 void PrefixSum::release(std::span<const double> record, std::span<double> noisy,
                         ReleaseSink* sink) {
-  require_record("record", std::ssize(record));
+  require_length("prefix_sum", "record", std::ssize(record), record_size());
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   require_same_or_apart(record, noisy);
   end_step_with({kOne, record}, noisy, sink);
 }
 
 void PrefixSum::release(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink) {
-  require_record("record", record.size());
+  require_length("prefix_sum", "record", record.size(), record_size());
   require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), dimension());
   if (overlap(record.features, noisy) || overlap(record.scales, noisy))
     fail_argument("prefix_sum", "noisy", "apart from the record", "a part of it");
   end_step_with(record, noisy, sink);
-}
-
-void PrefixSum::require_record(std::string_view parameter, std::int64_t size) const {
-  if (size != record_size()) require_length("prefix_sum", parameter, size, dimension());
 }
 
 void PrefixSum::end_step_with(const ProductRecord& record, std::span<double> noisy,
@@ -100,12 +97,12 @@ void PrefixSum::end_step_with(const ProductRecord& record, std::span<double> noi
 }
 
 void PrefixSum::contribute(std::span<const double> contribution) {
-  require_record("contribution", std::ssize(contribution));
+  require_length("prefix_sum", "contribution", std::ssize(contribution), record_size());
   add({kOne, contribution});
 }
 
 void PrefixSum::contribute(const ProductRecord& contribution) {
-  require_record("contribution", contribution.size());
+  require_length("prefix_sum", "contribution", contribution.size(), record_size());
   add(contribution);
 }
 
@@ -125,14 +122,6 @@ void PrefixSum::release(std::span<double> noisy, ReleaseSink* sink) {
 
 void PrefixSum::add_integers_of(const ProductRecord& record, std::span<std::int64_t> sum) const {
   engine_->quantised(record).add_to(sum);
-}
-
-std::vector<std::int64_t> PrefixSum::integers_of(std::span<const double> contributions) const {
-  const auto width = static_cast<std::size_t>(dimension());
-  std::vector<std::int64_t> sum(width);
-  for (; !contributions.empty(); contributions = contributions.subspan(width))
-    engine_->quantised({kOne, contributions.first(width)}).add_to(sum);
-  return sum;
 }
 
 void PrefixSum::release_integers(std::vector<std::int64_t> integers, std::int64_t num_contributions,
@@ -160,18 +149,17 @@ void PrefixSum::require_room(std::int64_t num_records) const {
 void PrefixSum::release_batch(std::span<const double> records, std::span<double> noisy,
                               std::int64_t num_records) {
   require_between("prefix_sum", "num_records", num_records, 0, steps());
-  const std::int64_t length = num_records * dimension();
-  require_length("prefix_sum", "records", static_cast<std::int64_t>(records.size()), length);
-  require_length("prefix_sum", "noisy", static_cast<std::int64_t>(noisy.size()), length);
+  require_length("prefix_sum", "records", std::ssize(records), num_records * record_size());
+  require_length("prefix_sum", "noisy", std::ssize(noisy), num_records * dimension());
   require_same_or_apart(records, noisy);
   require_left(num_records);
   require_room(lattice_ ? std::min<std::int64_t>(num_records, 1) : num_records);
   require_all_finite("prefix_sum", "records", records);
-  const auto width = static_cast<std::size_t>(dimension());
+  const auto width = static_cast<std::size_t>(record_size());
   std::size_t begin = 0;
   // Records of one number need no norm. Engines with a loop for them process as many as they have
   // noise for, with the same integers and noise as `release`, which halves the time of a step.
-  while (width == 1 && begin < records.size()) {
+  while (dimension() == 1 && begin < records.size()) {
     const std::int64_t count =
         engine_->release_numbers(step_, records.subspan(begin), noisy.subspan(begin));
     if (count == 0) break;
@@ -179,8 +167,9 @@ void PrefixSum::release_batch(std::span<const double> records, std::span<double>
     step_ += count;
     begin += static_cast<std::size_t>(count);
   }
+  const auto size = static_cast<std::size_t>(dimension());
   for (; begin < records.size(); begin += width)
-    release(records.subspan(begin, width), noisy.subspan(begin, width));
+    release(records.subspan(begin, width), noisy.subspan(begin / width * size, size));
 }
 
 std::array<std::byte, 16> PrefixSum::fingerprint() const {
@@ -205,7 +194,7 @@ std::vector<std::byte> PrefixSum::checkpoint() {
   return bytes;
 }
 
-void PrefixSum::restore_without_ledger(std::span<const std::byte> bytes) {
+void PrefixSum::restore_without_journal(std::span<const std::byte> bytes) {
   restore(bytes);
 }
 

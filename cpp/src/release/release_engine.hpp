@@ -36,7 +36,7 @@ namespace dpftrl::detail {
 class GridReleases;
 
 /// Keeps the true integers and adds noise to them. Callers check arguments: records have
-/// `dimension` entries, and steps are consecutive.
+/// PrefixSum::record_size entries, and steps are consecutive.
 class ReleaseEngine {
  public:
   virtual ~ReleaseEngine() = default;
@@ -112,8 +112,6 @@ std::unique_ptr<GridReleases> make_window_engine(const Mechanism& mechanism,
 ///         1 GiB of sums or records.
 std::unique_ptr<GridReleases> make_weighted_engine(const Mechanism& mechanism,
                                                    const PrefixSumOptions& options);
-/// The finest of the default grids of the workloads of a mechanism.
-double default_stack_grid(const Mechanism& mechanism, std::int64_t record_size);
 /// Makes one of these three for the workload of the mechanism, or one for each of several
 /// workloads.
 /// @throws Error{invalid_argument} a dimension that is not a multiple of their number; as the

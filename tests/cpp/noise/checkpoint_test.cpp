@@ -273,7 +273,7 @@ TEST(Checkpoint, what_belongs_elsewhere_is_refused) {
   const auto how =
       Mechanism::make({.strategy = "tree", .steps = 40, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(5), .dimension = 3});
-  EXPECT_ERROR(sums.restore_without_ledger(good), "bad_state", "must be of kind 2, got kind 1");
+  EXPECT_ERROR(sums.restore_without_journal(good), "bad_state", "must be of kind 2, got kind 1");
   // Valid bytes of another version.
   Bytes newer = good;
   newer[4] = std::byte{9};
@@ -310,7 +310,7 @@ TEST(Checkpoint, running_totals_go_on_with_the_same_releases) {
       if (t % 7 == 3) {
         const Bytes bytes = parts.checkpoint();
         parts = PrefixSum(how, seeded);
-        parts.restore_without_ledger(bytes);
+        parts.restore_without_journal(bytes);
         ASSERT_EQ(parts.step(), t);
       } else if (t % 7 == 5) {
         parts.checkpoint();  // changes nothing
@@ -319,7 +319,7 @@ TEST(Checkpoint, running_totals_go_on_with_the_same_releases) {
       ASSERT_EQ(actual, expected) << name << " step " << t;
     }
     const PrefixSumOptions coarser{.key = seeded.key, .dimension = 2, .grid = 1.0};
-    EXPECT_ERROR(PrefixSum(how, coarser).restore_without_ledger(whole.checkpoint()), "bad_state",
+    EXPECT_ERROR(PrefixSum(how, coarser).restore_without_journal(whole.checkpoint()), "bad_state",
                  "must be of this mechanism");
   }
 }
@@ -335,7 +335,7 @@ TEST(Checkpoint, keeps_what_was_contributed_to_the_open_step) {
     for (PrefixSum* const sums : {&whole, &parts}) sums->contribute(std::vector{0.75});
     const Bytes bytes = parts.checkpoint();
     parts.contribute(std::vector{1.0});  // discarded by going back
-    parts.restore_without_ledger(bytes);
+    parts.restore_without_journal(bytes);
     for (PrefixSum* const sums : {&whole, &parts}) sums->contribute(std::vector{-0.25});
     whole.release(expected);
     parts.release(actual);
@@ -363,11 +363,11 @@ TEST(Checkpoint, counts_contributions_so_that_the_sums_stay_full) {
     return changed;
   };
   EXPECT_EQ(with_count(1), bytes);
-  sums.restore_without_ledger(with_count(sums.max_contributions() - 1));
+  sums.restore_without_journal(with_count(sums.max_contributions() - 1));
   sums.contribute(std::vector{0.5});
   EXPECT_ERROR(sums.contribute(std::vector{0.5}), "resource_exhausted", "the sums are full");
   for (const std::int64_t wrong : {sums.max_contributions() + 1, std::int64_t{-1}})
-    EXPECT_ERROR(sums.restore_without_ledger(with_count(wrong)), "bad_state",
+    EXPECT_ERROR(sums.restore_without_journal(with_count(wrong)), "bad_state",
                  "at most 2147483648 contributions");
 }
 

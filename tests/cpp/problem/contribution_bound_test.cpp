@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/problem/participation.hpp"
 
+#include <map>
 #include <vector>
 
 #include "dpftrl/random/random.hpp"
@@ -17,10 +18,10 @@ struct Event {
 
 std::vector<Event> bounded(const Participation& participation, const std::vector<Event>& events) {
   ContributionBound bound(participation);
+  std::map<std::int64_t, ContributionBound::Counted> people;
   std::vector<Event> kept;
   for (const Event& event : events)
-    if (bound.admits(event.person, event.step)) kept.push_back(event);
-  EXPECT_EQ(bound.num_dropped(), std::ssize(events) - std::ssize(kept));
+    if (bound.admits(people[event.person], event.step)) kept.push_back(event);
   return kept;
 }
 
@@ -84,20 +85,23 @@ TEST(ContributionBound, leaving_a_person_out_changes_nothing_else) {
 
 TEST(ContributionBound, several_records_at_one_step_are_one_contribution) {
   ContributionBound bound(Participation::min_separation({2, 3}));
-  EXPECT_TRUE(bound.admits(7, 0));
-  EXPECT_TRUE(bound.admits(7, 0));
-  EXPECT_FALSE(bound.admits(7, 2));
-  EXPECT_TRUE(bound.admits(7, 3));
-  EXPECT_TRUE(bound.admits(7, 3));
-  EXPECT_FALSE(bound.admits(7, 9));
-  EXPECT_TRUE(bound.admits(8, 9));
-  EXPECT_EQ(bound.num_dropped(), 2);
+  ContributionBound::Counted ann, bob;
+  EXPECT_TRUE(bound.admits(ann, 0));
+  EXPECT_TRUE(bound.admits(ann, 0));
+  EXPECT_FALSE(bound.admits(ann, 2));
+  EXPECT_TRUE(bound.admits(ann, 3));
+  EXPECT_TRUE(bound.admits(ann, 3));
+  EXPECT_FALSE(bound.admits(ann, 9));
+  EXPECT_TRUE(bound.admits(bob, 9));
+  EXPECT_EQ(ann.times, 2);
+  EXPECT_EQ(ann.last, 3);
 }
 
 TEST(ContributionBound, steps_that_go_back_and_fixed_epochs_are_refused) {
   ContributionBound bound(Participation::single());
-  EXPECT_TRUE(bound.admits(1, 4));
-  EXPECT_ERROR(bound.admits(2, 3), "invalid_argument", "step must be at least 4");
+  ContributionBound::Counted ann, bob;
+  EXPECT_TRUE(bound.admits(ann, 4));
+  EXPECT_ERROR(bound.admits(bob, 3), "invalid_argument", "step must be at least 4");
   EXPECT_ERROR(ContributionBound(Participation::fixed_epoch({2, 4})), "invalid_argument",
                "participation must be single or min-separation, got fixed-epoch");
 }

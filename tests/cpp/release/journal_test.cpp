@@ -11,7 +11,7 @@
 
 #include "dpftrl/release/stream.hpp"
 #include "noise/checkpoint.hpp"
-#include "release/ledger_log.hpp"
+#include "release/journal_log.hpp"
 #include "support.hpp"
 
 namespace dpftrl {
@@ -348,6 +348,92 @@ TEST(Journal, frames_of_few_steps_repeat_what_one_frame_of_all_does) {
         EXPECT_EQ(next.at(t).values, stream.at(t).values);
     }
     EXPECT_ERROR(stream.frame(tag, 0), "invalid_argument", "max_steps");
+  }
+}
+
+/// Mechanisms for every engine of PrefixSum of one workload, and the modes that they allow.
+std::vector<std::pair<std::shared_ptr<const Mechanism>, ReleaseMode>> mechanisms_by_engine() {
+  constexpr std::int64_t kSteps = 40;
+  using enum ReleaseMode;
+  std::vector<std::pair<std::shared_ptr<const Mechanism>, ReleaseMode>> all;
+  const auto add = [&](const std::string& strategy, const Workload& workload, ReleaseMode mode) {
+    all.emplace_back(Mechanism::make({.strategy = strategy,
+                                      .steps = kSteps,
+                                      .target = {.epsilon = 1, .delta = 1e-6},
+                                      .participation = Participation::min_separation({9, 3}),
+                                      .workload = workload}),
+                     mode);
+  };
+  for (const char* const strategy : {"tree", "honaker", "blt-rational"}) {
+    for (const std::int64_t width : {std::int64_t{1}, std::int64_t{5}, kSteps})
+      add(strategy, Workload::sliding_window({kSteps, width}), grid);
+    add(strategy, Workload::prefix_sums(kSteps), lattice);
+  }
+  add("normalized-square-root",
+      Workload::momentum({.steps = kSteps, .momentum = 0.5, .decay = 0.75}), grid);
+  all.emplace_back(
+      Mechanism::make_pure(
+          {.steps = kSteps, .epsilon = 1, .participation = Participation::min_separation({9, 3})}),
+      grid);
+  return all;
+}
+
+/// Adds the records of a step, none to three.
+template <class Stream>
+void add_records_of(std::int64_t step, Stream& stream) {
+  for (std::int64_t i = 0; i < step % 4; ++i) {
+    const std::array record = {0.1 * static_cast<double>((step + i) % 7), -0.3};
+    if constexpr (Stream::kPeople)
+      stream.add("person " + std::to_string(i), record);
+    else
+      stream.add(record);
+  }
+}
+
+/// Opens a journal again after every few steps, and once more with all frames at the end.
+template <class Who>
+void expect_readings_of_memory(const std::shared_ptr<const Mechanism>& mechanism,
+                               ReleaseMode mode) {
+  const PrefixSumOptions options{.key = Key::insecure_from_seed(4), .mode = mode};
+  using Kept = RecordStream<Numbers, Who, Journal>;
+  const auto open = [&] { return Kept(Numbers(kJournalSize), mechanism, options); };
+  RecordStream<Numbers, Who> memory(Numbers(kJournalSize), mechanism, options);
+  auto stream = open();
+  std::vector<std::vector<double>> expected;
+  Bytes base, log;
+  LogTag tag{};
+  for (std::int64_t t = 0; t < memory.steps(); ++t) {
+    add_records_of(t, memory);
+    expected.push_back(memory.end().values);
+    add_records_of(t, stream);
+    stream.end();
+    if (t < 3) continue;
+    if (t == 3) {
+      base = stream.state();
+      tag = stream.log_tag(base);
+    } else if (t % 3 != 0) {
+      const LogPart part = stream.frame(tag);
+      log.insert(log.end(), part.bytes.begin(), part.bytes.end());
+      tag = part.tag;
+    } else {
+      continue;
+    }
+    stream.acknowledge(stream.step());
+    if (t % 7 != 0 && t + 1 < memory.steps()) continue;
+    stream = open();
+    stream.restore(base);
+    EXPECT_EQ(stream.replay(log, {.before = stream.log_tag(base)}).tag, tag);
+  }
+  for (std::int64_t t = 0; t < stream.place().num_acknowledged(); ++t)
+    EXPECT_EQ(stream.at(t).values, expected[static_cast<std::size_t>(t)]) << t;
+  EXPECT_GE(stream.place().num_acknowledged(), memory.steps() - 1);
+}
+
+TEST(Journal, opened_again_at_any_step_it_has_the_noise_of_memory_in_every_engine) {
+  for (const auto& [mechanism, mode] : mechanisms_by_engine()) {
+    SCOPED_TRACE(mechanism->strategy().name());
+    expect_readings_of_memory<Records>(mechanism, mode);
+    expect_readings_of_memory<People>(mechanism, mode);
   }
 }
 

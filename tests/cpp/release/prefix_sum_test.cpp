@@ -589,7 +589,7 @@ TEST(PrefixSum, digits_one_by_one_go_on_after_a_restore_in_the_middle_of_a_windo
   PrefixSum undisturbed(how, prefix_options(2)), sums(how, slowly);
   std::vector<double> noisy(2), expected(2);
   for (std::uint64_t t = 0; t < 12; ++t) {
-    sums.restore_without_ledger(sums.checkpoint());
+    sums.restore_without_journal(sums.checkpoint());
     sums.release(prefix_record(t, 2, 0.3), noisy);
     undisturbed.release(prefix_record(t, 2, 0.3), expected);
     EXPECT_EQ(noisy, expected) << t;
@@ -736,11 +736,11 @@ TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
   PrefixSum longer = sums(2, Neighbours::zero_out, 1, 0x1p-10);
   ASSERT_EQ(own.release_stddev(0), longer.release_stddev(0));  // only the clip norm differs
   const auto bytes = own.checkpoint();
-  EXPECT_NO_THROW(own.restore_without_ledger(bytes));
-  EXPECT_ERROR(longer.restore_without_ledger(bytes), "bad_state", "must be of this mechanism");
-  EXPECT_ERROR(sums(1, Neighbours::replace_one, 2, 0x1p-10).restore_without_ledger(bytes),
+  EXPECT_NO_THROW(own.restore_without_journal(bytes));
+  EXPECT_ERROR(longer.restore_without_journal(bytes), "bad_state", "must be of this mechanism");
+  EXPECT_ERROR(sums(1, Neighbours::replace_one, 2, 0x1p-10).restore_without_journal(bytes),
                "bad_state", "must be of this mechanism");
-  EXPECT_ERROR(sums(1, Neighbours::replace_one, 1, 0x1p-11).restore_without_ledger(bytes),
+  EXPECT_ERROR(sums(1, Neighbours::replace_one, 1, 0x1p-11).restore_without_journal(bytes),
                "bad_state", "must be of this mechanism");
 }
 

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "dpftrl/release/prefix_sum.hpp"
-#include "dpftrl/release/release_ledger.hpp"
+#include "dpftrl/release/stream.hpp"
 #include "random/discrete_gaussian.hpp"
 #include "random/laplace_sum.hpp"
 #include "support.hpp"
@@ -431,11 +431,11 @@ TEST(PureSum, single_steps_go_on_from_a_checkpoint_at_any_step) {
   for (std::int64_t t = 0; t < 25; ++t) {
     PrefixSum other(mechanism, pure_options(2));
     whole.contribute(std::array{0.25, -0.5});
-    other.restore_without_ledger(whole.checkpoint());
+    other.restore_without_journal(whole.checkpoint());
     EXPECT_EQ(released(other, {0.1, 0.2}), released(whole, {0.1, 0.2}));
   }
   PrefixSum tree(short_mechanism(), pure_options(2));
-  EXPECT_ERROR(tree.restore_without_ledger(whole.checkpoint()), "bad_state", "mechanism");
+  EXPECT_ERROR(tree.restore_without_journal(whole.checkpoint()), "bad_state", "mechanism");
 }
 
 TEST(PureSum, goes_on_from_a_checkpoint_at_any_step) {
@@ -444,7 +444,7 @@ TEST(PureSum, goes_on_from_a_checkpoint_at_any_step) {
   for (std::int64_t t = 0; t < 25; ++t) {
     PrefixSum other(mechanism, pure_options(2));
     whole.contribute(std::array{0.25, -0.5});
-    other.restore_without_ledger(whole.checkpoint());
+    other.restore_without_journal(whole.checkpoint());
     EXPECT_EQ(other.step(), t);
     EXPECT_EQ(released(other, {0.1, 0.2}), released(whole, {0.1, 0.2}));
     const std::vector<std::byte> state = whole.checkpoint();
@@ -452,7 +452,7 @@ TEST(PureSum, goes_on_from_a_checkpoint_at_any_step) {
   }
   const std::vector<std::byte> state = whole.checkpoint();
   const auto refused = [&](PrefixSum sums, const char* part) {
-    EXPECT_ERROR(sums.restore_without_ledger(state), "bad_state", part);
+    EXPECT_ERROR(sums.restore_without_journal(state), "bad_state", part);
     EXPECT_EQ(sums.step(), 0);
   };
   refused(PrefixSum(mechanism, pure_options(1)), "mechanism");
@@ -490,7 +490,7 @@ TEST(PureSum, refuses_what_is_wrong_and_changes_nothing) {
     EXPECT_ERROR(PrefixSum(mechanism, pure_options(1, bad)), "invalid_argument", "grid");
 }
 
-TEST(PureSum, batches_people_and_ledgers_release_the_same) {
+TEST(PureSum, batches_people_and_journals_release_the_same) {
   const auto mechanism = Mechanism::make_pure(
       {.steps = 25,
        .epsilon = 1,
@@ -503,25 +503,23 @@ TEST(PureSum, batches_people_and_ledgers_release_the_same) {
   batch.release_batch(records, noisy, 25);
   EXPECT_EQ(noisy, expected);
 
-  ReleaseLedger ledger(mechanism, pure_options());
-  for (std::int64_t t = 0; t < 12; ++t)
-    ledger.decide(t, std::array{records[static_cast<std::size_t>(t)]});
-  ReleaseLedger restarted(mechanism, pure_options());
-  restarted.restore(ledger.state());
-  for (std::int64_t t = 0; t < 25; ++t)
-    restarted.decide(t, std::array{records[static_cast<std::size_t>(t)]});
+  using Kept = RecordStream<Number, Records, Journal>;
+  Kept journal(Number(), mechanism, pure_options()), restarted(Number(), mechanism, pure_options());
+  for (std::size_t t = 0; t < 12; ++t) journal.release(records[t]);
+  restarted.restore(journal.state());
+  for (std::size_t t = 12; t < 25; ++t) restarted.release(records[t]);
   restarted.acknowledge(25);
   for (std::int64_t t = 0; t < 25; ++t)
-    EXPECT_EQ(restarted.released(t)[0], expected[static_cast<std::size_t>(t)]);
-  EXPECT_ERROR(restarted.decide(3, std::array{0.77}), "already_released", "3");
+    EXPECT_EQ(restarted.at(t).value, expected[static_cast<std::size_t>(t)]);
+  EXPECT_ERROR(restarted.release_at(3, {}, std::array{0.77}), "already_released", "3");
 
-  PeopleSum people(mechanism, pure_options()), silent(mechanism, pure_options());
-  std::array<double, 1> with{}, without{};
+  using Counter = RecordStream<Number, People>;
+  Counter people(Number(), mechanism, pure_options()), silent(Number(), mechanism, pure_options());
   for (std::int64_t t = 0; t < 25; ++t) {
-    EXPECT_EQ(people.contribute(7, std::array{0.75}), t < 2);
-    people.release(with);
-    silent.release(without);
-    EXPECT_EQ(with[0] - without[0], 0.75 * static_cast<double>(std::min<std::int64_t>(t + 1, 2)));
+    people.add("ann", 0.75);
+    EXPECT_EQ(people.counts().dropped, std::max<std::int64_t>(0, t - 1));
+    EXPECT_EQ(people.end().value - silent.end().value,
+              0.75 * static_cast<double>(std::min<std::int64_t>(t + 1, 2)));
   }
 }
 

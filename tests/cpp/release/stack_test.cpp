@@ -14,7 +14,8 @@
 #include "dense_decoder.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
-#include "dpftrl/release/release_ledger.hpp"
+#include "dpftrl/release/stream.hpp"
+#include "dpftrl/statistics/statistics.hpp"
 #include "golden/stacks_golden.hpp"
 #include "integers_of.hpp"
 #include "noise/checkpoint.hpp"
@@ -68,12 +69,6 @@ std::vector<double> stack_record(std::int64_t step, std::int64_t size) {
                values);
   for (double& x : values) x *= 0.7;
   return values;
-}
-
-/// Appends to a record the zeros of the other workloads.
-std::vector<double> padded(std::vector<double> record, std::int64_t num_readers) {
-  record.resize(record.size() * static_cast<std::size_t>(num_readers));
-  return record;
 }
 
 /// Returns X with A X = B.
@@ -145,7 +140,7 @@ TEST(Stack, each_release_is_the_rounded_sum_of_a_workload_and_its_row_of_one_noi
       for (Eigen::Index j = 0; j < kSize; ++j)
         records(testing::index_of(t), j) =
             static_cast<long double>(integers[static_cast<std::size_t>(j)]);
-      sums.release(padded(stack_record(t, kSize), how->num_readers()), noisy);
+      sums.release(stack_record(t, kSize), noisy);
       for (std::size_t i = 0; i < decoders.size(); ++i)
         for (Eigen::Index j = 0; j < kSize; ++j) {
           const testing::LongMatrix a =
@@ -250,26 +245,37 @@ TEST(Stack, releases_have_the_covariance_of_one_noise) {
   EXPECT_GT(largest_deviation(covariance_of(false)), 0.3);
 }
 
+/// SumColumns for a mechanism that was made before.
+class GivenSums : public SumColumns {
+ public:
+  static constexpr bool kClips = true;
+  explicit GivenSums(const Stacked& how) : SumColumns({.workloads = workloads_of(how)}) {}
+
+ private:
+  static std::vector<Workload> workloads_of(const Stacked& how) {
+    std::vector<Workload> workloads;
+    for (std::int64_t i = 0; i < how->num_readers(); ++i)
+      workloads.push_back(how->reader(i)->strategy().workload());
+    return workloads;
+  }
+};
+
 /// Change of all releases, in input units, due to a person who contributes 0, 1 or -1 at each of
 /// five steps, the digits of `digits` in base 3, beside others.
 Vector moved_releases(const Stacked& how, int digits) {
-  const std::int64_t k = how->num_readers();
-  PrefixSumOptions options = stack_options(k);
+  using StackOfPeople = RecordStream<GivenSums, People>;
+  PrefixSumOptions options = stack_options(how->num_readers());
   options.grid = 0x1p-12;
-  PeopleSum sums(how, options), silent(how, options);
-  Vector moves(testing::index_of(how->steps() * k));
-  std::vector<double> with(static_cast<std::size_t>(k)), without(with);
+  StackOfPeople sums(GivenSums(how), how, options), silent(GivenSums(how), how, options);
+  Vector moves(testing::index_of(how->steps() * how->num_readers()));
   for (std::int64_t t = 0; t < how->steps(); ++t, digits /= 3) {
-    if (t % 2 == 0) {
-      sums.contribute(/*person=*/7, padded({0.75}, k));
-      silent.contribute(/*person=*/7, padded({0.75}, k));
-    }
-    if (digits % 3 != 0) sums.contribute(/*person=*/1, padded({digits % 3 == 1 ? 1.0 : -1.0}, k));
-    sums.release(with);
-    silent.release(without);
-    for (std::int64_t i = 0; i < k; ++i)
-      moves(testing::index_of(i * how->steps() + t)) =
-          with[static_cast<std::size_t>(i)] - without[static_cast<std::size_t>(i)];
+    if (t % 2 == 0)
+      for (StackOfPeople* const each : {&sums, &silent}) each->add("bob", std::array{0.75});
+    if (digits % 3 != 0) sums.add("ann", std::array{digits % 3 == 1 ? 1.0 : -1.0});
+    const std::vector<Estimates> with = sums.end(), without = silent.end();
+    for (std::size_t i = 0; i < with.size(); ++i)
+      moves(testing::index_of(static_cast<std::int64_t>(i) * how->steps() + t)) =
+          with[i].values[0] - without[i].values[0];
   }
   return moves;
 }
@@ -545,9 +551,8 @@ TEST(Stack, every_way_to_give_a_record_releases_the_same) {
   constexpr std::int64_t kSteps = 30, kSize = 2;
   const auto how = stack_mechanism({kSteps}, mixed(kSteps));
   const std::int64_t k = how->num_readers();
-  testing::expect_one_release_in_every_way(
-      how, stack_options(k * kSize), kSteps,
-      [k](std::int64_t t) { return padded(stack_record(t, kSize), k); });
+  testing::expect_one_release_in_every_way(how, stack_options(k * kSize), kSteps,
+                                           [](std::int64_t t) { return stack_record(t, kSize); });
 }
 
 TEST(Stack, one_workload_is_released_as_by_itself) {
@@ -578,14 +583,14 @@ TEST(Stack, goes_on_from_a_checkpoint_at_any_step_and_between_contributions) {
       PrefixSum first(how, options), second(how, options);
       std::vector<double> a(static_cast<std::size_t>(k * kSize)), b(a);
       // Restoring must discard these.
-      second.contribute(padded(stack_record(99, kSize), k));
+      second.contribute(stack_record(99, kSize));
       second.release(b);
-      for (std::int64_t t = 0; t < stop; ++t) first.release(padded(stack_record(t, kSize), k), a);
-      first.contribute(padded(stack_record(50, kSize), k));
-      second.restore_without_ledger(first.checkpoint());
+      for (std::int64_t t = 0; t < stop; ++t) first.release(stack_record(t, kSize), a);
+      first.contribute(stack_record(50, kSize));
+      second.restore_without_journal(first.checkpoint());
       for (std::int64_t t = stop; t < kSteps; ++t) {
-        first.release(padded(stack_record(t, kSize), k), a);
-        second.release(padded(stack_record(t, kSize), k), b);
+        first.release(stack_record(t, kSize), a);
+        second.release(stack_record(t, kSize), b);
         ASSERT_EQ(a, b) << strategy << ", stopped at " << stop << ", step " << t;
       }
     }
@@ -604,33 +609,10 @@ TEST(Stack, states_of_other_stacks_are_refused) {
   for (const auto& how :
        {with(3, 2), with(2, 4), stack_mechanism({kSteps, "independent"}, mixed(kSteps))}) {
     PrefixSum other(how, stack_options(2 * how->num_readers() / 2));
-    EXPECT_THROW(other.restore_without_ledger(bytes), Error);
+    EXPECT_THROW(other.restore_without_journal(bytes), Error);
   }
   PrefixSum same(with(2, 3), stack_options(2));
-  same.restore_without_ledger(bytes);
-}
-
-TEST(Stack, ledgers_release_a_step_for_one_record) {
-  constexpr std::int64_t kSteps = 9;
-  const auto how = stack_mechanism({kSteps}, mixed(kSteps));
-  const std::int64_t k = how->num_readers();
-  ReleaseLedger ledger(how, stack_options(k));
-  PrefixSum sums(how, stack_options(k));
-  std::vector<double> noisy(static_cast<std::size_t>(k));
-  for (std::int64_t t = 0; t < 4; ++t) {
-    ledger.decide(t, padded({0.5}, k));
-    sums.release(padded({0.5}, k), noisy);
-  }
-  ledger.acknowledge(4);
-  const std::span<const double> released = ledger.released(3);
-  EXPECT_TRUE(std::ranges::equal(released, noisy));
-  EXPECT_THROW(ledger.decide(3, padded({0.25}, k)), Error);
-  ReleaseLedger restarted(how, stack_options(k));
-  restarted.restore(ledger.state());
-  restarted.decide(4, padded({0.5}, k));
-  restarted.acknowledge(5);
-  sums.release(padded({0.5}, k), noisy);
-  EXPECT_TRUE(std::ranges::equal(restarted.released(4), noisy));
+  same.restore_without_journal(bytes);
 }
 
 TEST(Stack, bad_options_are_refused_by_name) {

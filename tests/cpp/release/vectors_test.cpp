@@ -10,7 +10,7 @@
 
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
-#include "dpftrl/release/release_ledger.hpp"
+#include "dpftrl/release/stream.hpp"
 #include "form_strategy.hpp"
 #include "golden/vectors_decoders_golden.hpp"
 #include "golden/vectors_noise_golden.hpp"
@@ -264,25 +264,28 @@ std::vector<double> next_of_noise(const vectors_states::Whole& state,
 std::vector<double> next_of_sums(const vectors_states::Whole& state,
                                  std::span<const std::byte> bytes) {
   PrefixSum sums(recorded_mechanism(state), recorded_options(state));
-  sums.restore_without_ledger(bytes);
+  sums.restore_without_journal(bytes);
   std::vector<double> noisy(static_cast<std::size_t>(sums.dimension()));
   sums.release(noisy);
   return noisy;
 }
 
-std::vector<double> next_of_ledger(const vectors_states::Whole& state,
-                                   std::span<const std::byte> bytes) {
-  ReleaseLedger ledger(recorded_mechanism(state), recorded_options(state));
-  ledger.restore(bytes);
+std::vector<double> next_of_journal(const vectors_states::Whole& state,
+                                    std::span<const std::byte> bytes) {
   const std::vector<double> record = parsed_numbers(state.record);
-  // The last released step accepts only the same record, recognised by its code.
-  ledger.decide(ledger.num_decided() - 1, record);
-  EXPECT_ERROR(ledger.decide(0, std::vector<double>(record.size(), 0.125)), "already_released",
-               "got 0");
-  ledger.decide(ledger.num_decided(), record);
-  ledger.acknowledge(ledger.num_decided());
-  const std::span<const double> released = ledger.released(ledger.num_decided() - 1);
-  return {released.begin(), released.end()};
+  RecordStream<Numbers, Records, Journal> stream(
+      Numbers(std::ssize(record)), recorded_mechanism(state), recorded_options(state));
+  stream.restore(bytes);
+  EXPECT_EQ(stream.counts().waiting(), 1);
+  // The steps are recognised by their codes.
+  using Step = std::vector<std::span<const double>>;
+  EXPECT_TRUE(stream.is_repeat(1, {}, Step{record}));
+  const std::vector<double> other(record.size(), 0.125);
+  EXPECT_ERROR(stream.is_repeat(0, {}, Step{other}), "already_released", "got 0");
+  const std::int64_t step = stream.end();
+  stream.acknowledge(stream.step());
+  EXPECT_TRUE(stream.is_repeat(step, {}, Step{record}));
+  return stream.at(step).values;
 }
 
 TEST(Vectors, states_are_restored_or_refused_as_every_vector_says) {
@@ -295,7 +298,7 @@ TEST(Vectors, states_are_restored_or_refused_as_every_vector_says) {
     const std::string error = testing::error_text([&] {
       next = name == "noise"  ? next_of_noise(state, bytes)
              : name == "sums" ? next_of_sums(state, bytes)
-                              : next_of_ledger(state, bytes);
+                              : next_of_journal(state, bytes);
     });
     EXPECT_EQ(error.empty() ? "ok" : error.substr(0, error.find(" | ")), vector.outcome)
         << name << " " << vector.bytes << " " << error;

@@ -10,6 +10,7 @@
 #include "collected.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/stream.hpp"
 #include "golden/optima_golden.hpp"
 #include "golden/weights_golden.hpp"
 #include "math/fixed_point.hpp"
@@ -245,19 +246,18 @@ TEST(WeightedSum, coordinates_beyond_a_block_are_those_of_short_records) {
   }
 }
 
+using PeopleCounter = RecordStream<Number, People>;
+
 /// Returns A^-1 times the change in the releases due to one person's contributions.
 template <class Contribute>
 Vector moved(const std::shared_ptr<const Mechanism>& how, double grid, Contribute&& contribute) {
   PrefixSumOptions options = weighted_options();
   options.grid = grid;
-  PeopleSum sums(how, options), silent(how, options);
+  PeopleCounter sums(Number(), how, options), silent(Number(), how, options);
   Vector difference(testing::index_of(how->steps()));
   for (Eigen::Index t = 0; t < difference.size(); ++t) {
     contribute(sums, t);
-    std::array<double, 1> with{}, without{};
-    sums.release(with);
-    silent.release(without);
-    difference(t) = with[0] - without[0];
+    difference(t) = sums.end().value - silent.end().value;
   }
   const Matrix weights = how->strategy().workload().matrix();
   return weights.triangularView<Eigen::Lower>().solve(difference);
@@ -283,9 +283,9 @@ double largest_distance(const std::shared_ptr<const Mechanism>& how, Neighbours 
   constexpr int kStreams = 243;
   std::vector<Vector> streams;
   for (int code = 0; code < kStreams; ++code)
-    streams.push_back(moved(how, grid, [&](PeopleSum& sums, Eigen::Index t) {
+    streams.push_back(moved(how, grid, [&](PeopleCounter& sums, Eigen::Index t) {
       const int value = coded_value(code, t);
-      if (value != 0) sums.contribute(/*person=*/1, std::array{static_cast<double>(value)});
+      if (value != 0) sums.add("ann", value);
     }));
   const Matrix encoder = how->strategy().encoder();
   double largest = 0;
@@ -440,7 +440,7 @@ TEST(WeightedSum, goes_on_from_a_checkpoint_at_any_step_and_between_contribution
       after.contribute(record_of(51, kDimension));
       for (std::int64_t t = 0; t < stop; ++t) before.release(record_of(t, kDimension), a);
       before.contribute(record_of(52, kDimension));
-      after.restore_without_ledger(before.checkpoint());
+      after.restore_without_journal(before.checkpoint());
       EXPECT_EQ(after.step(), stop);
       EXPECT_EQ(after.checkpoint(), before.checkpoint());
       for (std::int64_t t = stop; t < kSteps; ++t) {
@@ -476,14 +476,14 @@ TEST(WeightedSum, states_of_other_weights_are_refused_and_change_nothing) {
   PrefixSumOptions options = weighted_options();
   options.grid = 0x1p-10;
   PrefixSum a(one, options), b(two, options), undisturbed(two, options), totals(prefix, options);
-  EXPECT_ERROR(b.restore_without_ledger(a.checkpoint()), "bad_state", "must be of this mechanism");
-  EXPECT_ERROR(totals.restore_without_ledger(a.checkpoint()), "bad_state",
+  EXPECT_ERROR(b.restore_without_journal(a.checkpoint()), "bad_state", "must be of this mechanism");
+  EXPECT_ERROR(totals.restore_without_journal(a.checkpoint()), "bad_state",
                "must be of kind 2, got kind 10");
-  EXPECT_ERROR(b.restore_without_ledger(totals.checkpoint()), "bad_state",
+  EXPECT_ERROR(b.restore_without_journal(totals.checkpoint()), "bad_state",
                "must be of kind 10, got kind 2");
   std::vector<std::byte> damaged = b.checkpoint();
   damaged.pop_back();
-  EXPECT_ERROR(b.restore_without_ledger(damaged), "bad_state", "checkpoint");
+  EXPECT_ERROR(b.restore_without_journal(damaged), "bad_state", "checkpoint");
   std::vector<double> x(1), y(1);
   b.release(std::array{0.5}, x);
   undisturbed.release(std::array{0.5}, y);

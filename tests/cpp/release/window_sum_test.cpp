@@ -12,6 +12,7 @@
 #include "dpftrl/learn/dp_ftrl.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/stream.hpp"
 #include "golden/optima_golden.hpp"
 #include "golden/windows_golden.hpp"
 #include "integers_of.hpp"
@@ -164,19 +165,18 @@ TEST(WindowSum, a_window_of_the_horizon_is_the_workload_of_prefix_sums) {
   }
 }
 
+using WindowOfPeople = RecordStream<Number, People>;
+
 /// Returns u such that A u equals the releases without noise.
 template <class Contribute>
 Vector window_increments(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
                          Contribute&& contribute) {
-  PeopleSum sums(how, window_options()), silent(how, window_options());
+  WindowOfPeople sums(Number(), how, window_options()), silent(Number(), how, window_options());
   Vector added(testing::index_of(how->steps()));
   double before = 0;
   for (Eigen::Index t = 0; t < added.size(); ++t) {
     contribute(sums, t);
-    std::array<double, 1> with{}, without{};
-    sums.release(with);
-    silent.release(without);
-    const double now = with[0] - without[0];
+    const double now = sums.end().value - silent.end().value;
     added(t) = now - before + (t >= width ? added(t - testing::index_of(width)) : 0);
     before = now;
   }
@@ -191,12 +191,12 @@ double window_sensitivity(const std::shared_ptr<const Mechanism>& how, std::int6
   constexpr int kStreams = 243;
   std::vector<Vector> streams;
   for (int code = 0; code < kStreams; ++code)
-    streams.push_back(window_increments(how, width, [&](PeopleSum& sums, Eigen::Index t) {
+    streams.push_back(window_increments(how, width, [&](WindowOfPeople& sums, Eigen::Index t) {
       int digit = code;
       for (Eigen::Index i = 0; i < t; ++i) digit /= 3;
-      if (t % 2 == 0) sums.contribute(/*person=*/7, std::array{0.75});
+      if (t % 2 == 0) sums.add("bob", 0.75);
       // Zero values are not contributed, so that patterns consist of the nonzero values.
-      if (digit % 3 != 0) sums.contribute(/*person=*/1, std::array{digit % 3 == 1 ? 1.0 : -1.0});
+      if (digit % 3 != 0) sums.add("ann", digit % 3 == 1 ? 1 : -1);
     }));
   const Matrix encoder = how->strategy().encoder();
   double largest = 0;
@@ -251,11 +251,10 @@ TEST(WindowSum, leaving_out_a_person_with_many_records_is_within_the_bound) {
   const Participation twice = Participation::min_separation({2, 2});
   const auto how = window_mechanism({5, 3, "normalized-square-root", twice});
   const Vector moved = window_increments(how, 3,
-                                         [](PeopleSum& sums, Eigen::Index) {
-                                           for (int i = 0; i < 3; ++i)
-                                             sums.contribute(1, std::array{0.9});
+                                         [](WindowOfPeople& sums, Eigen::Index) {
+                                           for (int i = 0; i < 3; ++i) sums.add("ann", 0.9);
                                          }) -
-                       window_increments(how, 3, [](PeopleSum&, Eigen::Index) {});
+                       window_increments(how, 3, [](WindowOfPeople&, Eigen::Index) {});
   EXPECT_EQ(moved, (Vector(5) << 1, 0, 1, 0, 0).finished());
   EXPECT_LE((how->strategy().encoder() * moved).norm(), how->certificate().sensitivity);
 }
@@ -402,7 +401,7 @@ TEST(WindowSum, goes_on_from_a_checkpoint_at_any_step_and_between_contributions)
         second.contribute(window_record(98, kDimension));
         for (std::int64_t t = 0; t < stop; ++t) first.release(window_record(t, kDimension), a);
         first.contribute(window_record(77, kDimension));
-        second.restore_without_ledger(first.checkpoint());
+        second.restore_without_journal(first.checkpoint());
         EXPECT_EQ(second.step(), stop);
         EXPECT_EQ(second.checkpoint(), first.checkpoint());
         for (std::int64_t t = stop; t < kSteps; ++t) {
@@ -449,16 +448,16 @@ TEST(WindowSum, states_of_another_workload_or_damaged_ones_are_refused_and_chang
   const std::vector<std::byte> state = sums.checkpoint();
   PrefixSum other(window_mechanism({20, 5, "output"}), window_options()),
       totals(prefix, window_options());
-  EXPECT_ERROR(other.restore_without_ledger(state), "bad_state", "must be of this mechanism");
-  EXPECT_ERROR(totals.restore_without_ledger(state), "bad_state", "must be of kind 2, got kind 8");
-  EXPECT_ERROR(sums.restore_without_ledger(totals.checkpoint()), "bad_state",
+  EXPECT_ERROR(other.restore_without_journal(state), "bad_state", "must be of this mechanism");
+  EXPECT_ERROR(totals.restore_without_journal(state), "bad_state", "must be of kind 2, got kind 8");
+  EXPECT_ERROR(sums.restore_without_journal(totals.checkpoint()), "bad_state",
                "must be of kind 8, got kind 2");
   for (std::size_t i = 0; i < state.size(); ++i) {
     std::vector<std::byte> damaged = state;
     damaged[i] ^= std::byte{1};
-    EXPECT_ERROR(sums.restore_without_ledger(damaged), "bad_state", "checkpoint");
+    EXPECT_ERROR(sums.restore_without_journal(damaged), "bad_state", "checkpoint");
   }
-  EXPECT_ERROR(sums.restore_without_ledger(resealed_window(state, state.size() - 1)), "bad_state",
+  EXPECT_ERROR(sums.restore_without_journal(resealed_window(state, state.size() - 1)), "bad_state",
                "must contain the integers of 4 steps, got 31 bytes");
   sums.release(window_record(6, 1), a);
   reference.release(window_record(6, 1), b);
@@ -474,7 +473,7 @@ TEST(WindowSum, widths_with_the_same_decoder_and_noise_have_different_states) {
   PrefixSumOptions options = window_options();
   options.grid = 0x1p-10;
   PrefixSum a(narrow, options), b(wide, options);
-  EXPECT_ERROR(b.restore_without_ledger(a.checkpoint()), "bad_state", "must be of this mechanism");
+  EXPECT_ERROR(b.restore_without_journal(a.checkpoint()), "bad_state", "must be of this mechanism");
 }
 
 TEST(WindowSum, bad_records_change_nothing_and_the_horizon_ends) {

@@ -11,6 +11,7 @@
 #include "catalogue.hpp"
 #include "dpftrl/problem/privacy.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
+#include "dpftrl/release/stream.hpp"
 #include "dpftrl/statistics/statistics.hpp"
 #include "statistics/columns.hpp"
 #include "worlds.hpp"
@@ -268,8 +269,7 @@ constexpr std::int64_t kMovingDays = 3;
 /// A person brings nothing, or one of the records 0, 1, 2, to each of three steps.
 constexpr int kPersons = 64;
 
-/// Sums that a person's records add, as PeopleSum and the statistics count them. `take` gives a
-/// record to the person.
+/// Sums that a person's records add. `take` gives a record to the person.
 template <class Sums, class Take, class Read>
 Matrix added_by_person(Sums sums, Sums silent, int code, Take take, Read read) {
   Matrix steps(kMovingDays, 0);
@@ -338,29 +338,32 @@ TEST(MovingRecords, of_persons_are_covered) {
             [](auto& sum, int record) { sum.contribute(7, std::array{record - 1.0}); }, read),
         0x1p-12, true);
 
-    const std::vector<Workload> both = {Workload::prefix_sums(kMovingDays),
-                                        Workload::sliding_window({kMovingDays, 2})};
-    for (const auto& mechanism :
-         {Mechanism::make(options), Mechanism::make_stack(options, {.workloads = both})}) {
-      const std::int64_t num = mechanism->num_readers();
-      const auto sums = [&] {
-        return PeopleSum(mechanism, {.key = Key::insecure_from_seed(2), .dimension = num});
-      };
-      const auto give = [num](PeopleSum& sum, int record) {
-        std::vector<double> row(static_cast<std::size_t>(num));
-        row[0] = 5 * (record - 1);
-        sum.contribute(7, row);
-        sum.contribute(7, row);
-      };
-      const auto first = [num](PeopleSum& sum) {
-        std::vector<double> noisy(static_cast<std::size_t>(num));
-        sum.release(noisy);
-        return Vector{{noisy[0]}};
-      };
-      expect_covered(mechanism->certificate(),
-                     farthest_persons(mechanism->strategy().encoder(), sums, give, first), 1e-9,
-                     true);
-    }
+    const SumColumns two_workloads({.workloads = {Workload::prefix_sums(kMovingDays),
+                                                  Workload::sliding_window({kMovingDays, 2})}});
+    const auto totals = [&] {
+      return RecordStream<SumColumns, People>(two_workloads, options,
+                                              {.key = Key::insecure_from_seed(2)});
+    };
+    const auto mechanism = two_workloads.mechanism(options);
+    expect_covered(mechanism->certificate(),
+                   farthest_persons(
+                       mechanism->strategy().encoder(), totals,
+                       [](auto& sum, int record) {
+                         for (int i = 0; i < 2; ++i) sum.add("ann", std::array{5.0 * (record - 1)});
+                       },
+                       [](auto& sum) { return Vector{{sum.end()[0].values[0]}}; }),
+                   1e-9, true);
+    const auto total = [&] {
+      return RecordStream<Number, People>(Number(), options, {.key = Key::insecure_from_seed(2)});
+    };
+    expect_covered(total().mechanism().certificate(),
+                   farthest_persons(
+                       total().mechanism().strategy().encoder(), total,
+                       [](auto& sum, int record) {
+                         for (int i = 0; i < 2; ++i) sum.add("ann", 5.0 * (record - 1));
+                       },
+                       [](auto& sum) { return Vector{{sum.end().value}}; }),
+                   1e-9, true);
   }
 }
 

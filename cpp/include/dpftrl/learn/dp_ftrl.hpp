@@ -17,7 +17,6 @@
 /// assert(learner.steps_done() == 1 && learner.iterate().norm() <= 1 + 1e-9);
 /// ```
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -120,22 +119,6 @@ class DpFtrl {
   /// The same for losses with one score.
   double predict(std::span<const double> features) const;
 
-  /// Returns bytes from which `restore_without_ledger` continues, also between two examples of a
-  /// batch. They contain the TRUE sums of gradients and are as secret as the examples, but do not
-  /// contain the key.
-  /// @throws std::bad_alloc.
-  std::vector<std::byte> checkpoint();
-
-  /// Continues where `checkpoint` was called, on a learner with the same options. Examples learned
-  /// from since then would be released with the same noise again, and two releases of one step with
-  /// different examples reveal the difference of their gradients. Restore only the newest bytes,
-  /// and only if no later model was shown.
-  /// @throws Error{bad_state} truncated, damaged, or of another mechanism, key, dimension, loss,
-  ///         domain, lambda, descent, penalty or batch size; nothing changes. For a FunctionLoss,
-  ///         the function itself cannot be compared. std::bad_alloc.
-  /// @checked-by learner_checkpoint_test
-  void restore_without_ledger(std::span<const std::byte> bytes);
-
   /// The current iterate, the weights W; valid until the next step.
   const Vector& iterate() const;
   /// Average of the points played so far.
@@ -176,11 +159,8 @@ class DpFtrl {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   PrefixSum sums_;
-  double lambda_;                          ///< the first
-  std::unique_ptr<UpdateRule> rule_;       ///< on sums, with lambda_ * batch_size_
-  bool follows_at_once_;                   ///< true if no release can make an iterate overflow
-  std::array<std::byte, 16> fingerprint_;  ///< of the options that the sums do not have
-  std::array<std::byte, 16> commitment_;   ///< to the key
+  std::unique_ptr<UpdateRule> rule_;  ///< on sums, with lambda() * batch_size_
+  bool follows_at_once_;              ///< true if no release can make an iterate overflow
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
   bool has_left_doubles_ = false;

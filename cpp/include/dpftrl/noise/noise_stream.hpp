@@ -110,7 +110,7 @@ class NoiseStream {
   std::vector<std::byte> checkpoint();
 
   /// Continues where `checkpoint` was called: the same rows follow, natively and in WebAssembly.
-  /// The bytes do not record later releases: restoring old ones repeats noise. ReleaseLedger
+  /// The bytes do not record later releases: restoring old ones repeats noise. Journal
   /// prevents that for releases.
   /// @throws Error{bad_state} damaged or truncated bytes, or bytes of another version, strategy,
   ///         dimension, range of coordinates or key; nothing changes then. std::bad_alloc.

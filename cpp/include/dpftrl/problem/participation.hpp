@@ -8,16 +8,16 @@
 ///     dpftrl::Participation::min_separation({.times = 3, .apart = 7});
 /// assert(weekly.times_within(/*steps=*/10) == 2);
 /// dpftrl::ContributionBound bound(weekly);
-/// assert(bound.admits(/*person=*/42, /*step=*/0));
-/// assert(!bound.admits(42, 3));  // too soon: does not count
-/// assert(bound.admits(42, 7));
+/// dpftrl::ContributionBound::Counted ann;
+/// assert(bound.admits(ann, /*step=*/0));
+/// assert(!bound.admits(ann, 3));  // too soon: does not count
+/// assert(bound.admits(ann, 7));
 /// ```
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "dpftrl/base/error.hpp"
 
@@ -116,31 +116,22 @@ class ContributionBound {
   /// @throws Error{invalid_argument} a fixed-epoch schema, which no rule of this kind can enforce.
   explicit ContributionBound(const Participation& participation);
 
-  /// Whether the person's contribution at this step counts. Several records of a person at one step
-  /// are one contribution. The answer depends on the data and is not private.
-  /// @param person  a number that identifies the person. Two people who share a number are not
-  ///                protected.
-  /// @param step    not smaller than in an earlier call.
-  /// @throws Error{invalid_argument} a step before that of an earlier call.
-  bool admits(std::int64_t person, std::int64_t step);
-
   /// Number of steps at which a person counted, and the last of them.
   struct Counted {
     std::int64_t times = 0;
     std::int64_t last = 0;  ///< that step, if `times` > 0
   };
-  /// The same with the person's state kept by the caller, initially all zeros.
+  /// Whether the person's contribution at this step counts. Several records of a person at one step
+  /// are one contribution. The answer depends on the data and is not private.
+  /// @param person  kept by the caller.
+  /// @param step    not smaller than in an earlier call, for anybody.
+  /// @throws Error{invalid_argument} a step before that of an earlier call.
   bool admits(Counted& person, std::int64_t step);
-
-  /// Number of calls of `admits` that returned false. Not private.
-  std::int64_t num_dropped() const { return num_dropped_; }
 
  private:
   std::int64_t times_;
   std::int64_t apart_;
   std::int64_t latest_ = 0;
-  std::int64_t num_dropped_ = 0;
-  std::unordered_map<std::int64_t, Counted> counted_;
 };
 
 }  // namespace dpftrl

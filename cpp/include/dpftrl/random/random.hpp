@@ -32,7 +32,7 @@ enum class Stream : std::uint32_t {
   noise_float = 1,     ///< noise of simulations, float sampler
   synthetic_data = 2,  ///< example data; separate from the noise even under the same key
   commitment = 5,      ///< identifies the key in checkpoints, where it is readable
-  ledger = 6,          ///< key of the codes by which a ledger recognises records
+  journal = 6,         ///< key of the codes by which a journal recognises records
   discrete_noise = 8,  ///< integer noise of lattice and pure releases, and under `query_keys`
   query_keys = 9,      ///< single-use keys: queries, choices, second moments
   test = 0xFFFFFFFF,   ///< tests only

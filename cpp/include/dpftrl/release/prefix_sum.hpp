@@ -7,7 +7,7 @@
 /// A step is one record, or any number of contributions. Noise is added to sums only here. With a
 /// mechanism for a sliding window, totals cover the last steps: they are differences of running
 /// totals, with noise made for these. With one for decay, momentum, rates or a matrix, they are
-/// weighted sums. A PeopleSum takes contributions of people and protects each person.
+/// weighted sums. A RecordStream (stream.hpp) adds readings, people and a journal.
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
@@ -34,18 +34,6 @@
 /// dpftrl::PrefixSum lately(fading, {.key = dpftrl::Key::from_entropy()});
 /// for (int day = 0; day < 3; ++day) lately.release(std::array{1.0}, total);
 /// // total[0] is 1.75 and noise
-///
-/// const auto hourly = dpftrl::Mechanism::make(
-///     {.steps = 24,
-///      .target = {.epsilon = 1, .delta = 1e-6},
-///      .participation = dpftrl::Participation::min_separation(
-///          {.times = 2, .apart = 1})});
-/// dpftrl::PeopleSum people(hourly, {.key = dpftrl::Key::from_entropy()});
-/// for (int hour = 0; hour < 3; ++hour) {
-///   const bool counts = people.contribute(/*person=*/42, std::array{1.0});
-///   assert(counts == (hour < 2));
-///   people.release(total);
-/// }
 /// ```
 
 #include <array>
@@ -55,13 +43,11 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/problem/participation.hpp"
 #include "dpftrl/random/random.hpp"
 #include "dpftrl/release/lattice/lattice.hpp"
 #include "dpftrl/release/record.hpp"
@@ -85,8 +71,7 @@ struct StepProbability {
 /// Checkpoints include them.
 ///
 /// A mechanism for k workloads (Mechanism::make_stack) takes a dimension of k d: a record is d
-/// numbers followed by zeros, and a release is the d sums of the first workload, then those of the
-/// second, ... A RecordStream of SumColumns takes records of d numbers.
+/// numbers, and a release is the d sums of the first workload, then those of the second, ...
 class PrefixSum {
  public:
   /// @throws Error{invalid_argument} dimension < 1, a noise std below 2^-900, a grid that is not a
@@ -102,7 +87,7 @@ class PrefixSum {
 
   /// Takes one record, clips it, and writes the private running total, or the total of the window.
   ///
-  /// @param record  dimension entries, input units.
+  /// @param record  record_size() entries, input units.
   /// @param noisy   dimension entries, input units: multiples of grid(), or in mode lattice a
   ///                function of the noisy measurements so far. May be `record` itself, but
   ///                no other part of it.
@@ -136,11 +121,11 @@ class PrefixSum {
   /// Adds a contribution to the step that the next release ends. Each one is clipped and put on the
   /// grid separately, so a step may be the sum of many people's contributions.
   ///
-  /// @param contribution  dimension entries, input units.
+  /// @param contribution  record_size() entries, input units.
   /// @guarantee     that of `release`, for streams that differ in contributions of one user, who
   ///                makes at most one per step and only at steps that the mechanism's participation
-  ///                allows. PeopleSum enforces that.
-  /// @checked-by    prefix_sum_test, people_sum_test
+  ///                allows. People (people.hpp) enforces that.
+  /// @checked-by    prefix_sum_test, people_test
   /// @throws Error{wrong_length, invalid_argument} the contribution is refused; Error{past_horizon}
   ///         after `steps` releases; Error{resource_exhausted} after max_contributions() of them.
   ///         Nothing changes in any of these cases.
@@ -153,14 +138,14 @@ class PrefixSum {
 
   /// Releases num_records records in turn, with the same results as one call of `release` for each.
   ///
-  /// @param records  num_records * dimension entries.
+  /// @param records  num_records * record_size() entries.
   /// @param noisy    num_records * dimension entries.
   /// @throws as release. All records are checked first, so a refused call changes nothing.
   /// @checked-by prefix_sum_test "a batch is its releases one by one"
   void release_batch(std::span<const double> records, std::span<double> noisy,
                      std::int64_t num_records);
 
-  /// Returns bytes from which `restore_without_ledger` continues, as NoiseStream::checkpoint, also
+  /// Returns bytes from which `restore_without_journal` continues, as NoiseStream::checkpoint, also
   /// between two contributions to one step. They contain the TRUE sums and are as secret as the
   /// records.
   /// @throws std::bad_alloc.
@@ -168,10 +153,10 @@ class PrefixSum {
 
   /// Continues where `checkpoint` was called. Records released since then would be released with
   /// the same noise again, and two releases of one step with different records reveal the
-  /// difference of the records, so restore only the newest bytes. ReleaseLedger enforces that.
+  /// difference of the records, so restore only the newest bytes. Journal enforces that.
   /// @throws as NoiseStream::restore; also for another clip norm, noise or grid.
   /// @checked-by checkpoint_test
-  void restore_without_ledger(std::span<const std::byte> bytes);
+  void restore_without_journal(std::span<const std::byte> bytes);
 
   /// In mode lattice, its noise is not the noise of the releases.
   const Mechanism& mechanism() const { return *mechanism_; }
@@ -211,8 +196,7 @@ class PrefixSum {
   /// Law of the noise of a node of a pure mechanism; empty for other mechanisms.
   std::optional<LaplaceNoise> laplace() const;
   std::int64_t dimension() const { return dimension_; }
-  /// Number of entries of a record that may differ from zero, which is less in a stack. A record
-  /// may leave out the zeros.
+  /// Number of entries of a record, which is less than dimension() for several workloads.
   std::int64_t record_size() const { return dimension_ / mechanism_->num_readers(); }
   std::int64_t steps() const { return mechanism_->steps(); }
   /// Number of releases made so far.
@@ -229,19 +213,15 @@ class PrefixSum {
   std::int64_t num_recomputed() const;
 
  private:
-  friend class Ledger;
   friend class detail::OpenSums;
   std::array<std::byte, 16> fingerprint() const;
   void restore(std::span<const std::byte> bytes);
-  void require_record(std::string_view parameter, std::int64_t size) const;
   void require_room(std::int64_t num_records) const;
   void require_left(std::int64_t num_records) const;
   void add(const ProductRecord& contribution);
   void end_step_with(const ProductRecord& record, std::span<double> noisy, ReleaseSink* sink);
   /// Adds the integers of a record.
   void add_integers_of(const ProductRecord& record, std::span<std::int64_t> sum) const;
-  /// Sum of the contributions' integers, dimension() entries each.
-  std::vector<std::int64_t> integers_of(std::span<const double> contributions) const;
   /// Releases a step with that sum. A call that throws changes nothing.
   void release_integers(std::vector<std::int64_t> integers, std::int64_t num_contributions,
                         std::span<double> noisy);
@@ -313,74 +293,6 @@ class GradientNoise {
   std::shared_ptr<const Mechanism> mechanism_;
   NoiseIncrements noise_;
   std::vector<std::int64_t> row_;
-};
-
-/// Private running totals of people's contributions. A step is the time until the next release, for
-/// example an hour, and any number of people contribute to it. Contributions of one person to a
-/// step are added up and clipped together.
-///
-///     person, values -> counts? -> added to the person's part of the open step
-///     release        -> each part clipped and on the grid -> PrefixSum
-class PeopleSum {
- public:
-  /// @throws Error{invalid_argument} a mechanism for fixed epochs, and as PrefixSum.
-  PeopleSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
-
-  /// Adds to a person's part of the open step.
-  ///
-  /// @param person  a number that identifies the person. Two people who share a number are not
-  ///                protected.
-  /// @param values  dimension entries, input units. Sums beyond the range of double saturate at the
-  ///                largest double.
-  /// @return        false if the pattern is used up and this does not count. Not private.
-  /// @throws Error{wrong_length, invalid_argument} refused; Error{past_horizon} after `steps`
-  ///         releases. Nothing changes in any of these cases.
-  bool contribute(std::int64_t person, std::span<const double> values);
-
-  /// The same if the person has not contributed to the open step yet. Later contributions to that
-  /// step do not count. For values that must not be added up before they are clipped.
-  /// @checked-by people_statistics_test
-  bool contribute_first(std::int64_t person, std::span<const double> values);
-
-  /// Ends the step.
-  ///
-  /// @param noisy   dimension entries, as for PrefixSum::release.
-  /// @guarantee     given ideal random bits, mu-GDP for the mechanism's mu (in mode lattice, what
-  ///                its certificate claims) if all contributions of one person are left out
-  ///                (zero-out), or their values changed (replace-one), with nothing to add to
-  ///                delta, for contributions chosen after seeing releases.
-  /// @exactness     that of PrefixSum::release.
-  /// @throws        as PrefixSum::release; after Error{resource_exhausted} a second call continues.
-  /// @checked-by    people_sum_test "leaving one person out is within the sensitivity"
-  void release(std::span<double> noisy);
-
-  const Mechanism& mechanism() const { return sums_.mechanism(); }
-  /// The same as those of PrefixSum.
-  const LatticeMechanism* lattice() const { return sums_.lattice(); }
-  std::optional<LaplaceNoise> laplace() const { return sums_.laplace(); }
-  double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
-  double release_half_width(const StepProbability& wanted) const {
-    return sums_.release_half_width(wanted);
-  }
-  double simultaneous_half_width(double probability) const {
-    return sums_.simultaneous_half_width(probability);
-  }
-  std::int64_t dimension() const { return sums_.dimension(); }
-  std::int64_t steps() const { return sums_.steps(); }
-  /// Number of releases made so far.
-  std::int64_t step() const { return sums_.step(); }
-  double grid() const { return sums_.grid(); }
-  /// Number of contributions that did not count. Not private.
-  std::int64_t num_dropped() const { return bound_.num_dropped() + num_repeated_; }
-
- private:
-  void require_contribution(std::span<const double> values) const;
-
-  PrefixSum sums_;
-  ContributionBound bound_;
-  std::int64_t num_repeated_ = 0;  ///< dropped by contribute_first
-  /// Contributions to the open step, by person; they never leave this object.
-  std::unordered_map<std::int64_t, std::vector<double>> parts_;
 };
 
 }  // namespace dpftrl

@@ -33,12 +33,12 @@
 /// guests.add("ann", 1);  // another step, which the mechanism does not allow her
 /// assert(guests.counts().dropped == 1);
 ///
-/// dpftrl::RecordStream<dpftrl::Number, dpftrl::Records, dpftrl::Journal> ledger(
+/// dpftrl::RecordStream<dpftrl::Number, dpftrl::Records, dpftrl::Journal> kept(
 ///     dpftrl::Number(), mechanism, options);
-/// const std::int64_t step = ledger.release(1);
-/// const std::vector<std::byte> bytes = ledger.state();  // make them last, and then:
-/// ledger.acknowledge(ledger.step());
-/// const double total = ledger.at(step).value;
+/// const std::int64_t step = kept.release(1);
+/// const std::vector<std::byte> bytes = kept.state();  // make them last, and then:
+/// kept.acknowledge(kept.step());
+/// const double total = kept.at(step).value;
 ///
 /// dpftrl::RecordStream<dpftrl::Number, dpftrl::Records, dpftrl::Journal> restarted(
 ///     dpftrl::Number(), mechanism, options);

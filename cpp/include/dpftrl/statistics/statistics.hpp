@@ -196,8 +196,6 @@ class MomentColumns {
   double distance() const { return distance_; }
   /// Spacing of the sums: a power of two, at most 2^-16 distance() / sqrt(dimension()).
   double grid() const { return grid_; }
-  /// kappa, entry 0 of every record. The noise std of the count is that of this column / kappa.
-  double count_weight() const { return count_weight_; }
 
   /// @param record   num_columns() entries, input units.
   /// @param columns  dimension() entries.
@@ -224,7 +222,7 @@ class MomentColumns {
 
  private:
   MomentsOptions options_;
-  double count_weight_;   ///< kappa
+  double count_weight_;   ///< kappa, entry 0 of every record
   double square_weight_;  ///< lambda
   double centre_;         ///< c
   double pair_weight_;    ///< nu
@@ -377,44 +375,6 @@ class SumColumns {
   StackOptions stack_;
   std::int64_t record_size_;
   double beyond_;  ///< probability of a value outside its interval
-};
-
-/// Columns of a stack: records of d numbers followed by zeros, as PrefixSum takes them with a
-/// mechanism for k workloads; reads the k d private sums as estimates.
-class StackColumns {
- public:
-  struct Options {
-    std::int64_t record_size = 1;     ///< d, entries of a record
-    std::optional<double> grid = {};  ///< default: the finest of the workloads' grids
-    double confidence = 0.95;         ///< of each interval individually, between 0 and 1
-  };
-  /// @throws Error{invalid_argument} a record size of 0, a confidence that is not between 0 and 1.
-  StackColumns(std::shared_ptr<const Mechanism> mechanism, const Options& options);
-
-  const std::shared_ptr<const Mechanism>& mechanism() const { return mechanism_; }
-  std::int64_t num_workloads() const { return std::ssize(readers_); }
-  std::int64_t record_size() const { return options_.record_size; }
-  std::int64_t dimension() const { return num_workloads() * record_size(); }
-  double grid() const { return *options_.grid; }
-  /// Predicted std of the noise of the sums of a workload.
-  double stddev(std::int64_t step, std::int64_t workload) const;
-
-  /// @param columns  dimension() entries.
-  /// @throws Error{wrong_length}.
-  void write(std::span<const double> record, std::span<double> columns) const;
-
-  /// Estimates of the sums at a step: those of the first workload, then of the second, ...
-  /// @param sums     dimension() entries, as they were released at the step.
-  /// @guarantee      each interval individually contains the sum without noise of the clipped
-  ///                 records on the grid, with at least the confidence of the options.
-  /// @checked-by     sums_test "intervals cover what they are for"
-  std::vector<Estimate> read(std::int64_t step, std::span<const double> sums) const;
-
- private:
-  std::shared_ptr<const Mechanism> mechanism_;
-  std::vector<std::shared_ptr<const Mechanism>> readers_;
-  Options options_;
-  double normal_;  ///< half-width of the interval of a standard normal
 };
 
 }  // namespace dpftrl

@@ -3,7 +3,6 @@
 
 /// Gradient descent on the differences of prefix sums.
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -48,7 +47,6 @@ class Descent final : public UpdateRule {
   void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) override;
   double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                      double sum_of_squares) override;
-  std::array<Vector*, 2> own_rows() override { return {&latest_sum_, &velocity_}; }
 
   double lambda_;
   DescentSchedule schedule_;

@@ -113,40 +113,6 @@ double UpdateRule::score(std::size_t first, std::span<const double> features) co
   return (factor_ * (line_.start - line_.rate * sums.array()).matrix()).dot(x);
 }
 
-std::array<Vector*, 4> UpdateRule::rows() {
-  const std::array<Vector*, 2> own = own_rows();
-  static_cast<void>(iterate());  // materialises it
-  return {&iterate_, &played_sum_, own[0], own[1]};
-}
-
-std::vector<double> UpdateRule::state() {
-  std::vector<double> state;
-  for (const Vector* const row : rows())
-    if (row != nullptr) state.insert(state.end(), row->data(), row->data() + row->size());
-  return state;
-}
-
-void UpdateRule::require_state(std::span<const double> state) {
-  std::int64_t size = 0;
-  for (const Vector* const row : rows())
-    if (row != nullptr) size += dimension();
-  const bool is_finite = std::ranges::all_of(state, [](double x) { return std::isfinite(x); });
-  if (std::ssize(state) != size || !is_finite)
-    fail(ErrorCode::bad_state, "ftrl", "state", "must be " + to_text(size) + " finite numbers",
-         "something else");
-}
-
-void UpdateRule::restore(std::int64_t num_updates, std::span<const double> state) {
-  require_state(state);
-  const auto width = static_cast<std::size_t>(dimension());
-  for (Vector* const row : rows()) {
-    if (row == nullptr) continue;
-    std::ranges::copy(state.first(width), row->data());
-    state = state.subspan(width);
-  }
-  num_updates_ = num_updates;
-}
-
 Vector UpdateRule::average() const {
   if (num_updates_ == 0) return iterate();
   return played_sum_ / static_cast<double>(num_updates_);

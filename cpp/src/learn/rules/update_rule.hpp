@@ -3,7 +3,6 @@
 
 /// Maps prefix sums of gradients to the next point to play.
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -57,17 +56,6 @@ class UpdateRule {
   /// Regularisation of the point to play next: 1 / lambda is the size of a step.
   virtual double lambda() const = 0;
 
-  /// State to continue from, besides the options and num_updates(): rows of dimension() numbers,
-  /// one after the other.
-  std::vector<double> state();
-  /// @throws Error{bad_state} another size, or a number that is not finite.
-  void require_state(std::span<const double> state);
-  /// Continues from where `state` was called. Does not throw for a state that `require_state`
-  /// accepts.
-  /// @throws as require_state; nothing changes.
-  /// @checked-by learner_checkpoint_test
-  void restore(std::int64_t num_updates, std::span<const double> state);
-
  protected:
   struct Options {
     std::int64_t dimension;
@@ -105,10 +93,6 @@ class UpdateRule {
   void advance_along(const std::optional<Line>& line, std::size_t first,
                      std::span<const double> block);
   void finish_along(const std::optional<Line>& line, std::span<const double> prefix_sum);
-  /// Vectors of the state besides the iterate and the sum of the iterates played; null if there are
-  /// fewer.
-  virtual std::array<Vector*, 2> own_rows() { return {}; }
-  std::array<Vector*, 4> rows();
 
   std::shared_ptr<const Domain> domain_;
   /// The iterate is factor_ * iterate_, so that a projection needs no second pass over memory.

@@ -10,7 +10,7 @@
 namespace dpftrl {
 namespace {
 
-/// Number of entries that a record uses; the rest of `dimension` is zeros.
+/// Number of entries of a record.
 std::int64_t record_size(const Mechanism& mechanism, std::int64_t dimension) {
   require_between("prefix_sum", "dimension", dimension, 1, kMaxDimension);
   if (dimension % mechanism.num_readers() != 0)
@@ -18,6 +18,14 @@ std::int64_t record_size(const Mechanism& mechanism, std::int64_t dimension) {
                   "a multiple of the number of workloads, " + to_text(mechanism.num_readers()),
                   to_text(dimension));
   return dimension / mechanism.num_readers();
+}
+
+/// The finest of the default grids of the workloads.
+double finest_grid(const Mechanism& mechanism, std::int64_t record_size) {
+  double grid = std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
+    grid = std::min(grid, default_grid(*mechanism.reader(i), record_size));
+  return grid;
 }
 
 /// Makes the engine for one workload.
@@ -46,7 +54,7 @@ class Shifted final : public ReleaseSink {
 /// One engine for each workload (a reader), all on one grid and with one key. Noise is drawn by
 /// address, so that all of them use the same z.
 ///
-///     record | x | 0 | 0 |      release | A_1 x + B_1 z | A_2 x + B_2 z | A_3 x + B_3 z |
+///     record | x |      release | A_1 x + B_1 z | A_2 x + B_2 z | A_3 x + B_3 z |
 class StackEngine final : public detail::ReleaseEngine {
  public:
   StackEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
@@ -56,7 +64,7 @@ class StackEngine final : public detail::ReleaseEngine {
     for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
       mechanisms_.push_back(mechanism.reader(i));
     // All readers share the integers of records, on which the proof rests.
-    if (!own.grid) own.grid = detail::default_stack_grid(mechanism, own.dimension);
+    if (!own.grid) own.grid = finest_grid(mechanism, own.dimension);
     for (const auto& reader : mechanisms_) readers_.push_back(make_reader(*reader, own));
   }
 
@@ -78,7 +86,7 @@ class StackEngine final : public detail::ReleaseEngine {
 
   void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
                ReleaseSink* sink) override {
-    // Computes the integers first, because releases may overwrite the record.
+    // Once for all workloads.
     std::vector<std::int64_t> integers(width_);
     record.add_to(integers);
     const detail::GridRecord own(std::move(integers));
@@ -191,13 +199,6 @@ class StackEngine final : public detail::ReleaseEngine {
 };
 
 }  // namespace
-
-double detail::default_stack_grid(const Mechanism& mechanism, std::int64_t record_size) {
-  double grid = std::numeric_limits<double>::infinity();
-  for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
-    grid = std::min(grid, default_grid(*mechanism.reader(i), record_size));
-  return grid;
-}
 
 std::unique_ptr<detail::ReleaseEngine> detail::make_sums_engine(const Mechanism& mechanism,
                                                                 const PrefixSumOptions& options) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dpftrl/release/prefix_sum.hpp"
-#include "dpftrl/release/release_ledger.hpp"
+#include "dpftrl/release/stream.hpp"
 #include "noise/checkpoint.hpp"
 #include "noise/exact/exact_entry.hpp"
 #include "random/discrete_gaussian.hpp"
@@ -376,7 +376,7 @@ TEST(Lattice, a_full_step_refuses_and_the_next_has_room) {
     EXPECT_ERROR(sums.contribute(one), "resource_exhausted", "contributions to a step");
     EXPECT_ERROR(sums.release(one, noisy), "resource_exhausted", "contributions to a step");
     const auto bytes = sums.checkpoint();
-    sums.restore_without_ledger(bytes);
+    sums.restore_without_journal(bytes);
     EXPECT_ERROR(sums.contribute(one), "resource_exhausted", "contributions to a step");
     sums.release(noisy);
   }
@@ -396,7 +396,7 @@ TEST(Lattice, checkpoints_go_on_with_the_same_bits) {
             sums->contribute(lattice_record(t + 100, 2, 0.3));
           const auto bytes = parts.checkpoint();
           parts = make_sums(lattice_options(name, 30), options);
-          parts.restore_without_ledger(bytes);
+          parts.restore_without_journal(bytes);
           EXPECT_EQ(parts.step(), static_cast<std::int64_t>(t));
           EXPECT_EQ(parts.checkpoint(), bytes) << name;
         }
@@ -412,7 +412,7 @@ TEST(Lattice, checkpoints_of_something_else_are_refused) {
   PrefixSum sums = make_sums(options);
   const auto bytes = sums.checkpoint();
   const auto refused = [&](const MechanismOptions& other, const LatticeOptions& lattice) {
-    EXPECT_ERROR(make_sums(other, lattice).restore_without_ledger(bytes), "bad_state",
+    EXPECT_ERROR(make_sums(other, lattice).restore_without_journal(bytes), "bad_state",
                  "must be of this mechanism");
   };
   refused(lattice_options("tree", 30), {});
@@ -424,8 +424,8 @@ TEST(Lattice, checkpoints_of_something_else_are_refused) {
   louder.target.epsilon = 0.5;
   refused(louder, {});
   PrefixSum grid(Mechanism::make(options), {.key = lattice_key()});
-  EXPECT_ERROR(grid.restore_without_ledger(bytes), "bad_state", "must be of kind 2, got kind 4");
-  EXPECT_ERROR(sums.restore_without_ledger(grid.checkpoint()), "bad_state",
+  EXPECT_ERROR(grid.restore_without_journal(bytes), "bad_state", "must be of kind 2, got kind 4");
+  EXPECT_ERROR(sums.restore_without_journal(grid.checkpoint()), "bad_state",
                "must be of kind 4, got kind 2");
   // Truncated but otherwise valid bytes change nothing.
   std::vector<double> noisy(1), again(1);
@@ -440,49 +440,23 @@ TEST(Lattice, checkpoints_of_something_else_are_refused) {
   std::copy_n(cut.begin() + 40, 16, header.commitment.begin());
   cut.resize(cut.size() - 8);
   detail::seal_checkpoint(header, cut);
-  EXPECT_ERROR(sums.restore_without_ledger(cut), "bad_state", "bytes of state");
+  EXPECT_ERROR(sums.restore_without_journal(cut), "bad_state", "bytes of state");
   sums.release(std::vector{0.5}, noisy);
   untouched.release(std::vector{0.5}, again);
   EXPECT_EQ(noisy, again);
 }
 
-TEST(Lattice, a_ledger_gives_a_step_once_over_restarts) {
-  const auto how = Mechanism::make(lattice_options("blt-rational", 10));
-  const PrefixSumOptions options = in_mode_lattice({.dimension = 2});
-  ReleaseLedger ledger(how, options);
-  PrefixSum sums(how, options);
-  std::vector<std::vector<double>> releases;
-  for (std::int64_t t = 0; t < 6; ++t) {
-    const std::vector<double> row = lattice_record(static_cast<std::uint64_t>(t), 2, 0.5);
-    ledger.decide(t, row);
-    ledger.acknowledge(t + 1);
-    releases.push_back(std::vector<double>(2));
-    sums.release(row, releases.back());
-    const auto bytes = ledger.state();
-    ledger = ReleaseLedger(how, options);
-    ledger.restore(bytes);
-  }
-  for (std::int64_t t = 0; t < 6; ++t) {
-    ledger.decide(t, lattice_record(static_cast<std::uint64_t>(t), 2, 0.5));
-    EXPECT_TRUE(std::ranges::equal(ledger.released(t), releases[static_cast<std::size_t>(t)]));
-    EXPECT_ERROR(ledger.decide(t, lattice_record(77, 2, 0.5)), "already_released",
-                 "another record");
-  }
-}
-
 TEST(Lattice, people_are_bounded_as_in_mode_grid) {
   const auto how = Mechanism::make(lattice_options("honaker", 6));
-  PeopleSum sums(how, in_mode_lattice()), alone(how, in_mode_lattice());
-  std::vector<double> noisy(1), expected(1);
-  EXPECT_TRUE(sums.contribute(1, std::vector{1.0}));
-  EXPECT_TRUE(sums.contribute(1, std::vector{4.0}));  // clipped jointly
-  EXPECT_TRUE(alone.contribute(2, std::vector{1.5}));
-  sums.release(noisy);
-  alone.release(expected);
-  EXPECT_EQ(noisy, expected);
-  EXPECT_FALSE(sums.contribute(1, std::vector{1.0}));
-  ASSERT_NE(sums.lattice(), nullptr);
-  EXPECT_EQ(sums.release_stddev(3), sums.lattice()->release_stddev(3));
+  using Counter = RecordStream<Number, People>;
+  Counter sums(Number(), how, in_mode_lattice()), alone(Number(), how, in_mode_lattice());
+  for (const double given : {1.0, 4.0}) sums.add("ann", given);  // clipped jointly
+  alone.add("bob", 1.5);
+  EXPECT_EQ(sums.end().value, alone.end().value);
+  sums.add("ann", 1);
+  EXPECT_EQ(sums.counts().dropped, 1);
+  ASSERT_NE(sums.sums().lattice(), nullptr);
+  EXPECT_EQ(sums.sums().release_stddev(3), sums.sums().lattice()->release_stddev(3));
 }
 
 TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {

@@ -21,7 +21,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "dpftrl/base/error.hpp"
 
@@ -34,8 +33,6 @@ class VectorLoss {
   virtual ~VectorLoss() = default;
 
   virtual std::string_view name() const = 0;
-  /// Parameters of the loss, which distinguish losses of the same name.
-  virtual std::vector<double> parameters() const { return {}; }
   virtual std::int64_t num_scores() const = 0;
   /// Returns the loss, for a label as `label` returns it, and overwrites `slopes` with its gradient
   /// in the scores.
@@ -139,7 +136,6 @@ class HuberLoss final : public RegressionLoss {
   /// @throws Error{invalid_argument} huber_threshold.
   explicit HuberLoss(double huber_threshold);
   std::string_view name() const override { return "huber"; }
-  std::vector<double> parameters() const override { return {threshold_}; }
   LossAt at(double prediction, double label) const override;
   SmoothedLossAt smoothed(double prediction, double label, double width) const override;
   std::optional<double> lipschitz() const override { return threshold_; }
@@ -159,7 +155,6 @@ class QuantileLoss final : public RegressionLoss {
   explicit QuantileLoss(double quantile);
   static QuantileLoss absolute() { return {"absolute", -1, 1}; }
   std::string_view name() const override { return name_; }
-  std::vector<double> parameters() const override { return {below_, above_}; }
   LossAt at(double prediction, double label) const override;
   SmoothedLossAt smoothed(double prediction, double label, double width) const override;
   std::optional<double> lipschitz() const override;

@@ -65,8 +65,6 @@ class Domain {
   virtual ~Domain() = default;
 
   virtual std::string_view name() const = 0;
-  /// Parameters of the set, which distinguish sets of the same name.
-  virtual std::vector<double> parameters() const { return {}; }
   /// Overwrites the point with the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
   virtual void project(std::span<double> point) const = 0;
@@ -124,7 +122,6 @@ class L2Ball final : public Domain {
   /// @throws Error{invalid_argument} radius not positive and finite.
   explicit L2Ball(double radius);
   std::string_view name() const override { return "ball"; }
-  std::vector<double> parameters() const override { return {radius_}; }
   void project(std::span<double> point) const override;
   double project_up_to_factor(std::span<double> point, double sum_of_squares) const override;
   bool projects_by_factor() const override { return true; }
@@ -149,7 +146,6 @@ class Box final : public Domain {
   /// @throws Error{invalid_argument} a bound that is not finite, or low >= high.
   explicit Box(const Bounds& bounds);
   std::string_view name() const override { return "box"; }
-  std::vector<double> parameters() const override { return {bounds_.low, bounds_.high}; }
   void project(std::span<double> point) const override;
   double support(std::span<const double> direction) const override;
   std::optional<double> max_norm(std::int64_t dimension) const override;
@@ -169,7 +165,6 @@ class Simplex final : public Domain {
   /// @throws Error{invalid_argument} radius not positive and finite.
   explicit Simplex(double radius, Regulariser regulariser = Regulariser::euclidean);
   std::string_view name() const override;
-  std::vector<double> parameters() const override { return {radius_}; }
   /// @cost    O(d) for each of a few rounds, which skip the coordinates that have become 0.
   /// @source  Michelot, J. Optim. Theory Appl. 50 (1986).
   void project(std::span<double> point) const override;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Frames of a ledger's log, which are appended to a store release after release (internal header,
+/// Frames of a journal's log, which are appended to a store step after step (internal header,
 /// docs/math/checkpoints.md, "Logs").
 ///
 ///     base | frame | frame | ...      each tag authenticates its frame and the tag before it
@@ -74,7 +74,7 @@ class LogReader {
   /// Returns the next frame, valid until the one after it is read; nullopt at the end, or at a torn
   /// frame.
   /// @throws Error{bad_state} damage.
-  /// @checked-by ledger_log_test
+  /// @checked-by journal_log_test
   std::optional<LogFrame> next();
 
   /// Number of bytes in the whole frames read so far.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "release/ledger_log.hpp"
+#include "release/journal_log.hpp"
 
 #include <algorithm>
 #include <string>
@@ -95,7 +95,7 @@ std::optional<std::vector<std::byte>> checked_header(std::span<const std::byte> 
 }
 
 [[noreturn]] void fail_damaged(std::int64_t step) {
-  fail(ErrorCode::bad_state, "release_ledger", "checkpoint",
+  fail(ErrorCode::bad_state, "stream", "checkpoint",
        "must be followed by whole releases from step " + to_text(step) + " on", "damaged ones");
 }
 
@@ -133,7 +133,7 @@ SealedFrame seal_frame(std::span<const std::byte> secret, const ShortDigest& bef
   constexpr std::uint64_t kMost = UINT32_MAX;
   const std::uint64_t memo = frame.memo ? frame.memo->size() + std::uint64_t{1} : 0;
   if (memo > kMost || static_cast<std::uint64_t>(frame.steps) > kMost)
-    fail(ErrorCode::resource_exhausted, "release_ledger", "memo", "must have less than 4 GiB");
+    fail(ErrorCode::resource_exhausted, "stream", "memo", "must have less than 4 GiB");
   std::vector<std::byte> bytes;
   append_word(bytes, static_cast<std::uint64_t>(frame.first_step));
   append_word(bytes, static_cast<std::uint64_t>(frame.steps) | memo << 32);
