@@ -211,45 +211,6 @@ test('tree: blocks begin and end at whole pixels, and a note says which are too 
   await page.close();
 });
 
-test('attacker: the stem of the dot crosses no word that has room beside it', async () => {
-  const { page } = await openPage(browser, site.url, {
-    story: true,
-    calm: true,
-    width: 390,
-    height: 844,
-  });
-  await page.$eval('#scene-attacker', (one) => one.scrollIntoView());
-  await page.waitForSelector('#scene-attacker[data-state=ready]');
-  const seen = new Set();
-  for (let round = 0; round < 60; ++round) {
-    const found = await page.$eval('#scene-attacker', (scene) => {
-      const boxOf = (selector) => scene.querySelector(selector).getBoundingClientRect();
-      const [plane, stem] = [boxOf('.plane:has(.stem)'), boxOf('.stem').left];
-      const words = ['.word.away', '.word.came'].map(boxOf);
-      const room = [stem - plane.left, plane.right - stem];
-      return {
-        stem,
-        cut: words.some(({ left, right }) => left < plane.left - 1 || right > plane.right + 1),
-        crossed: words.some(
-          ({ left, right, width }, i) => left - 1 < stem && stem < right + 1 && room[i] > width + 9,
-        ),
-      };
-    });
-    const { stem } = found;
-    assert.deepEqual(found, { stem, cut: false, crossed: false }, `round ${round}`);
-    seen.add(stem);
-    await page.$eval('#scene-attacker .answers button', (one) => one.click());
-    await page.waitForFunction(
-      (from) =>
-        document.querySelector('#scene-attacker .stem').getBoundingClientRect().left !== from,
-      {},
-      stem,
-    );
-  }
-  assert.ok(seen.size > 50, `${seen.size} places`);
-  await page.close();
-});
-
 test('no text of a figure is cut off at 320 px, or covers another one', async () => {
   const options = { story: true, calm: true, width: 320, height: 640 };
   const { page } = await openPage(browser, site.url, options);

@@ -13,7 +13,15 @@ import { animate } from './animate.ts';
 import { Handle, Slider } from './handle.ts';
 import { privacy } from './hero-numbers.ts';
 import { bestGuess, density, rightAt } from './normal.ts';
-import { areaBetween, lineThrough, Plane, type Point, makeGrip, place } from './plane.ts';
+import {
+  areaBetween,
+  lineThrough,
+  Plane,
+  type Point,
+  makeGrip,
+  place,
+  setFitting,
+} from './plane.ts';
 import { joined } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 
@@ -138,7 +146,7 @@ class Picture {
     this.words = {
       away: word('stayed away', 'away', 'end'),
       came: word('came', 'came', 'start'),
-      threshold: word('guess “came” from here →', 'threshold', 'start'),
+      threshold: word('', 'threshold', 'start'),
     };
     this.dot = this.plane.add('circle', { class: 'dot', r: 8 });
     this.grip = makeGrip(this.plane);
@@ -251,12 +259,13 @@ class Picture {
     put(this.words.came, mu, 0.75);
     const at = plane.x(threshold);
     place(this.line, { x1: at, x2: at, y1: plane.bottom, y2: plane.y(0.43) });
-    const room = plane.right - at;
-    const length = this.words.threshold.getComputedTextLength();
+    const isLeft = at < (plane.left + plane.right) / 2;
+    const room = isLeft ? plane.right - at : at - plane.left;
+    setFitting(this.words.threshold, room - 8, 'guess “came” from here →', 'came →');
     place(this.words.threshold, {
-      x: room > length + 8 ? at + 6 : at - 6,
+      x: isLeft ? at + 6 : at - 6,
       y: plane.y(0.43) + 2,
-      'text-anchor': room > length + 8 ? 'start' : 'end',
+      'text-anchor': isLeft ? 'start' : 'end',
     });
     this.grip.setAttribute('transform', `translate(${at} ${plane.bottom})`);
     place(this.dot, { cx: plane.x(inside(this.round.left)), cy: plane.y(0.48) });

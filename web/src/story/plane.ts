@@ -4,7 +4,7 @@
 // creates its elements once and sets their geometry in `draw`, so that a handle keeps its focus.
 // Style sheets size the plane, so that its space is reserved before it exists.
 
-import { svg } from '../base/dom.ts';
+import { setText, svg } from '../base/dom.ts';
 
 export interface Scale {
   readonly from: number;
@@ -199,6 +199,14 @@ export function setLines(element: SVGTextElement, content: string, room: number)
   });
   element.replaceChildren(...spans);
   return spans.length;
+}
+
+/** Sets the first of the texts that fits into `room` pixels, or else the last, the shortest. */
+export function setFitting(element: SVGTextElement, room: number, ...texts: string[]): void {
+  for (const text of texts) {
+    setText(element, text);
+    if (element.getComputedTextLength() <= room) return;
+  }
 }
 
 /** Returns the path data of a line through points. */

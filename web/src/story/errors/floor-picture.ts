@@ -5,8 +5,7 @@
 // cents have room and fresh noise is still in the picture.
 
 import { count, fixed, roundPercent } from '../../base/format.ts';
-import { setText } from '../../base/dom.ts';
-import { lineThrough, Plane, place } from '../plane.ts';
+import { lineThrough, Plane, place, setFitting } from '../plane.ts';
 
 /** Shares of the floor at which the picture ends; what lies beyond is drawn at its edge. */
 const range = { from: -0.025, to: 12 } as const;
@@ -21,6 +20,8 @@ export type FloorCurves = Readonly<Record<LineName, Float64Array | null>>;
 export interface Checkpoint {
   readonly kind: string;
   readonly name: string;
+  /** What it shows, after the name where there is room. */
+  readonly why: string;
   error: number;
 }
 
@@ -89,13 +90,14 @@ export class FloorPicture {
     place(this.area, { x: x1, y, width: x2 - x1, height: plane.bottom - y });
     place(this.edge, { x1, x2, y1: y, y2: y });
     place(this.label, { x: x2 - 6, y: y + 16 });
-    setText(this.label, `the floor, ${fixed(floor, 4)}: the noisiest count cannot be below`);
+    const name = `the floor, ${fixed(floor, 4)}`;
+    setFitting(this.label, x2 - x1 - 12, `${name}: the noisiest count cannot be below`, name);
     for (const [i, { line, word }] of this.checkpoints.entries()) {
-      const { error, name } = this.toBeat[i]!;
+      const { error, name, why } = this.toBeat[i]!;
       const at = this.y(error);
       place(line, { x1, x2, y1: at, y2: at });
       place(word, { x: x1 + 6, y: at - 5 });
-      setText(word, name);
+      setFitting(word, x2 - x1 - 12, `${name}${why}`, name);
     }
     for (const name of lineNames) {
       const points = Array.from(this.curves[name] ?? [], (error, i) => ({

@@ -46,10 +46,11 @@ class FloorScene implements SceneView {
     () => this.context.settled(),
   );
   private readonly toBeat: Checkpoint[] = [
-    { kind: 'tree', name: 'the tree', error: Infinity },
+    { kind: 'tree', name: 'the tree', why: '', error: Infinity },
     {
       kind: 'square-root',
-      name: 'the square root: with fixed weights nobody gets lower',
+      name: 'the square root',
+      why: ': with fixed weights nobody gets lower',
       error: rootErrors.worst,
     },
   ];
