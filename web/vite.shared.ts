@@ -5,11 +5,10 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import temml from 'temml';
 import type { Plugin, UserConfig } from 'vite';
-import { countDay, type Simulator } from './src/story/hero-numbers.ts';
-import { heroMarkup } from './src/story/hero-picture.ts';
+import { day } from './vite.day.ts';
 import { digits } from './vite.digits.ts';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
@@ -35,26 +34,6 @@ function formulas(): Plugin {
           // The policy forbids style attributes; these only shift glyphs slightly.
           return math.replace(/ style="[^"]*"/g, '').replace(/ class="[^"]*"/g, '');
         }),
-    },
-  };
-}
-
-/**
- * Replaces `<!-- first picture -->` in index.html by the story's first picture, computed by the
- * built package.
- */
-function firstPicture(): Plugin {
-  return {
-    name: 'first-picture',
-    transformIndexHtml: {
-      order: 'pre',
-      async handler(html) {
-        const { load } = (await import(pathToFileURL(`${dist}index.js`).href)) as {
-          load(): Promise<Simulator>;
-        };
-        const markup = heroMarkup(await countDay(await load()));
-        return html.replace('<!-- first picture -->', () => markup);
-      },
     },
   };
 }
@@ -135,7 +114,7 @@ export const shared: UserConfig = {
       { find: /^dp-ftrl\/(.*)$/, replacement: `${dist}$1.js` },
     ],
   },
-  plugins: [formulas(), firstPicture(), digits()],
+  plugins: [formulas(), day(dist), digits()],
   // The package's worker is one module; a classic script runs in every browser with workers.
   worker: { format: 'iife' },
 };

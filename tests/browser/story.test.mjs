@@ -525,11 +525,21 @@ test('loading moves nothing: layout shift at most 0.02', async () => {
   }
 });
 
-test('before any interaction the story transfers at most 130 KB, not counting the core', async () => {
-  const { page, asked } = await openStory('hero', { address: '' });
+test('before any interaction the story transfers at most 60 KB, and starts no library', async () => {
+  const { page, asked } = await openStory('hero', { address: '', width: 1280, height: 720 });
   const bytes = await transferred(asked, site);
   console.log(`story: ${bytes} bytes`);
-  assert.ok(bytes > 10_000 && bytes < 130 * 1024, `${bytes} bytes`);
+  assert.ok(bytes > 10_000 && bytes < 60 * 1024, `${bytes} bytes`);
+  const worker = () => page.workers().filter((one) => one.url().includes('worker'));
+  assert.equal(worker().length, 0);
+  await page.click('.away');
+  await page.focus('.segments :checked');
+  await page.keyboard.press('ArrowLeft');
+  assert.equal(await textOf(page, '.numeral.best data'), bands[2]);
+  assert.equal(worker().length, 0, 'the first picture moves without it');
+  await page.mouse.wheel({ deltaY: 400 });
+  await page.waitForSelector('#scene-attacker[data-state=ready]');
+  assert.equal(worker().length, 1);
   await page.close();
 });
 

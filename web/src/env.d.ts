@@ -14,6 +14,14 @@ declare module 'virtual:digits' {
   export const images: string;
 }
 
+/** The day of the first scene, counted when the page is built: vite.day.ts. */
+declare module 'virtual:day' {
+  /** A 1 for each passer-by who came in, and else a 0. */
+  export const came: string;
+  /** By mechanism: the noise in each count in whole people, and the band. */
+  export const lanes: readonly { noise: number[]; band: number[]; worst: number }[];
+}
+
 /** Facts of package.json about the project. */
 declare const ABOUT: {
   readonly version: string;

@@ -74,11 +74,35 @@ function passersBy(): Float64Array {
   });
 }
 
+/** Returns the running total of who came in. */
+function totalsOf(came: Float64Array): Float64Array {
+  let total = 0;
+  return came.map((one) => (total += one));
+}
+
+/** Returns the day from what the build has stored of it. */
+export function storedDay(
+  came: string,
+  lanes: readonly { noise: number[]; band: number[]; worst: number }[],
+): Day {
+  const values = Float64Array.from(came, Number);
+  const truth = totalsOf(values);
+  return {
+    came: values,
+    truth,
+    lanes: lanes.map(({ noise, band, worst }, i) => ({
+      ...stops[i]!,
+      release: truth.map((total, step) => total + noise[step]!),
+      band: Float64Array.from(band),
+      worst,
+    })),
+  };
+}
+
 /** Counts the day with every mechanism. */
 export async function countDay(library: Simulator, noiseSeed = 1): Promise<Day> {
   const values = passersBy();
   const lanes: Lane[] = [];
-  let truth = new Float64Array();
   for (const stop of stops) {
     const simulation = await library.study.simulation({
       ...privacy,
@@ -89,9 +113,8 @@ export async function countDay(library: Simulator, noiseSeed = 1): Promise<Day> 
     });
     const chunk = await simulation.advance(numPeople);
     simulation.dispose();
-    truth = Float64Array.from(chunk.trueSums);
     const band = chunk.stddev.map((stddev) => 2 * stddev);
     lanes.push({ ...stop, release: chunk.noisySums, band, worst: Math.max(...band) });
   }
-  return { came: values, truth, lanes };
+  return { came: values, truth: totalsOf(values), lanes };
 }

@@ -3,13 +3,14 @@
 // One day in a shop, counted twice with the same privacy. A control moves from the worst mechanism
 // to the best, one passer-by is the visitor, who can stay away, and the day can be replayed.
 
+import { came, lanes } from 'virtual:day';
 import { h, setText } from '../base/dom.ts';
 import { count, fixed } from '../base/format.ts';
 import { animate } from './animate.ts';
 import type { Colour } from '../figures/colours.ts';
 import type { Panel, Series } from '../figures/picture.ts';
 import { Handle } from './handle.ts';
-import { countDay, numPeople, type Day, type Lane } from './hero-numbers.ts';
+import { numPeople, storedDay, type Day, type Lane } from './hero-numbers.ts';
 import {
   band,
   bracket,
@@ -25,7 +26,7 @@ import {
   within,
 } from './hero-picture.ts';
 import { joined } from './position.ts';
-import type { Context, Mount, SceneView } from './scene.ts';
+import type { Frame, Mount, SceneView } from './scene.ts';
 
 /**
  * Durations in milliseconds: of a replay, of the pause before the first one, and of a transition.
@@ -60,7 +61,7 @@ class Hero {
   constructor(
     private readonly day: Day,
     private readonly stage: HTMLElement,
-    private readonly context: Context,
+    private readonly context: Frame,
   ) {
     this.lane = ends(day).best;
     this.you = firstYou(day);
@@ -331,8 +332,8 @@ class Hero {
   }
 }
 
-export const mount: Mount = async ({ figure }, context): Promise<SceneView> => {
-  const day = await context.queue(() => countDay(context.engine));
+export const mount: Mount<Frame> = async ({ figure }, context): Promise<SceneView> => {
+  const day = storedDay(came, lanes);
   const hero = new Hero(day, figure, context);
   if (!context.calm) setTimeout(() => hero.replay(), pauseBefore);
   return {

@@ -4,7 +4,7 @@
 
 import { h } from '../base/dom.ts';
 import { citation } from './citation.ts';
-import type { Mount } from './scene.ts';
+import type { Frame, Mount } from './scene.ts';
 import { sources, type Source } from './sources.ts';
 
 function entry(source: Source): HTMLElement {
@@ -17,7 +17,7 @@ function entry(source: Source): HTMLElement {
   );
 }
 
-export const mount: Mount = async (stage) => {
+export const mount: Mount<Frame> = async (stage) => {
   stage.figure.append(h('ol', { class: 'papers' }, ...Object.values(sources).map(entry)));
   stage.words.append(
     h(

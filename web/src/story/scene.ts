@@ -9,8 +9,8 @@ import type { Position } from './position.ts';
 import type { SourceName } from './sources.ts';
 import type { Stage } from './stage.ts';
 
-export interface Context {
-  readonly engine: Engine;
+/** What a scene gets from the story. */
+export interface Frame {
   /** True for reduced motion: finished frames, and steps instead of animations. */
   readonly calm: boolean;
   /**
@@ -20,6 +20,11 @@ export interface Context {
   queue<T>(work: () => Promise<T>, options?: { patient?: boolean }): Promise<T>;
   /** Called when the user releases a handle, to put its position into the address. */
   settled(): void;
+}
+
+/** The same, with the library in a worker. */
+export interface Context extends Frame {
+  readonly engine: Engine;
 }
 
 export interface SceneView {
@@ -34,10 +39,12 @@ export interface SceneView {
   dispose?(): void;
 }
 
-/** Fills the figure and the words of a scene. Called once, when the scene is about to become visible. */
-export type Mount = (stage: Stage, context: Context) => Promise<SceneView>;
+/**
+ * Fills the figure and the words of a scene. Called once, when the scene is about to become visible.
+ */
+export type Mount<C extends Frame = Context> = (stage: Stage, context: C) => Promise<SceneView>;
 
-export interface Scene {
+interface SceneText {
   /** Name in addresses. */
   readonly id: string;
   readonly title: string;
@@ -45,5 +52,18 @@ export interface Scene {
   readonly sentence: string;
   /** Papers that it shows. */
   readonly sources: readonly SourceName[];
+}
+
+/** A scene that computes with the library. */
+interface ComputedScene extends SceneText {
+  readonly drawn?: false;
   load(): Promise<{ readonly mount: Mount }>;
 }
+
+/** A scene that was drawn when the page was built, for which the library is not loaded. */
+interface DrawnScene extends SceneText {
+  readonly drawn: true;
+  load(): Promise<{ readonly mount: Mount<Frame> }>;
+}
+
+export type Scene = ComputedScene | DrawnScene;

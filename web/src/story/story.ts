@@ -14,7 +14,7 @@ import { connectPaper } from './paper.ts';
 import { makeQueue } from './queue.ts';
 import { addressOf, type Route } from '../base/route.ts';
 import { between, citation } from './citation.ts';
-import type { Context, Scene, SceneView } from './scene.ts';
+import type { Frame, Scene, SceneView } from './scene.ts';
 import { sources } from './sources.ts';
 import { Stage } from './stage.ts';
 import { Tools } from './tools.ts';
@@ -27,6 +27,7 @@ const scenes: readonly Scene[] = [
     title: 'Count everyone. Reveal no one.',
     sentence: '',
     sources: [],
+    drawn: true,
     load: () => import('./hero.ts'),
   },
   {
@@ -94,6 +95,7 @@ const scenes: readonly Scene[] = [
     title: 'Papers',
     sentence: 'Where all of this comes from.',
     sources: [],
+    drawn: true,
     load: () => import('./papers.ts'),
   },
 ];
@@ -168,16 +170,15 @@ class Section {
   }
 
   /** Loads and mounts the scene, once. */
-  mount(context: () => Promise<Context>): Promise<void> {
-    this.mounted ??= this.start(context);
+  mount(frame: Frame, engine: () => Promise<Engine>): Promise<void> {
+    this.mounted ??= this.start(frame, engine);
     return this.mounted;
   }
 
-  private async start(context: () => Promise<Context>): Promise<void> {
+  private async start(frame: Frame, engine: () => Promise<Engine>): Promise<void> {
     this.state = 'mounting';
     try {
-      const [{ mount }, ready] = await Promise.all([this.scene.load(), context()]);
-      this.view = await mount(this.stage, ready);
+      this.view = await this.show(frame, engine);
       this.first = this.view.position.read();
       this.put(this.wanted);
       this.tools.ready();
@@ -188,6 +189,14 @@ class Section {
       const text = `This scene could not start: ${message}`;
       this.stage.figure.append(h('p', { class: 'error', role: 'alert' }, text));
     }
+  }
+
+  private async show(frame: Frame, engine: () => Promise<Engine>): Promise<SceneView> {
+    const { scene, stage } = this;
+    if (scene.drawn) return (await scene.load()).mount(stage, frame);
+    const [{ mount }, ready] = await Promise.all([scene.load(), engine()]);
+    // The frame has a getter, which a copy would lose.
+    return mount(stage, Object.assign(Object.create(frame) as Frame, { engine: ready }));
   }
 
   /** Waits for the finished frame, even if the work restarts meanwhile. */
@@ -240,8 +249,8 @@ class Section {
   }
 
   /** Goes to a part of the scene once it is there. */
-  async goToPart(part: string, context: () => Promise<Context>): Promise<void> {
-    await this.mount(context);
+  async goToPart(part: string, mounted: Promise<void>): Promise<void> {
+    await mounted;
     const element = this.element.querySelector<HTMLElement>(`[data-part="${part}"]`);
     if (element === null) return;
     anchor(element);
@@ -301,18 +310,9 @@ export class Story {
     for (const other of root.querySelectorAll('.scene')) {
       if (this.sections.every(({ element }) => element !== other)) other.remove();
     }
-    const observer = new IntersectionObserver(
-      (entries) => {
-        for (const { target, isIntersecting } of entries) {
-          const section = this.sections.find(({ element }) => element === target);
-          if (!isIntersecting || section === undefined) continue;
-          observer.unobserve(target);
-          void section.mount(() => this.context(section));
-        }
-      },
-      { rootMargin: `${ahead} 0px` },
-    );
-    for (const { element } of this.sections) observer.observe(element);
+    // At first only what is in the window is prepared; once the reader moves, what comes next too.
+    this.prepare('0px');
+    addEventListener('scroll', () => this.prepare(`${ahead} 0px`), { once: true, passive: true });
     const isShown = (): boolean => document.documentElement.dataset['view'] === 'story';
     connectPaper(
       { numOpen: () => this.numOpen(), finish: (advanced) => this.finish(advanced) },
@@ -326,6 +326,26 @@ export class Story {
         isShown,
       );
     takeDrops();
+  }
+
+  /** Mounts each scene that comes within a margin of the window. */
+  private prepare(rootMargin: string): void {
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) {
+          const section = this.sections.find(({ element }) => element === target);
+          if (!isIntersecting || section === undefined) continue;
+          observer.unobserve(target);
+          void this.mount(section);
+        }
+      },
+      { rootMargin },
+    );
+    for (const { element } of this.sections) observer.observe(element);
+  }
+
+  private mount(section: Section): Promise<void> {
+    return section.mount(this.frame(section), this.engine);
   }
 
   /**
@@ -359,7 +379,7 @@ export class Story {
     this.write(section, 'scene');
     section.focus();
     const { part } = link.dataset;
-    if (part !== undefined) void section.goToPart(part, () => this.context(section));
+    if (part !== undefined) void section.goToPart(part, this.mount(section));
   }
 
   private write({ scene }: Section, what: string): void {
@@ -381,17 +401,16 @@ export class Story {
   /** Mounts every scene and waits for its finished frame. */
   private async finish(advanced: () => void): Promise<void> {
     const one = async (section: Section): Promise<void> => {
-      await section.mount(() => this.context(section));
+      await this.mount(section);
       await section.finish();
       advanced();
     };
     await Promise.all(this.sections.map(one));
   }
 
-  private async context(section: Section): Promise<Context> {
+  private frame(section: Section): Frame {
     const { queue, calm } = this;
     return {
-      engine: await this.engine(),
       queue,
       settled: () => {
         if (section.settle()) this.write(section, section.scene.id);
