@@ -783,6 +783,6 @@ test('a shell reads each name of a file or column in the command as one word', (
   const command = parts.command.commandOf({ options: {}, file });
   const script = `dp_ftrl() { printf '%s\\n' "$@"; }\n${command.replace('dp-ftrl', 'dp_ftrl')}`;
   const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
-  const columns = strange.flatMap((name) => ['--column', name]);
+  const columns = strange.flatMap((name) => ['--columns', name]);
   assert.deepEqual(words, ['release', ...columns, strange[0]]);
 });

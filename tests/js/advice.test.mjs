@@ -15,14 +15,14 @@ const cwd = scratchFolder('advice');
 const $E = ['--epsilon', '1', '--delta', '1e-6'];
 const times = ['--time-column', 't', '--bucket', 'day'];
 const people = ['--user-column', 'who', '--max-contributions', '2'];
-const ofX = ['--column', 'x', '--range', 'x=0:1'];
+const ofX = ['--columns', 'x=0:1'];
 const by = ['--by', 'cat', '--domain', 'a,b'];
-const values = ['--column', 'cat', '--domain', 'a,b'];
+const values = ['--columns', 'cat', '--domain', 'a,b'];
 
 const COMMANDS = [
-  ['release', ...$E, '--clip', '1', '--column', 'x'],
-  ['release', ...$E, '--clip', '1', '--column', 'x', ...people],
-  ['release', ...$E, '--clip', '1', '--column', 'x', ...times],
+  ['release', ...$E, '--clip', '1', '--columns', 'x'],
+  ['release', ...$E, '--clip', '1', '--columns', 'x', ...people],
+  ['release', ...$E, '--clip', '1', '--columns', 'x', ...times],
   ['release', ...$E, '--clip', '1'],
   ['release', ...$E, '--count'],
   ['release', ...$E, '--count', '--format', 'jsonl'],
@@ -36,12 +36,12 @@ const COMMANDS = [
   ['histogram', ...$E, '--by', 'x', '--domain', '0:3'],
   ['queries', ...$E, ...values, '--workload', 'identity'],
   ['queries', ...$E, ...values, '--other', '--workload', 'identity'],
-  ['queries', ...$E, '--column', 'x', '--domain', '0:3', '--workload', 'prefix'],
+  ['queries', ...$E, '--columns', 'x', '--domain', '0:3', '--workload', 'prefix'],
   ['choose', '--epsilon', '1', '--winner', ...values],
-  ['choose', '--epsilon', '1', '--quantile', '1/2', '--column', 'x', '--domain', '0:3'],
+  ['choose', '--epsilon', '1', '--quantile', '1/2', '--columns', 'x', '--domain', '0:3'],
   ['choose', '--epsilon', '1', '--quantile', '1/2', ...values],
-  ['learn', ...$E, '--label', 'x', '--column', 'y'],
-  ['learn', ...$E, '--label', 'cat', '--loss', 'logistic', '--column', 'y', '--range', 'y=0:1'],
+  ['learn', ...$E, '--label', 'x', '--columns', 'y'],
+  ['learn', ...$E, '--label', 'cat', '--loss', 'logistic', '--columns', 'y=0:1'],
 ];
 
 const header = 't,who,x,y,cat\n';
@@ -79,8 +79,8 @@ const TABLES = {
 /** Values for options whose advice has a placeholder, or none. */
 const VALUES = {
   ...{ bucket: 'day', budget: 'b.json', 'budget-delta': '1e-3', 'budget-epsilon': '9', by: 'cat' },
-  ...{ classes: '3', clip: '1', column: 'x', domain: 'a,b,z,A', epsilon: '2', from: '2026-01-01' },
-  ...{ label: 'y', loss: 'softmax', 'max-contributions': '2', range: '*=0:9', steps: '9' },
+  ...{ classes: '3', clip: '1', columns: 'x', domain: 'a,b,z,A', epsilon: '2', from: '2026-01-01' },
+  ...{ label: 'y', loss: 'softmax', 'max-contributions': '2', steps: '9' },
   ...{ state: 'x.state', 'time-column': 't', to: '2026-01-02', 'user-column': 'who' },
 };
 
@@ -170,8 +170,8 @@ test('advice: causes are named only where they can be the cause', async () => {
     await seen([...release, '--clip', '1'], 'x\n1\n'),
     /or --clip allows far larger ones/,
   );
-  const ranged = [...release, '--range', 'x=0:1', '--column', 'x'];
-  assert.match(await seen(ranged, 'x\n1\n'), /or --range allows far larger ones/);
+  const ranged = [...release, '--columns', 'x=0:1'];
+  assert.match(await seen(ranged, 'x\n1\n'), /or --columns allows far larger ones/);
   assert.match(await seen([...release, '--count'], 'x\n1\n'), /too few rows for this --epsilon$/m);
   // A run that releases nothing has no totals, also where earlier ones had.
   const state = [...release, '--clip', '1', '--state', 'empty.state'];
@@ -182,7 +182,7 @@ test('advice: causes are named only where they can be the cause', async () => {
 test('advice: a table whose rows are all left out is not one without rows', async () => {
   const skips = ['--missing', 'skip'];
   for (const args of [
-    ['release', ...$E, '--clip', '1', '--column', 'x', ...times],
+    ['release', ...$E, '--clip', '1', '--columns', 'x', ...times],
     ['count', ...$E, ...times],
     ['count', ...$E, ...times, '--sort'],
     ['moments', ...$E, ...ofX, ...times],
@@ -199,7 +199,7 @@ test('advice: a table whose rows are all left out is not one without rows', asyn
 test('advice: JSON is to be read as such only where that is possible, and not already asked for', async () => {
   writeFileSync(join(cwd, 'objects.csv'), `${object}\n`);
   writeFileSync(join(cwd, 'objects'), `${object}\n`);
-  const release = ['release', ...$E, '--clip', '1', '--column', 'x'];
+  const release = ['release', ...$E, '--clip', '1', '--columns', 'x'];
   const renamed = /is JSON, not CSV: rename it to \.jsonl, as the ending of its name decides$/m;
   for (const more of [[], ['--format', 'jsonl']])
     assert.match(await seen([...release, 'objects.csv', ...more]), renamed);

@@ -21,13 +21,13 @@ const target = ['--epsilon', '1', '--delta', '1e-6', '--quiet'];
 const RUNS = {
   count: [...target, '--time-column', 't', '--bucket', 'day', days],
   release: [...target, '--clip', '1', numbers],
-  moments: [...target, '--range', '*=0:1', '--column', 'a', numbers],
+  moments: [...target, '--columns', 'a=0:1', numbers],
   histogram: [...target, '--by', 'cat', '--domain', 'docs,shop', days],
   learn: [...target, '--label', 'y', table],
-  queries: [...target, '--workload', 'prefix', '--column', 'cat', '--domain', 'docs,shop', days],
+  queries: [...target, '--workload', 'prefix', '--columns', 'cat', '--domain', 'docs,shop', days],
   choose: [
     '--winner',
-    '--column',
+    '--columns',
     'cat',
     '--domain',
     'docs,shop',

@@ -32,7 +32,17 @@ const limit = ['--budget-epsilon', '1', '--budget-delta', '1e-6'];
 
 function release(path, epsilon, more = []) {
   const privacy = ['--epsilon', String(epsilon), '--delta', '1e-6', '--clip', '1'];
-  return ['release', ...privacy, '--column', 'x', '--mechanism', 'tree', '--budget', path, ...more];
+  return [
+    'release',
+    ...privacy,
+    '--columns',
+    'x',
+    '--mechanism',
+    'tree',
+    '--budget',
+    path,
+    ...more,
+  ];
 }
 
 async function accepted(args, given = { input }) {
@@ -119,9 +129,9 @@ test('budget: every kind of release is charged its own cost, in either account',
     String(epsilon),
     ...(delta ? ['--delta', delta] : []),
   ];
-  const counted = ['--column', 'x', '--domain', '0,1'];
+  const counted = ['--columns', 'x', '--domain', '0,1'];
   const lattice = ['--mechanism', 'tree', '--mode', 'lattice'];
-  const sums = ['release', '--clip', '1', '--column', 'x'];
+  const sums = ['release', '--clip', '1', '--columns', 'x'];
   const window = ['--workload', 'window=2'];
   const queries = ['queries', '--workload', 'identity', ...counted];
   const { mu } = dp.calibrate({ epsilon: 0.3, delta: 1e-6 });
@@ -173,8 +183,8 @@ test('budget: every kind of release is charged its own cost, in either account',
       [['choose', '--quantile', '1/2', ...counted, ...at(0.2)], choice],
       [[...learn, ...at(0.3, '1e-6')], gaussian],
       [[...sums, ...window, ...at(0.3, '1e-6')], gaussian],
-      [[...sums, '--workload', 'prefix', ...window, ...at(0.3, '1e-6')], gaussian],
-      [['moments', '--column', 'x', '--range', 'x=0:1', ...at(0.3, '1e-6')], gaussian],
+      [[...sums, '--workloads', 'all=prefix,last=window:2', ...at(0.3, '1e-6')], gaussian],
+      [['moments', '--columns', 'x=0:1', ...at(0.3, '1e-6')], gaussian],
       [['histogram', '--by', 'who', '--domain', 'a,b', ...at(0.3, '1e-6')], gaussian],
       [[...sums, '--pure', ...at(0.2)], pure],
     ]) {
@@ -215,7 +225,7 @@ test('budget: every kind of release is charged its own cost, in either account',
 });
 
 test('budget: without a share for them, pure releases are charged to the account', async () => {
-  const choose = ['choose', '--winner', '--column', 'x', '--domain', '0,1', '--quiet'];
+  const choose = ['choose', '--winner', '--columns', 'x', '--domain', '0,1', '--quiet'];
   for (const [account, cost] of [
     ['mu', (epsilon) => dp.calibrate({ epsilon, delta: 0 }).mu],
     ['rho', (epsilon) => (epsilon ** 2 / 8) * (1 + 2 ** -51)],
@@ -241,7 +251,7 @@ test('budget: without a share for them, pure releases are charged to the account
 });
 
 const choose = (path, epsilon, more = []) => [
-  ...['choose', '--winner', '--column', 'x', '--domain', '0,1', '--quiet'],
+  ...['choose', '--winner', '--columns', 'x', '--domain', '0,1', '--quiet'],
   ...['--epsilon', String(epsilon), '--budget', path, ...more],
 ];
 
@@ -319,7 +329,7 @@ test('budget: the shares of a file are filters of their own, and the split stays
     [
       'choose',
       '--winner',
-      '--column',
+      '--columns',
       'x',
       '--domain',
       '0,1',
@@ -371,7 +381,7 @@ test('budget: the account is chosen when a file begins, and stays', async () => 
   const { stderr } = await dpFtrl(release(usual, 0.1, limit), { input });
   assert.match(stderr, /a new budget of .1, 0.000001. begins, account mu;/);
   assert.equal(read(usual).account, 'mu');
-  const none = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+  const none = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--columns', 'x'];
   await fails([...none, ...account('mu')], 2, /--budget-account needs --budget/, { input });
 });
 
@@ -737,7 +747,7 @@ test('budget: a release that does not fit the budget creates no state', async ()
 
 test('budget: a run that cannot work costs nothing', async () => {
   const path = freshPath();
-  const queries = ['queries', '--workload', 'identity', '--column', 'x', '--domain', '0,1'];
+  const queries = ['queries', '--workload', 'identity', '--columns', 'x', '--domain', '0,1'];
   const asked = [...queries, '--epsilon', '1', '--delta', '1e-6', '--budget', path, ...limit];
   const sums = release(path, 1, limit);
   for (const [args, message] of [
@@ -752,7 +762,7 @@ test('budget: a run that cannot work costs nothing', async () => {
     assert.ok(!existsSync(path), args.join(' '));
   }
   await fails(release('', 1, limit), 2, /--budget must be the name of a file, got ""/, { input });
-  const named = [...release(path, 1, limit), '--column', 'step'];
+  const named = [...release(path, 1, limit), '--columns', 'step'];
   await fails(named, 2, /two columns "step"/, { input: 'step,x\n1,1\n' });
   assert.ok(!existsSync(path));
 });
@@ -916,7 +926,7 @@ test('budget: a fault of the input that is found before any noise costs nothing'
   const cells = join(folder, 'cells.csv');
   writeFileSync(cells, bad);
   const output = join(folder, 'never.csv');
-  const counted = ['--column', 'x', '--domain', '0,1'];
+  const counted = ['--columns', 'x', '--domain', '0,1'];
   const privacy = ['--epsilon', '0.2', '--delta', '1e-6'];
   const bucket = [
     '--time-column',
@@ -930,7 +940,7 @@ test('budget: a fault of the input that is found before any noise costs nothing'
   ];
   const days = 't,x,who\n2026-03-01,1,a\n2026-03-02,1,b\n';
   const persons = ['--user-column', 'who', '--max-contributions', '2'];
-  const sums = ['release', ...privacy, '--clip', '1', '--column', 'x'];
+  const sums = ['release', ...privacy, '--clip', '1', '--columns', 'x'];
   const learn = ['learn', ...privacy, '--label', 'y', '--clip', '1', '--steps', '3'];
   const rows = 'x,y\n1,1\n0,0\n';
   const faults = [
@@ -941,19 +951,15 @@ test('budget: a fault of the input that is found before any noise costs nothing'
     [[...sums, ...bucket], `${days}2026-03-01,1,a\n`, /earlier day than the row above/],
     [[...sums, ...bucket], `${days}2026-03-10,1,a\n`, /past the horizon of --to/],
     [[...sums, ...bucket], `${days}soon,1,a\n`, /row 3 /],
+    [[...sums, '--steps', '3', '--workloads', 'all=prefix,last=window:2'], bad, /not a number/],
     [
-      [...sums, '--steps', '3', '--workload', 'prefix', '--workload', 'window=2'],
-      bad,
-      /not a number/,
-    ],
-    [
-      ['release', '--pure', '--epsilon', '0.2', '--clip', '1', '--column', 'x', '--steps', '2'],
+      ['release', '--pure', '--epsilon', '0.2', '--clip', '1', '--columns', 'x', '--steps', '2'],
       bad,
       /not a number/,
     ],
     [['count', ...privacy, ...bucket], `${days}soon,1,a\n`, /row 3 /],
     [['count', ...privacy, ...bucket, ...persons], `${days}2026-03-03,1,\n`, /row 3 /],
-    [['moments', ...privacy, '--range', 'x=0:1', '--steps', '3'], 'x\n1\nno\n', /not a number/],
+    [['moments', ...privacy, '--columns', 'x=0:1', '--steps', '3'], 'x\n1\nno\n', /not a number/],
     [
       ['histogram', ...privacy, '--by', 'x', '--domain', '0,1', '--steps', '3'],
       'x\n1\n2\n',

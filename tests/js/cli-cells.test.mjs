@@ -53,12 +53,12 @@ const tableOf = (row, column, cell) => {
 /** Columns in which a cell may be missing: numbers, categories, and others that are never 0. */
 const COMMANDS = [
   {
-    args: ['release', ...seen, '--clip', '5', '--column', 'a', '--column', 'b', ...days],
+    args: ['release', ...seen, '--clip', '5', '--columns', 'a', '--columns', 'b', ...days],
     numbers: ['a', 'b'],
     never: ['t'],
   },
   {
-    args: ['release', ...seen, '--clip', '5', '--column', 'a', ...days, ...persons],
+    args: ['release', ...seen, '--clip', '5', '--columns', 'a', ...days, ...persons],
     numbers: ['a'],
     never: ['t', 'u'],
   },
@@ -69,12 +69,12 @@ const COMMANDS = [
     never: ['t', 'u'],
   },
   {
-    args: ['moments', ...seen, '--column', 'a', '--range', 'a=-1:4', ...days],
+    args: ['moments', ...seen, '--columns', 'a=-1:4', ...days],
     numbers: ['a'],
     never: ['t'],
   },
   {
-    args: ['moments', ...seen, '--column', 'a', '--range', 'a=-1:4', ...days, ...persons],
+    args: ['moments', ...seen, '--columns', 'a=-1:4', ...days, ...persons],
     numbers: ['a'],
     never: ['t', 'u'],
   },
@@ -84,7 +84,7 @@ const COMMANDS = [
     never: ['t'],
   },
   {
-    args: ['queries', '--workload', 'identity', '--column', 'c', '--domain', '0:2', ...seen],
+    args: ['queries', '--workload', 'identity', '--columns', 'c', '--domain', '0:2', ...seen],
     categories: ['c'],
     never: [],
   },
@@ -93,11 +93,11 @@ const COMMANDS = [
       'queries',
       '--workload',
       'identity',
-      '--column',
+      '--columns',
       'c',
       '--domain',
       '0:2',
-      '--column',
+      '--columns',
       'a',
       '--domain',
       '0:4',
@@ -108,7 +108,7 @@ const COMMANDS = [
     never: ['u'],
   },
   {
-    args: ['choose', '--winner', '--column', 'c', '--domain', '0:2', ...choose],
+    args: ['choose', '--winner', '--columns', 'c', '--domain', '0:2', ...choose],
     categories: ['c'],
     never: [],
   },
@@ -117,7 +117,7 @@ const COMMANDS = [
       'choose',
       '--quantile',
       '1/2',
-      '--column',
+      '--columns',
       'c',
       '--domain',
       '0,1,2',
@@ -149,20 +149,7 @@ async function refused(args, message, input) {
 }
 
 await printed(
-  [
-    'learn',
-    '--label',
-    'y',
-    '--column',
-    'a',
-    '--column',
-    'b',
-    ...seen,
-    '--range',
-    '*=-4:4',
-    '--model',
-    model,
-  ],
+  ['learn', '--label', 'y', '--columns', 'a=-4:4,b=-4:4', ...seen, '--model', model],
   tableOf(-1),
 );
 
@@ -242,7 +229,16 @@ for (const { args, numbers = [], categories = [], never, numbered } of COMMANDS)
 
 test('missing: an empty line of a table of one column is a missing cell, and its end is none', async () => {
   const sums = ['release', ...seen, '--clip', '5'];
-  const counts = ['queries', '--workload', 'identity', '--column', 'v', '--domain', '0:3', ...seen];
+  const counts = [
+    'queries',
+    '--workload',
+    'identity',
+    '--columns',
+    'v',
+    '--domain',
+    '0:3',
+    ...seen,
+  ];
   const timed = ['count', ...seen, '--time-column', 'v', '--bucket', 'day'];
   const text = (cells) => `v\n${cells.map((cell) => `${cell}\n`).join('')}`;
   const holes = ['1', '', '3', '""', ' ', '2'];
@@ -310,7 +306,7 @@ test('missing: with rows as steps a skipped row takes its step, in sums and in s
   /** Values of the library, where a missing record is a step without one. */
   const wanted = (stream, records, read) =>
     records.map((record) => read(stream.releaseBatch(record === null ? [] : [record])));
-  const moments = ['moments', ...seen, '--column', 'a', '--range', 'a=0:4', ...skip];
+  const moments = ['moments', ...seen, '--columns', 'a=0:4', ...skip];
   const means = parse(await printed(moments, input), { columns: true, cast: true });
   assert.deepEqual(
     means.map((row) => [row.count, row.a_mean]),
@@ -344,7 +340,7 @@ test('missing: with rows as steps a skipped row takes its step, in sums and in s
       args[0],
     );
   }
-  const release = ['release', ...seen, '--clip', '9', '--column', 'a', ...skip];
+  const release = ['release', ...seen, '--clip', '9', '--columns', 'a', ...skip];
   const state = join(folder, 'release.state');
   const all = await printed(release, input);
   assert.equal(await printed([...release, '--steps', '5', '--state', state], input), all);
@@ -370,7 +366,7 @@ test('missing: the guarantee says what a skipped row and a zero are, and that th
     if (!/^(release|moments)$/.test(args[0])) continue;
     assert.match(await said([...open, '--missing', 'zero']), /, a missing cell \(empty\) is 0;/);
   }
-  const learn = ['learn', '--label', 'y', '--column', 'a', ...target, '--clip', '1'];
+  const learn = ['learn', '--label', 'y', '--columns', 'a', ...target, '--clip', '1'];
   assert.match(await said([...learn, ...skip]), adds);
 });
 
@@ -412,7 +408,7 @@ test('missing: with --other a missing category is one of the rest, unless its ro
   for (const args of [
     ['count', ...seen, ...by],
     ['histogram', ...seen, ...by],
-    ['queries', '--workload', 'identity', '--column', 'c', '--domain', '0,1', '--other', ...seen],
+    ['queries', '--workload', 'identity', '--columns', 'c', '--domain', '0,1', '--other', ...seen],
   ]) {
     const other = await printed(args, rows('new'));
     for (const cell of ['', 'NA']) {
@@ -439,8 +435,8 @@ test('whole numbers: 1.0, 01, +1 and 1e0 are the value 1 of a domain, and texts 
   ];
   for (const domain of ['0:2', '-1:12', '0,1,2', '2,1.0,+0', '00,1,2']) {
     for (const args of [
-      ['queries', '--workload', 'identity', '--column', 'c', '--domain', domain, ...seen],
-      ['choose', '--winner', '--column', 'c', '--domain', domain, ...choose],
+      ['queries', '--workload', 'identity', '--columns', 'c', '--domain', domain, ...seen],
+      ['choose', '--winner', '--columns', 'c', '--domain', domain, ...choose],
       ['histogram', ...seen, '--by', 'c', '--domain', domain],
       ['count', ...seen, '--by', 'c', '--domain', domain, '--time-column', 't', '--bucket', 'day'],
     ]) {
@@ -473,7 +469,7 @@ test('whole numbers: 1.0, 01, +1 and 1e0 are the value 1 of a domain, and texts 
       'queries',
       '--workload',
       'identity',
-      '--column',
+      '--columns',
       'c',
       '--domain',
       domain,
@@ -519,7 +515,7 @@ test('headers: a column without a name is left out with a notice, and never summ
     writeFileSync(file, input);
     assert.equal((await dpFtrl([...release, file])).stderr.match(/left out/g).length, 1);
     // Nothing is left out of columns that are named.
-    const one = await dpFtrl([...release, '--column', 'volume'], { input });
+    const one = await dpFtrl([...release, '--columns', 'volume'], { input });
     assert.doesNotMatch(one.stderr, /left out/);
   }
   const lines = await dpFtrl([...release, '--format', 'jsonl'], {
@@ -529,7 +525,9 @@ test('headers: a column without a name is left out with a notice, and never summ
   await fails(quiet, 2, /the cells of the first row are empty; they must name the columns/, {
     input: ',,\n1,2,3\n',
   });
-  await fails([...quiet, '--column', ''], 2, /unknown column ""/, { input: ',a\n1,2\n' });
+  await fails([...quiet, '--columns', ''], 2, /--columns must be NAME or NAME=LOW:HIGH/, {
+    input: ',a\n1,2\n',
+  });
 });
 
 test('headers: two columns with one name are refused by number where one of them is read', async () => {
@@ -537,14 +535,14 @@ test('headers: two columns with one name are refused by number where one of them
   const input = 'a,b,c,a,c\n1,2,3,4,5\n';
   await fails(release, 2, /the header has more than one column "a": cells 1 and 4/, { input });
   await fails(
-    [...release, '--column', 'c'],
+    [...release, '--columns', 'c'],
     2,
     /the header has more than one column "c": cells 3 and 5/,
     { input },
   );
-  assert.match(await printed([...release, '--column', 'b'], input), /^step,b,std/);
+  assert.match(await printed([...release, '--columns', 'b'], input), /^step,b,std/);
   await fails(
-    [...release, '--column', 'b', ...persons.with(1, 'a')],
+    [...release, '--columns', 'b', ...persons.with(1, 'a')],
     2,
     /more than one column "a": cells 1 and 4/,
     { input },
@@ -623,7 +621,7 @@ test('files: what is no table in UTF-8 is named by its first bytes, with what to
     [['release', ...seen, '--clip', '5']],
     [['count', ...seen, '--time-column', 'a', '--bucket', 'day']],
     [['histogram', ...seen, '--by', 'a', '--domain', '1,2']],
-    [['queries', '--workload', 'identity', '--column', 'a', '--domain', '1,2', ...seen]],
+    [['queries', '--workload', 'identity', '--columns', 'a', '--domain', '1,2', ...seen]],
     [['learn', '--label', 'a', ...seen]],
     [['predict', '--model', model, '--quiet']],
   ]) {
@@ -642,7 +640,7 @@ test('files: what is no table in UTF-8 is named by its first bytes, with what to
   // Tables that only look a little like them.
   for (const input of ['[a],{b}\n1,2\n', 'PK,BZ\n1,2\n', '\ufeffa,b\n1,2\n'])
     await printed(
-      ['release', ...seen, '--clip', '5', '--column', input.split(/[\ufeff,]/).find(Boolean)],
+      ['release', ...seen, '--clip', '5', '--columns', input.split(/[\ufeff,]/).find(Boolean)],
       input,
     );
 });
@@ -682,10 +680,8 @@ test('labels: yes and no, true and false are 1 and 0 in any case of letters', as
         '--seed',
         '2',
         '--quiet',
-        '--range',
-        'bill=30:60',
-        '--range',
-        'mass=2500:6500',
+        '--columns',
+        'bill=30:60,mass=2500:6500',
         '--json',
         ...more,
       ];
@@ -695,7 +691,7 @@ test('labels: yes and no, true and false are 1 and 0 in any case of letters', as
 });
 
 test('labels: other texts, and more than two classes, are refused with what to do', async () => {
-  const quiet = [...learn, '--seed', '2', '--quiet', '--range', '*=0:9000'];
+  const quiet = [...learn, '--seed', '2', '--quiet', '--columns', '*=0:9000'];
   const place = /row 1 \(line 2\), column "heavy" /;
   const of = (words) => new RegExp(`${place.source}${words}`);
   const names = birds((isHeavy) => (isHeavy ? 'Gentoo' : 'Adelie'));
@@ -726,17 +722,17 @@ test('labels: other texts, and more than two classes, are refused with what to d
     /row \d+ \(line \d+\): label must be -1, 0 or 1; for more classes give --loss softmax --classes K$/;
   await fails(quiet, 2, many, { input: birds((isHeavy) => (isHeavy ? 2 : 0)) });
   // A feature that is no number is no class.
-  await fails(quiet, 2, /column "bill" is not a number; --column NAME picks columns/, {
+  await fails(quiet, 2, /column "bill" is not a number; --columns NAME picks columns/, {
     input: birds(Number).replace('\n4', '\nyes'),
   });
-  const range = [...learn, '--range', 'heavy=0:1'];
+  const range = [...learn, '--columns', 'heavy=0:1'];
   await fails(
     range,
     2,
-    /--range is for features, and "heavy" is the label, which is not scaled: --clip C bounds/,
+    /ranges in --columns are for features, and "heavy" is the label, which is not scaled: --clip C bounds/,
     { input: birds(Number) },
   );
-  const squared = [...learn, '--loss', 'squared', '--range', '*=0:9000'];
+  const squared = [...learn, '--loss', 'squared', '--columns', '*=0:9000'];
   await fails(
     squared,
     2,
@@ -751,13 +747,13 @@ test('labels: features without a range are named in a warning that survives --qu
   writeFileSync(file, input);
   const warning = (names) =>
     new RegExp(
-      `warning: without --range, numbers beyond \\[-1, 1\\] count as -1 or 1 in ${names}: the model may be no better than a constant; give each --range`,
+      `warning: without a range, numbers beyond \\[-1, 1\\] count as -1 or 1 in ${names}: the model may be no better than a constant; give each --columns`,
     );
   for (const from of [[file], ['--batch', '10'], ['--no-precondition', file]]) {
     for (const [ranges, names] of [
       [[], '"bill", "mass"'],
-      [['--range', 'bill=30:60'], '"mass"'],
-      [['--range', '*=0:9000'], undefined],
+      [['--columns', 'bill=30:60,mass'], '"mass"'],
+      [['--columns', '*=0:9000'], undefined],
     ]) {
       for (const quiet of [[], ['--quiet']]) {
         const { code, stdout, stderr } = await dpFtrl([...learn, ...ranges, ...quiet, ...from], {
@@ -765,7 +761,7 @@ test('labels: features without a range are named in a warning that survives --qu
         });
         assert.equal(code, 0, stderr);
         if (names) assert.match(stderr, warning(names));
-        else assert.doesNotMatch(stderr, /without --range/);
+        else assert.doesNotMatch(stderr, /without a range/);
         assert.match(stdout, /^weights are for\s+features scaled from their range to \[-1, 1\]$/m);
       }
     }
@@ -787,6 +783,6 @@ test('labels: features without a range are named in a warning that survives --qu
         ])
       ).stdout,
     ).test.accuracy;
-  assert.ok((await accuracy('--range', 'bill=30:60', '--range', 'mass=2500:6500')) > 0.9);
+  assert.ok((await accuracy('--columns', 'bill=30:60,mass=2500:6500')) > 0.9);
   assert.ok((await accuracy()) <= 0.6);
 });

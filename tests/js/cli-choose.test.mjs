@@ -22,7 +22,7 @@ const rows = [
   ...Array.from({ length: 4 }, (_, i) => [`p${i}`, 2, 'blue']),
 ];
 const input = `who,size,colour\n${rows.map((row) => `${row.join()}\n`).join('')}`;
-const sizes = ['--column', 'size', '--domain', '1:6'];
+const sizes = ['--columns', 'size', '--domain', '1:6'];
 const strong = ['--epsilon', '500'];
 const persons = (most) => ['--user-column', 'who', '--max-contributions', String(most)];
 
@@ -44,12 +44,12 @@ test('choose: winners, quantiles and combinations of columns are right, and say 
     const { stdout } = await accepted(['choose', '--quantile', quantile, ...sizes, ...strong]);
     assert.equal(stdout, `size\n${value}\n`, quantile);
   }
-  const colours = ['--column', 'colour', '--domain', 'blue,red'];
+  const colours = ['--columns', 'colour', '--domain', 'blue,red'];
   const both = await accepted(['choose', '--winner', ...sizes, ...colours, ...strong]);
   assert.equal(both.stdout, 'size,colour\n5,red\n');
-  const wide = ['--column', 'size', '--domain', '0:130000'];
+  const wide = ['--columns', 'size', '--domain', '0:130000'];
   assert.equal((await accepted(['choose', '--winner', ...wide, ...strong])).stdout, 'size\n5\n');
-  const other = ['--column', 'size', '--domain', '1:3', '--other'];
+  const other = ['--columns', 'size', '--domain', '1:3', '--other'];
   assert.equal(
     (await accepted(['choose', '--winner', ...other, ...strong])).stdout,
     'size\nother\n',
@@ -215,8 +215,8 @@ test('choose: misuse is refused with a message that names the problem', async ()
     [[...base, '--quantile', '3/2'], /--quantile must be a fraction from 0 to 1 .*, got "3\/2"/],
     [[...base, '--quantile', '1.5'], /--quantile must be a fraction from 0 to 1 .*, got "1.5"/],
     [[...base, '--quantile', '0/0'], /--quantile must be a fraction from 0 to 1/],
-    [[...base, '--quantile', '1/2', '--other'], /one --column, whose values are in order/],
-    [['choose', '--winner', ...strong], /--column is required/],
+    [[...base, '--quantile', '1/2', '--other'], /one of --columns, whose values are in order/],
+    [['choose', '--winner', ...strong], /--columns is required/],
     [['choose', '--winner', ...sizes], /--epsilon is required/],
     [[...base, '--winner', '--user-column', 'who'], /needs --max-contributions/],
     [[...base, '--winner', '--max-contributions', '2'], /needs --user-column/],
@@ -228,7 +228,7 @@ test('choose: misuse is refused with a message that names the problem', async ()
 });
 
 test('choose: numbers of a domain must ascend for a quantile', async () => {
-  const base = ['choose', '--column', 'size', ...strong, '--quantile', '1/2', '--domain'];
+  const base = ['choose', '--columns', 'size', ...strong, '--quantile', '1/2', '--domain'];
   await fails([...base, '1,10,2'], 2, /must be ascending for --quantile, got 2 after 10$/, {
     input,
   });
@@ -237,7 +237,7 @@ test('choose: numbers of a domain must ascend for a quantile', async () => {
 });
 
 test('domains: what is almost a range is refused, and times and groups of ages are texts', async () => {
-  const base = ['choose', '--column', 'size', ...strong, '--winner', '--other', '--domain'];
+  const base = ['choose', '--columns', 'size', ...strong, '--winner', '--other', '--domain'];
   const almost = ['0:2.5', '0:1e3', '0:5,7', '0:5:1', '0-5', '0..5', '0:9007199254740993'];
   for (const domain of almost) {
     const message = /--domain must be LOW:HIGH in digits, .*, got/;

@@ -66,7 +66,7 @@ test('count: totals are those of release with one column per category and clip n
   const oneHot = rows.map(({ time, section }) =>
     [time, ...labels.map((label) => Number(labelOf(section) === label))].join(','),
   );
-  const columns = labels.flatMap((label) => ['--column', label]);
+  const columns = labels.flatMap((label) => ['--columns', label]);
   const release = ['release', ...privacy, '--clip', '1', ...daily, ...range, ...columns];
   const wanted = await counted(
     [...release, '--seed', '5', '--quiet'],

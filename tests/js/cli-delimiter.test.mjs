@@ -18,15 +18,15 @@ const privacy = ['--epsilon', '1', '--delta', '1e-6', '--seed', '3'];
 
 /** Arguments and table for each command that reads a table. */
 const COMMANDS = {
-  release: [['--clip', '1', '--column', 'count', ...privacy], example('shop_day')],
+  release: [['--clip', '1', '--columns', 'count', ...privacy], example('shop_day')],
   count: [['--time-column', 'time', '--bucket', 'day', ...privacy], example('site_visits')],
   learn: [['--label', 'label', ...privacy, '--passes', '2', '--clip', '1'], example('pendulum')],
   queries: [
-    ['--workload', 'prefix', '--column', 'minutes', '--domain', '0:180', ...privacy],
+    ['--workload', 'prefix', '--columns', 'minutes', '--domain', '0:180', ...privacy],
     example('gym_visits'),
   ],
   choose: [
-    ['--winner', '--column', 'minutes', '--domain', '0:180', '--epsilon', '1', '--seed', '3'],
+    ['--winner', '--columns', 'minutes', '--domain', '0:180', '--epsilon', '1', '--seed', '3'],
     example('gym_visits'),
   ],
 };
@@ -74,9 +74,9 @@ test('delimiter: a header with ambiguous separators is refused unless --delimite
     /whether a comma or a semicolon .*: give --delimiter comma or --delimiter semicolon$/;
   const { stdout } = await fails(release, 2, message, { input });
   assert.equal(stdout, '');
-  const one = await dpFtrl([...release, '--column', 'c', '--delimiter', 'comma'], { input });
+  const one = await dpFtrl([...release, '--columns', 'c', '--delimiter', 'comma'], { input });
   assert.match(one.stdout, /^step,c,std\n1,/);
-  const other = await dpFtrl([...release, '--column', 'a', '--delimiter', ';'], { input });
+  const other = await dpFtrl([...release, '--columns', 'a', '--delimiter', ';'], { input });
   assert.match(other.stdout, /^step,a,std\n1,/);
   for (const wrong of ['|', 'commas', '', 'toString']) {
     const known = /--delimiter must be one of comma, semicolon, tab, got "/;
@@ -118,8 +118,8 @@ test('delimiter: the file of --test may have a separator of its own', async () =
 test('decimal: numbers with decimal commas give the same output as with points, bit for bit', async () => {
   const table = 'step,x,y\n1,0.5,-1.25\n2,3,1e-2\n3,.75,+2.\n';
   const commas = table.replaceAll(',', ';').replaceAll('.', ',');
-  const sums = ['release', ...privacy, '--clip', '4', '--column', 'x', '--column', 'y'];
-  const moments = ['moments', ...privacy, '--column', 'x', '--range', 'x=0:4'];
+  const sums = ['release', ...privacy, '--clip', '4', '--columns', 'x', '--columns', 'y'];
+  const moments = ['moments', ...privacy, '--columns', 'x=0:4'];
   for (const args of [sums, moments]) {
     const wanted = await dpFtrl(args, { input: table });
     assert.equal(wanted.code, 0, wanted.stderr);

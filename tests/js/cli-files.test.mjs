@@ -15,7 +15,7 @@ const scratch = scratchFolder('command-files');
 
 const target = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--quiet'];
 const release = ['release', ...target, '--mechanism', 'tree', '--steps', '4'];
-const counts = ['--workload', 'identity', '--column', 'x', '--domain', '0,1'];
+const counts = ['--workload', 'identity', '--columns', 'x', '--domain', '0,1'];
 const limit = ['--budget-epsilon', '3', '--budget-delta', '1e-5'];
 const table = 'x,y\n1,0\n0,1\n';
 

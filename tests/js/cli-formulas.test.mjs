@@ -34,22 +34,22 @@ for (const name of names) {
   const by = ['--by', name, '--domain', one[0] ?? 'a'];
   const others = one.length === 0 ? ['--other'] : [];
   const commands = {
-    release: [['release', ...privacy, '--clip', '1', '--column', name], numbers],
+    release: [['release', ...privacy, '--clip', '1', '--columns', quoted(name)], numbers],
     'release, true values': [
-      ['release', ...privacy, '--clip', '1', '--column', name, '--show-nonprivate'],
+      ['release', ...privacy, '--clip', '1', '--columns', quoted(name), '--show-nonprivate'],
       numbers,
     ],
     count: [['count', ...privacy, ...times, ...by, ...others], input],
     histogram: [['histogram', ...privacy, ...by, ...others], input],
-    moments: [['moments', ...privacy, '--column', name, '--range', `${name}=0:1`], numbers],
+    moments: [['moments', ...privacy, '--columns', `${quoted(name)}=0:1`], numbers],
     queries: [
       [
         'queries',
         ...privacy,
         '--workload',
         'identity',
-        '--column',
-        name,
+        '--columns',
+        quoted(name),
         '--domain',
         one[0] ?? 'a',
         ...others,
@@ -63,8 +63,8 @@ for (const name of names) {
         '--epsilon',
         '1',
         '--quiet',
-        '--column',
-        name,
+        '--columns',
+        quoted(name),
         '--domain',
         `${one[0] ?? 'a'},b`,
       ],
@@ -83,7 +83,7 @@ for (const name of names) {
 
 test('formulas: JSON keeps the names, because nothing runs them there', async () => {
   const [name] = names;
-  const args = ['release', ...privacy, '--clip', '1', '--column', name, '--json'];
+  const args = ['release', ...privacy, '--clip', '1', '--columns', quoted(name), '--json'];
   const { stdout, stderr } = await dpFtrl(args, { input: `${name}\n1\n` });
   assert.ok(stdout.includes(JSON.stringify(name)) && !stdout.includes(`'${name}`), stdout + stderr);
 });

@@ -59,14 +59,14 @@ const learn = [
   '--json',
 ];
 const days = ['--time-column', 'time', '--bucket', 'day'];
-const members = ['--column', 'minutes', '--domain', '0:60', '--other'];
+const members = ['--columns', 'minutes', '--domain', '0:60', '--other'];
 const COMMANDS = [
   [
-    ['release', ...privacy, '--clip', '1', '--column', 'count', '--show-nonprivate'],
+    ['release', ...privacy, '--clip', '1', '--columns', 'count', '--show-nonprivate'],
     short('shop_day'),
   ],
   [
-    ['release', ...privacy, '--clip', '1', ...days, '--show-nonprivate', '--column', 'minutes'],
+    ['release', ...privacy, '--clip', '1', ...days, '--show-nonprivate', '--columns', 'minutes'],
     short('gym_visits'),
   ],
   [['count', ...privacy, ...days, '--show-nonprivate'], visits],
@@ -173,7 +173,7 @@ test('json lines: file names determine the format, and --format applies where th
   await fails(['page', objects], 2, /the page reads CSV, and \S+in\.jsonl is JSON lines/);
 });
 
-test('json lines: missing keys and null are empty cells, and extra keys are refused without --column', async () => {
+test('json lines: missing keys and null are empty cells, and extra keys are refused without --columns', async () => {
   const args = ['release', ...privacy, '--clip', '9', '--show-nonprivate'];
   const csv = (second) => `a,b\n1,2\n${second}\n5,6\n`;
   const lines = (second) => `{"a":1,"b":2}\n${second}\n{"b":6,"a":5}`;
@@ -193,9 +193,9 @@ test('json lines: missing keys and null are empty cells, and extra keys are refu
   }
   const more = '{"a":3,"b":4,"c":[1,{"d":"}"}]}';
   const where =
-    /row 2 \(line 2\) has a key that the first row does not have; --column NAME picks columns$/;
+    /row 2 \(line 2\) has a key that the first row does not have; --columns NAME picks columns$/;
   await fails([...args, ...jsonl], 2, where, { input: lines(more) });
-  const picked = ['--column', 'b', '--column', 'a'];
+  const picked = ['--columns', 'b', '--columns', 'a'];
   assert.deepEqual(
     linesOf(await printed([...args, ...jsonl, ...picked], lines(more))),
     rowsOf(await printed([...args, ...picked], csv('3,4'))),
@@ -296,7 +296,7 @@ test('json lines: an invalid line is refused with its number, and rows before it
   // The text may be personal data.
   const secret = await dpFtrl(args, { input: '{"a":1}\n{"secret-name":\n' });
   assert.doesNotMatch(secret.stderr, /secret/);
-  await fails([...args, '--column', 'b'], 2, /unknown column "b".*known are a/, {
+  await fails([...args, '--columns', 'b'], 2, /unknown column "b".*known are a/, {
     input: '{"a":1}\n',
   });
 });

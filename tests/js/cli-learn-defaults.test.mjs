@@ -94,7 +94,7 @@ test('learn defaults: a table is read in 120 steps of all rows, the latest weigh
   assert.match(spoken, /horizon 120 batches of 400 rows in 120 passes/);
   assert.match(
     spoken,
-    /; 2 of 2 features clipped to \[-1, 1\] \(see --range\); set up for a whole t/,
+    /; 2 of 2 features clipped to \[-1, 1\] \(see --columns\); set up for a whole t/,
   );
   assert.match(spoken, /rate set by 400 rows, 3 weights per score, epsilon and delta\n$/);
   assert.match(stderr, /NOT private/);

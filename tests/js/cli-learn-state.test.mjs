@@ -81,7 +81,7 @@ function numLearnedIn(path) {
 
 for (const [name, options] of Object.entries({
   ftrl: [],
-  'ranges and doubling': ['--range', 'a=0:1', '--doubling', '--no-intercept'],
+  'ranges and doubling': ['--columns', 'a=0:1,*', '--doubling', '--no-intercept'],
   descent: ['--descent', '--momentum', '0.5', '--rates', '1,0.5'],
   'batches, cut apart within one': ['--batch', '4', '--domain', 'box'],
   softmax: ['--loss', 'softmax', '--classes', '2'],
@@ -145,19 +145,19 @@ test('learn --state: columns are found by name, and others are refused', async (
   const refused = (args, pattern, header = 'a,b,y') =>
     fails([...seeded, ...state, ...args], 2, pattern, { input: `${header}\n1,1,1\n` });
   await refused([], /it learns from the columns "a", "b", "y", this run "a", "c", "y"$/, 'a,c,y');
-  await refused(['--column', 'a'], /"a", "b", "y", this run "a", "y"$/);
-  await refused(['--range', 'b=0:1'], /it was begun without --range$/);
+  await refused(['--columns', 'a'], /"a", "b", "y", this run "a", "y"$/);
+  await refused(['--columns', 'b=0:1,*'], /it was begun without --columns$/);
 });
 
 test('learn --state: a change of either end of a range is refused', async () => {
-  const run = [...seeded, '--state', freshState(), '--range'];
-  await modelOf([...run, 'b=0:1'], table(0, 2));
+  const run = [...seeded, '--state', freshState(), '--columns'];
+  await modelOf([...run, 'a,b=0:1'], table(0, 2));
   for (const range of ['b=0:2', 'b=-1:1']) {
-    const moved = `it was begun with --range b=0:1, this run has --range ${range}\n`;
-    const { stderr } = await fails([...run, range], 2, /./, { input: table(2, 3) });
+    const moved = `it was begun with --columns b=0:1, this run has --columns ${range}\n`;
+    const { stderr } = await fails([...run, `a,${range}`], 2, /./, { input: table(2, 3) });
     assert.ok(stderr.endsWith(moved), stderr);
   }
-  assert.equal((await modelOf([...run, 'b=0:1'], table(2, 3))).numExamples, 3);
+  assert.equal((await modelOf([...run, 'a,b=0:1'], table(2, 3))).numExamples, 3);
 });
 
 test('learn --state: options that differ from those of the first run are refused', async () => {
@@ -277,7 +277,7 @@ test('learn --state: the error for a bad row says which rows were learned from',
   await modelOf(run, table(0, 3));
   const after2 = 'rows 1 to 2 of this input were learned from: leave them out of the next run';
   for (const [bad, why] of [
-    ['x,1,1', 'row 3 (line 4), column "a" is not a number; --column NAME picks columns'],
+    ['x,1,1', 'row 3 (line 4), column "a" is not a number; --columns NAME picks columns'],
     ['1,1,7', 'row 3 (line 4): label must be -1, 0 or 1'],
   ]) {
     const before = numLearnedIn(state);

@@ -29,7 +29,7 @@ const rows = Array.from({ length: 400 }, () => {
   return [random(), b, Number(b > 50)];
 });
 const csv = `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`;
-const ranges = ['--range', 'b=0:100', '--range', 'a=0:1'];
+const ranges = ['--columns', 'b=0:100,a=0:1,*'];
 /** The learner that the command makes from `learn`, `ranges` and `--seed 7`. */
 const sameLearner = {
   strategy: 'honaker',
@@ -230,7 +230,15 @@ test('learn: the bound on the regret is printed where nothing can be clipped', a
   assert.match(await shown(at(2.45, softmax)), /^[\d.]+$/);
   assert.match(await shown(at(2, [...ranges, '--steps', '500'])), /^[\d.]+ after all 500 steps$/);
   assert.equal(await shown(at(2, ['--descent', ...ranges])), 'none: no theorem for this descent');
-  const point = ['--domain', 'simplex', '--no-intercept', '--column', 'a', '--regularisation', '1'];
+  const point = [
+    '--domain',
+    'simplex',
+    '--no-intercept',
+    '--columns',
+    'a',
+    '--regularisation',
+    '1',
+  ];
   assert.equal(await shown(at(2, point)), 'none: one point only');
   const lattice = await shown(at(2, [...ranges, '--mode', 'lattice']));
   assert.equal(lattice, 'none: no theorem for mode lattice');
@@ -288,7 +296,7 @@ test('learn: the noise and the certificate are for the neighbours that are asked
 });
 
 test('learn: one range for all features, but for those that have their own', async () => {
-  const star = [...learn, '--seed', '7', '--json', '--range'];
+  const star = [...learn, '--seed', '7', '--json', '--columns'];
   const inputs = async (...more) => {
     const { code, stdout, stderr } = await dpFtrl([...star, ...more], { input: csv });
     assert.equal(code, 0, stderr);
@@ -298,15 +306,15 @@ test('learn: one range for all features, but for those that have their own', asy
     { name: 'a', low: 0, high: 1 },
     { name: 'b', low: 0, high: 100 },
   ];
-  assert.deepEqual(await inputs('*=0:100', '--range', 'a=0:1'), [a, b]);
-  assert.deepEqual(await inputs('a=0:1', '--range', '*=0:100'), [a, b]);
+  assert.deepEqual(await inputs('*=0:100', '--columns', 'a=0:1'), [a, b]);
+  assert.deepEqual(await inputs('a=0:1', '--columns', '*=0:100'), [a, b]);
   assert.deepEqual(await inputs('*=0:1'), [a, { ...b, high: 1 }]);
-  const twice = [...star, '*=0:1', '--range', '*=0:2'];
-  await fails(twice, 2, /--range is given twice for "\*"/, { input: csv });
+  const twice = [...star, '*=0:1', '--columns', '*=0:2'];
+  await fails(twice, 2, /column "\*" is given twice/, { input: csv });
 });
 
 test('learn: ranges from the data are not private, and say so', async () => {
-  const args = [...learn, '--range', 'a=0:1', '--ranges-from-data'];
+  const args = [...learn, '--columns', 'a=0:1,*', '--ranges-from-data'];
   await fails(args, 2, /--ranges-from-data reveals data: it needs --show-nonprivate/, {
     input: csv,
   });
@@ -364,12 +372,15 @@ test('learn: misuse gives a one-line error, and nothing is written', async () =>
   const path = join(folder, 'none.json');
   const cases = [
     [['--label', 'z'], csv, /unknown column "z"; known are a, b, y$/],
-    [['--label', 'y', '--column', 'y'], csv, /the label cannot be a feature as well/],
-    [['--label', 'y', '--column', 'x'], csv, /unknown column "x"/],
-    [['--label', 'y', '--range', 'c=0:1'], csv, /unknown feature in --range "c"/],
-    [['--label', 'y', '--range', 'a=1:1'], csv, /--range must be NAME=LOW:HIGH with LOW < HIGH/],
-    [['--label', 'y', '--range', 'a'], csv, /--range must be NAME=LOW:HIGH/],
-    [['--label', 'y', '--range', 'a=0:1', '--range', 'a=0:2'], csv, /given twice for "a"/],
+    [['--label', 'y', '--columns', 'y'], csv, /the label cannot be a feature as well/],
+    [['--label', 'y', '--columns', 'x'], csv, /unknown column "x"/],
+    [['--label', 'y', '--columns', 'c=0:1,*'], csv, /unknown column "c"/],
+    [
+      ['--label', 'y', '--columns', 'a=1:1,*'],
+      csv,
+      /--columns must be NAME or NAME=LOW:HIGH with LOW < HIGH/,
+    ],
+    [['--label', 'y', '--columns', 'a=0:1,a=0:2,*'], csv, /column "a" is given twice/],
     [['--label', 'y', '--loss', '0-1'], csv, /--loss must be one of logistic, hinge, squared/],
     [['--label', 'y', '--quantile', '0.3'], csv, /--quantile needs --loss quantile/],
     [['--label', 'y', '--huber-threshold', '2'], csv, /--huber-threshold needs --loss huber/],
@@ -498,9 +509,9 @@ test('learn: several passes are one stream in which every row comes again', asyn
   const { stderr } = await dpFtrl([...learn, '--passes', '2', path]);
   assert.match(stderr, /: one row is protected in all 2 passes, not a person with several, /);
   assert.match(stderr, /horizon 800 rows in 2 passes \(the number of rows is public\); 2 of 2 /);
-  const inBatches = await dpFtrl([...learn, '--range', 'b=0:100', '--batch', '30', path]);
+  const inBatches = await dpFtrl([...learn, '--columns', 'b=0:100,*', '--batch', '30', path]);
   assert.match(inBatches.stderr, /; mechanism honaker, .* horizon 14 batches of 30 rows \(the num/);
-  assert.match(inBatches.stderr, /\); 1 of 2 features used as they are \(see --range\)\n$/);
+  assert.match(inBatches.stderr, /\); 1 of 2 features used as they are \(see --columns\)\n$/);
   const bothWays = await dpFtrl([...learn, '--batch', '30', '--passes', '2', path]);
   assert.match(bothWays.stderr, /horizon 28 batches of 30 rows in 2 passes \(/);
   const wrong = ['--passes', '2', '--steps', '801', path];

@@ -84,7 +84,7 @@ test('header: long names are cut in messages, and many are not all listed', asyn
   const long = 'a'.repeat(300);
   const cut = `${'a'.repeat(39)}…`;
   for (const [input, more, message] of [
-    [`${long},b\n1,2\n`, ['--column', 'zz'], `unknown column "zz"; known are ${cut}, b`],
+    [`${long},b\n1,2\n`, ['--columns', 'zz'], `unknown column "zz"; known are ${cut}, b`],
     [`${long},b\nx,2\n`, [], `column "${cut}" is not a number`],
     [`${long},${long}\n1,2\n`, [], `more than one column "${cut}"`],
     [`step,${long}\n1,2\n`, [], 'two columns "step"'],
@@ -94,7 +94,7 @@ test('header: long names are cut in messages, and many are not all listed', asyn
     assert.ok(stderr.length < 250, stderr);
   }
   const names = Array.from({ length: 1000 }, (_, i) => `name${1000 + i}`);
-  const { stderr } = await fails([...release, '--column', 'other'], 2, / and 980 more$/, {
+  const { stderr } = await fails([...release, '--columns', 'other'], 2, / and 980 more$/, {
     input: `${names.join(',')}\n`,
   });
   assert.match(stderr, /known are name1000, .*name1019 and 980 more/);
@@ -112,7 +112,7 @@ test('learn: the error for an unknown label lists the columns or suggests a simi
   );
 });
 
-test('learn --range: a star stands for any letters, and the pattern with most letters holds', async () => {
+test('learn: a star in --columns stands for any letters, and the pattern with most letters holds', async () => {
   const columns = ['p1', 'p2', 'price', 'q_p', 'y'];
   const input = `${columns.join(',')}\n${'1,2,3,4,1\n1,2,3,4,0\n'.repeat(20)}`;
   const learn = [
@@ -127,20 +127,21 @@ test('learn --range: a star stands for any letters, and the pattern with most le
     '1',
     '--quiet',
   ];
-  const args = (ranges) => [...learn, ...ranges.flatMap((range) => ['--range', range])];
+  const args = (ranges) => [...learn, '--columns', ranges.join()];
   const highs = async (...ranges) => {
     const { code, stdout, stderr } = await dpFtrl([...args(ranges), '--json'], { input });
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout).inputs.map(({ high }) => high);
   };
   // Features without a range are clipped to [-1, 1].
-  assert.deepEqual(await highs('p*=0:16'), [16, 16, 16, 1]);
+  assert.deepEqual(await highs('p*=0:16', '*'), [16, 16, 16, 1]);
   assert.deepEqual(await highs('p*=0:16', '*=0:2', 'p2=0:3'), [16, 3, 16, 2]);
   assert.deepEqual(await highs('pr*e=0:4', 'p*=0:16', '*_p=0:5'), [16, 16, 4, 5]);
   assert.deepEqual(await highs('*p*=0:16'), [16, 16, 16, 16]);
-  assert.deepEqual(await highs('p*1=0:7'), [7, 1, 1, 1]);
-  await fails(args(['x*=0:1']), 2, /unknown feature in --range "x\*"/, { input });
-  await fails(args(['p1*p1=0:1']), 2, /unknown feature in --range/, { input });
+  assert.deepEqual(await highs('p*1=0:7', '*'), [7, 1, 1, 1]);
+  assert.deepEqual(await highs('p*1=0:7', 'q_p'), [7, 1]);
+  await fails(args(['x*=0:1']), 2, /unknown column "x\*"/, { input });
+  await fails(args(['p1*p1=0:1']), 2, /unknown column "p1\*p1"/, { input });
   await fails(args(['pri*=0:1', '*ice=0:2']), 2, /"pri\*" and "\*ice" fit "price" equally well/, {
     input,
   });
@@ -218,7 +219,7 @@ test('messages: all missing options are named at once, with the columns of the f
     ],
     [
       ['moments', ...privacy, visits],
-      `--range is required: add --range NAME=LOW:HIGH; ${columns}; --range must be known without looking at the column`,
+      `--columns is required: add --columns NAME=LOW:HIGH; ${columns}; the range of a column must be known without looking at it`,
     ],
     [
       ['release', '--epsilon', '1', visits],
@@ -226,7 +227,7 @@ test('messages: all missing options are named at once, with the columns of the f
     ],
     [
       ['queries', '--workload', 'prefix', visits],
-      'add --column NAME --domain A,B,C --epsilon 1 --delta 1e-6; columns of',
+      'add --columns NAME --domain A,B,C --epsilon 1 --delta 1e-6; columns of',
     ],
   ]);
   for (const file of [
@@ -247,7 +248,7 @@ test('messages: all missing options are named at once, with the columns of the f
 });
 
 test('messages: --participations is refused with a time column, where one row is protected', async () => {
-  const moments = ['moments', ...privacy, '--range', '*=0:60', visits];
+  const moments = ['moments', ...privacy, '--columns', '*=0:60', visits];
   await refuses([
     [
       [...moments, ...daily, '--participations', '3', '--min-separation', '1'],
@@ -266,7 +267,7 @@ test('messages: learn, choose and predict ask for all that is missing at once', 
     ],
     [
       ['choose', visits],
-      '--epsilon is required, and so are --column and --domain: add --epsilon 1 --column NAME',
+      '--epsilon is required, and so are --columns and --domain: add --epsilon 1 --columns NAME',
       columns,
     ],
     [
@@ -283,7 +284,7 @@ test('messages: numbers, ranges and lists in another notation are refused with h
     'moments',
     ...privacy,
     ...args,
-    '--column',
+    '--columns',
     'seconds',
     ...semicolons,
     '--quiet',
@@ -300,10 +301,10 @@ test('messages: numbers, ranges and lists in another notation are refused with h
       'got "10%"; it is not a percentage: 10% is 0.1',
     ],
     [['error', '--steps', '1,000'], 'got "1,000"'],
-    [moments('--range', 'seconds=0-600'), 'got "seconds=0-600"; write seconds=0:600'],
-    [moments('--range', 'seconds=0:600,5'), 'got "seconds=0:600,5"; write seconds=0:600.5'],
+    [moments('--columns', 'seconds=0-600'), 'got "seconds=0-600"; write seconds=0:600'],
+    [moments('--columns', 'seconds=0:600,5'), 'got "seconds=0:600,5"; write seconds=0:600.5'],
     [
-      moments('--range', '*=0:60', '--workload', 'window=1week'),
+      moments('--columns', '*=0:60', '--workload', 'window=1week'),
       '--workload must be window=W, a whole number of steps: of rows, or with --bucket day of days, got "window=1week"',
     ],
     [count(...privacy, ...daily, ...by, 'home;docs'), 'and values have commas between them, not ;'],
@@ -323,7 +324,7 @@ test('messages: numbers, ranges and lists in another notation are refused with h
 test('messages: the error for a decimal comma explains it without showing the cell', async () => {
   const input = 'time;seconds\n2026-01-01;563,5\n';
   const { stderr } = await fails(
-    ['moments', ...privacy, '--range', '*=0:600', '--column', 'seconds', ...semicolons, '--quiet'],
+    ['moments', ...privacy, '--columns', 'seconds=0:600', ...semicolons, '--quiet'],
     2,
     /row 1 \(line 2\), column "seconds" is not a number: it has a decimal comma, which --decimal comma reads$/,
     { input },
@@ -332,7 +333,7 @@ test('messages: the error for a decimal comma explains it without showing the ce
 });
 
 test('messages: the error for markup in place of a table adds that it does not look like CSV', async () => {
-  const args = [...release, '--column', 'x'];
+  const args = [...release, '--columns', 'x'];
   const quote = 'line 1: a quote inside a cell that does not begin with one';
   const other = new RegExp(`${quote}; this does not look like a CSV file$`);
   await fails(args, 2, other, { input: '<svg xmlns="http://www.w3.org/2000/svg">\n' });
@@ -341,7 +342,7 @@ test('messages: the error for markup in place of a table adds that it does not l
 });
 
 test('messages: an --output with the ending of a picture, page or workbook is refused', async () => {
-  const args = { count: [...daily], moments: ['--range', '*=0:60', '--column', 'seconds'] };
+  const args = { count: [...daily], moments: ['--columns', 'seconds=0:60'] };
   for (const [command, more] of Object.entries(args)) {
     for (const ending of ['html', 'svg', 'xlsx', 'PNG']) {
       const path = join(folder, `out.${ending}`);

@@ -45,7 +45,7 @@ test('missing: release puts 0 for an empty cell or for its whole row, which rema
   );
   assert.notEqual(await printed(release, table('3,0')), await printed(release, table('0,0')));
   // A column that is not summed may have empty cells.
-  const one = ['--column', 'a'];
+  const one = ['--columns', 'a'];
   const whole = await printed([...release, ...one], table('3,4'));
   for (const more of [[], skip, zero]) {
     assert.equal(await printed([...release, ...one, ...more], table('3,')), whole);
@@ -105,7 +105,7 @@ test('missing: count, queries and choose leave out skipped rows', async () => {
     await printed([...count, ...by], other),
     await printed([...count, ...by], rows('')),
   );
-  const domain = ['--column', 'c', '--domain', 'p,q', ...seen];
+  const domain = ['--columns', 'c', '--domain', 'p,q', ...seen];
   const queries = ['queries', '--workload', 'identity', ...domain];
   const choose = [
     'choose',

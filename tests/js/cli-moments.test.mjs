@@ -15,7 +15,7 @@ const dp = await (await importEntry('dp-ftrl')).load();
 const scratch = scratchFolder('moments');
 
 const privacy = ['--epsilon', '1', '--delta', '1e-6'];
-const ranges = ['--range', 'a=0:10', '--range', '*=-1:1'];
+const ranges = ['--columns', 'a=0:10,*=-1:1'];
 const moments = ['moments', ...privacy, ...ranges, '--seed', '3', '--quiet'];
 const target = { epsilon: 1, delta: 1e-6, insecureSeed: 3 };
 const table = Array.from({ length: 12 }, (_, k) => [(7 * k) % 11, ((5 * k) % 7) / 4 - 0.5]);
@@ -140,7 +140,7 @@ test('moments: the guarantee says that rows are clipped to ranges', async () => 
   assert.match(stderr, /\(1, 0\.000001\)-differentially private: one row .*, zero-out neighbours/);
   assert.match(
     stderr,
-    /not a person with several \(see --user-column\), clipped to --range; mechanism optimal/,
+    /not a person with several \(see --user-column\), clipped to the ranges of --columns; mechanism optimal/,
   );
 });
 
@@ -217,13 +217,13 @@ test('moments: a release is charged to the budget, and one beyond the limit is r
 
 test('moments: misuse is refused with a message that names the problem', async () => {
   const of = (...args) => ['moments', ...args];
-  await fails(of(...privacy), 2, /--range is required/, { input });
+  await fails(of(...privacy), 2, /--columns is required/, { input });
   await fails(of('--delta', '1e-6', ...ranges), 2, /--epsilon is required/, { input });
   await fails(of('--epsilon', '1', ...ranges), 2, /--delta is required/, { input });
-  await fails(of(...privacy, '--range', 'a=0:1'), 2, /column "b" needs a --range NAME=LOW:HIGH/, {
+  await fails(of(...privacy, '--columns', 'a=0:1,b'), 2, /column "b" needs a range in --columns/, {
     input,
   });
-  await fails(of(...privacy, '--range', 'c=0:1'), 2, /column in --range/, { input });
+  await fails(of(...privacy, '--columns', 'c=0:1'), 2, /unknown column "c"/, { input });
   await fails(of(...privacy, ...ranges, '--confidence', '95'), 2, /--confidence must be a number/, {
     input,
   });

@@ -40,7 +40,7 @@ const input = csv(rows);
 
 const commands = [
   {
-    args: ['moments', ...privacy, '--column', 'minutes', '--range', 'minutes=0:120'],
+    args: ['moments', ...privacy, '--columns', 'minutes=0:120'],
     make: (options) => dp.moments({ ...options, columns: { minutes: [0, 120] } }),
     record: ({ minutes }) => ({ minutes }),
     cells: ({ count, mean, variance }) => [[count, mean.minutes, variance.minutes]],
@@ -116,7 +116,7 @@ test('persons: rows beyond what a person may contribute change nothing', async (
 test('persons: the guarantee and the warning say which days and rows of a person count', async () => {
   const [moments, histogram] = commands;
   for (const [{ args }, first] of [
-    [moments, /only their first row of a day, clipped to --range;/],
+    [moments, /only their first row of a day, clipped to the ranges of --columns;/],
     [histogram, /only their first row of a day, counted once, in a category of --domain;/],
   ]) {
     const unseeded = args.filter((it, i) => it !== '--seed' && args[i - 1] !== '--seed');

@@ -73,7 +73,7 @@ const day = (step) => new Date(Date.UTC(2026, 1, 26) + step * DAY).toISOString()
 const csv = (rows) =>
   `when,who,x,y\n${rows.map(({ who, step, x, y }) => `${day(step)},${who},${x},${y}\n`).join('')}`;
 const from = ['--from', day(0)];
-const columns = ['--column', 'x', '--column', 'y'];
+const columns = ['--columns', 'x', '--columns', 'y'];
 
 async function released(args, rows) {
   const result = await dpFtrl([...args, ...columns, '--seed', '3', '--show-nonprivate'], {
@@ -221,7 +221,7 @@ test('events: a long gap between two events is bridged', async () => {
 
 test('events: many rows of one bucket are clipped one by one, not their sum', async () => {
   const input = `when,x\n${'2026-01-01,5\n'.repeat(1000)}`;
-  const args = [...daily, '--column', 'x', '--seed', '1', '--show-nonprivate'];
+  const args = [...daily, '--columns', 'x', '--seed', '1', '--show-nonprivate'];
   const { stdout } = await dpFtrl([...release, ...args], { input });
   assert.equal(parse(stdout, { columns: true, cast: true })[0].x_true, 1000);
 });
@@ -229,7 +229,7 @@ test('events: many rows of one bucket are clipped one by one, not their sum', as
 test('guarantee: it says whom it protects', async () => {
   const input = 'when,who,x\n2026-01-01,a,1\n2026-01-01,b,1\n2026-01-03,a,1\n';
   const text = async (...args) =>
-    (await dpFtrl([...release, '--column', 'x', ...args], { input })).stderr;
+    (await dpFtrl([...release, '--columns', 'x', ...args], { input })).stderr;
   assert.match(await text(), /: one row is protected, not a person .*\(the number of rows is pu/);
   assert.match(
     await text(...people(2, 2)),
@@ -243,7 +243,7 @@ test('guarantee: it says whom it protects', async () => {
 
 test('people: how many rows did not count is shown with --show-nonprivate only', async () => {
   const input = 'who,x\na,1\nb,1\na,1\na,1\n';
-  const args = [...release, '--column', 'x', '--json', ...people(1)];
+  const args = [...release, '--columns', 'x', '--json', ...people(1)];
   const hidden = await dpFtrl(args, { input });
   assert.ok(!hidden.stdout.includes('numDropped'));
   assert.doesNotMatch(hidden.stderr, /did not count/);
@@ -291,7 +291,7 @@ test('people and events: invalid options and combinations of options are refused
     [[...people(1), '--epochs', '2'], /give --user-column or --epochs, not both/],
     [people(1, 0), /--min-separation must be a whole number of at least 1, got "0"/],
     [['--user-column', 'nobody', '--max-contributions', '1'], /unknown column "nobody"/],
-    [[...people(1), '--column', 'who'], /column "who" cannot be summed as well/],
+    [[...people(1), '--columns', 'who'], /column "who" cannot be summed as well/],
     [['--time-column', 'when'], /--time-column needs --bucket minute\|hour\|day/],
     [['--bucket', 'day'], /--bucket needs --time-column/],
     [['--time-column', 'when', '--bucket', 'days'], /--bucket must be one of minute, .* "days"/],
@@ -315,7 +315,7 @@ test('events: in the example each member counts once a week', async () => {
   const path = join(root, 'examples/gym_visits.csv');
   const rows = parse(readFileSync(path, 'utf8'), { columns: true, cast: true });
   const { stdout } = await dpFtrl([
-    ...['release', '--epsilon', '2', '--delta', '1e-6', '--clip', '90', '--column', 'minutes'],
+    ...['release', '--epsilon', '2', '--delta', '1e-6', '--clip', '90', '--columns', 'minutes'],
     ...['--user-column', 'member', '--max-contributions', '12', '--min-separation', '7'],
     ...['--time-column', 'time', '--bucket', 'day', '--seed', '1', '--show-nonprivate', path],
   ]);

@@ -32,7 +32,7 @@ const daily = [
   '2026-05-03',
 ];
 const COMMANDS = {
-  release: [...privacy, '--clip', '1', '--column', 'count', example('shop_day')],
+  release: [...privacy, '--clip', '1', '--columns', 'count', example('shop_day')],
   count: [
     ...privacy,
     ...daily,
@@ -47,7 +47,7 @@ const COMMANDS = {
     ...privacy,
     '--workload',
     'identity',
-    '--column',
+    '--columns',
     'minutes',
     '--domain',
     '0:180',
@@ -59,9 +59,7 @@ const COMMANDS = {
     'time',
     '--bucket',
     'day',
-    '--column',
-    'minutes',
-    '--range',
+    '--columns',
     'minutes=0:120',
     example('gym_visits'),
   ],
@@ -75,7 +73,7 @@ const COMMANDS = {
     '--other',
     example('site_visits'),
   ],
-  learn: [...privacy, '--label', 'label', '--range', '*=-1:1', example('pendulum')],
+  learn: [...privacy, '--label', 'label', '--columns', '*=-1:1', example('pendulum')],
 };
 
 let numPlots = 0;
@@ -388,8 +386,8 @@ test('plot: of one to six rows the labels below the axis are their numbers', asy
   const path = join(folder, 'few.svg');
   const learn = ['learn', ...privacy, '--label', 'y', '--regularisation', '9', '--clip', '1'];
   for (const args of [
-    ['release', ...privacy, '--clip', '1', '--column', 'x'],
-    ['moments', ...privacy, '--column', 'x', '--range', 'x=0:1'],
+    ['release', ...privacy, '--clip', '1', '--columns', 'x'],
+    ['moments', ...privacy, '--columns', 'x=0:1'],
     ['histogram', ...privacy, '--by', 'y', '--domain', '0,1'],
     learn,
   ])
@@ -427,7 +425,7 @@ test('plot: labels of hours and minutes are whole, in every zone', async () => {
     for (const zone of [[], ['--time-zone', 'Europe/Berlin']]) {
       const path = join(folder, `${bucket}${zone.length}.svg`);
       const input = 't,x\n2026-03-29T00:30Z,1\n2026-03-29T03:40Z,1\n';
-      const common = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+      const common = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--columns', 'x'];
       const time = ['--time-column', 't', '--bucket', bucket, ...zone];
       await dpFtrl(['release', ...common, ...time, '--plot', path], { input });
       const labels = readFileSync(path, 'utf8').match(/2026-03-29T[^<]*/g);

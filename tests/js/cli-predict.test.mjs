@@ -29,7 +29,7 @@ let numModels = 0;
 async function learned(...more) {
   const path = join(folder, `model-${++numModels}.json`);
   const privacy = ['--epsilon', '8', '--delta', '1e-6', '--seed', '2', '--quiet'];
-  const ranges = ['--range', 'a=0:1', '--range', 'b=0:100', '--clip', '1'];
+  const ranges = ['--columns', 'a=0:1,b=0:100,*', '--clip', '1'];
   const args = ['learn', '--label', 'y', ...privacy, ...ranges, '--model', path, '--json', ...more];
   const { code, stdout, stderr } = await dpFtrl([...args, numbers]);
   assert.equal(code, 0, stderr);

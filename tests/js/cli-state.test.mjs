@@ -25,7 +25,7 @@ const days = [
   '',
   '2026-03-04,bob,1\n2026-03-04,ann,1\n2026-03-04,ann,1\n2026-03-04,eve,2\n',
 ];
-const base = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '3', '--column', 'x'];
+const base = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '3', '--columns', 'x'];
 const target = [...base, '--mechanism', 'tree', '--steps', '10', '--seed', '5', '--quiet'];
 const people = ['--user-column', 'who', '--max-contributions', '2'];
 const apart = [...people, '--min-separation', '2'];
@@ -329,15 +329,15 @@ test('state: columns are found by name, and others are refused', async () => {
   const both = /--state .*: it sums the columns "a", "b", this run "a", "c"$/;
   await fails(run, 2, both, { input: 'a,c\n1,2\n' });
   await fails(run, 2, /"a", "b", this run "a", "b", "c"$/, { input: 'a,b,c\n1,2,3\n' });
-  await fails([...run, '--column', 'a'], 2, /"a", "b", this run "a"$/, { input: 'a,b\n1,2\n' });
-  const names = ['--column', 'b', '--column', 'a'];
+  await fails([...run, '--columns', 'a'], 2, /"a", "b", this run "a"$/, { input: 'a,b\n1,2\n' });
+  const names = ['--columns', 'b', '--columns', 'a'];
   const chosen = await dpFtrl([...run, ...names], { input: 'a,b,c\n700,0,x\n' });
   assert.deepEqual(lastOf(chosen.stdout)[1], [11, 0]);
 });
 
 test('state: another column is refused, with users and with days, too', async () => {
   for (const more of [people, daily]) {
-    const run = [...tree, ...more, '--state', freshState(), '--column'];
+    const run = [...tree, ...more, '--state', freshState(), '--columns'];
     const input = 'when,who,x,y\n2026-03-01,ann,1,2\n';
     await rowsOf([...run, 'x'], input);
     await fails([...run, 'y'], 2, /it sums the columns "x", this run "y"/, { input });
@@ -399,9 +399,7 @@ test('state: --continue refuses a state that is not there, and goes on with one 
         '1',
         '--delta',
         '1e-6',
-        '--column',
-        'x',
-        '--range',
+        '--columns',
         'x=0:3',
         '--steps',
         '10',

@@ -35,21 +35,10 @@ const privacy = [
   '--quiet',
 ];
 const seeded = ['--seed', '5'];
-const moments = [
-  'moments',
-  ...privacy,
-  '--column',
-  'a',
-  '--column',
-  'b',
-  '--range',
-  'a=0:5',
-  '--range',
-  'b=0:9',
-];
+const moments = ['moments', ...privacy, '--columns', 'a=0:5,b=0:9'];
 const histogram = ['histogram', ...privacy, '--by', 'room', '--domain', 'hall,pool', '--other'];
-const sums = ['--workload', 'prefix', '--workload', 'window=2'];
-const stack = ['release', ...privacy, '--column', 'a', '--column', 'b', '--clip', '9', ...sums];
+const sums = ['--workloads', 'prefix=prefix,window_2=window:2'];
+const stack = ['release', ...privacy, '--columns', 'a', '--columns', 'b', '--clip', '9', ...sums];
 const people = ['--user-column', 'who', '--max-contributions', '2', '--min-separation', '2'];
 const daily = ['--time-column', 'when', '--bucket', 'day'];
 
@@ -164,10 +153,10 @@ test('state: another statistic, other ranges or categories, and other commands a
   const input = header + days[0];
   const state = ['--state', freshState()];
   await linesOf([...moments, ...state], input);
-  const wider = moments.map((it) => (it === 'a=0:5' ? 'a=0:6' : it));
+  const wider = moments.map((it) => (it === 'a=0:5,b=0:9' ? 'a=0:6,b=0:9' : it));
   const other = ['--neighbours', 'replace'];
   for (const [args, words] of [
-    [wider, 'with --range a=0:5, this run has --range a=0:6'],
+    [wider, 'with --columns a=0:5, this run has --columns a=0:6'],
     [[...moments, '--covariance'], 'without --covariance'],
     [[...moments, ...other], 'with --neighbours zero-out, this run has --neighbours replace-one'],
     [[...moments, ...other, '--fixed-times'], 'with --neighbours zero-out, this run has --nei.*'],
@@ -180,7 +169,7 @@ test('state: another statistic, other ranges or categories, and other commands a
     await fails([...args, ...state], 2, new RegExp(`: it was begun ${words}$`), { input });
   }
   await fails([...histogram, ...state], 2, /it is of dp-ftrl moments/, { input });
-  const release = ['release', ...privacy, '--clip', '1', '--column', 'a'];
+  const release = ['release', ...privacy, '--clip', '1', '--columns', 'a'];
   await fails([...release, ...state], 2, /it is of dp-ftrl moments/, { input });
   const sums = ['--state', freshState()];
   await linesOf([...release, ...sums], input);
@@ -216,14 +205,15 @@ test('state: several workloads cannot continue a state of one workload, of other
   ]);
   await linesOf([...stack, ...own], input);
   const alone = stack.slice(0, -2);
-  await fails([...alone, ...own], 2, /it is of dp-ftrl release with several --workload/, { input });
-  await fails([...moments, ...own], 2, /it is of dp-ftrl release with several --workload/, {
+  await fails([...alone, ...own], 2, /it is of dp-ftrl release with --workloads/, { input });
+  await fails([...moments, ...own], 2, /it is of dp-ftrl release with --workloads/, {
     input,
   });
-  const other = stack.map((it) => (it === 'window=2' ? 'window=3' : it));
-  const both = 'with --workload prefix --workload window=2, this run has --workload prefix';
+  const other = stack.map((it) => it.replace('=window:2', '=window:3'));
+  const both =
+    'with --workloads prefix=prefix,window_2=window:2, this run has --workloads prefix=prefix,window_2';
   for (const [args, words] of [
-    [other, `${both} --workload window=3`],
+    [other, `${both}=window:3`],
     [[...stack, '--importance', '1,2'], 'without --importance'],
   ]) {
     await fails([...args, ...own], 2, new RegExp(`: it was begun ${words}$`), { input });

@@ -59,10 +59,10 @@ async function inLittleMemory(args, stdin) {
 test('memory: a heap of 24 MB is enough for a long file, or for a pipe with a horizon', async () => {
   const path = table(manyRows);
   const people = ['--user-column', 'who', '--max-contributions', '3', '--min-separation', '7'];
-  const buckets = ['--time-column', 'when', '--bucket', 'hour', '--column', 'x'];
+  const buckets = ['--time-column', 'when', '--bucket', 'hour', '--columns', 'x'];
   const hours = ['release', ...privacy, ...people, ...buckets];
   const all = { code: 0, numLines: numHours + 1 };
-  const histogram = ['--column', 'x', '--domain', '0,0.5', ...people.slice(0, 4)];
+  const histogram = ['--columns', 'x', '--domain', '0,0.5', ...people.slice(0, 4)];
   const counts = ['queries', '--workload', 'identity', ...target, ...histogram];
   const winner = ['choose', '--winner', '--epsilon', '1', ...histogram];
   // Without --steps, a file is read twice.
@@ -95,7 +95,7 @@ test(
       writeFileSync(${JSON.stringify(most)}, String(process.resourceUsage().maxRSS));
     });`,
     );
-    const args = ['release', ...target, '--clip', '1', '--column', 'x', '--quiet', table];
+    const args = ['release', ...target, '--clip', '1', '--columns', 'x', '--quiet', table];
     const child = spawn(process.execPath, ['--import', pathToFileURL(hook).href, cli, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -124,7 +124,7 @@ async function onTerminal(args) {
 }
 
 test('progress: a terminal shows the step and clears it at the end, or nothing with --quiet', async () => {
-  const args = ['release', ...privacy, '--column', 'x', '--steps', '1000000', table(200_000)];
+  const args = ['release', ...privacy, '--columns', 'x', '--steps', '1000000', table(200_000)];
   const shown = await onTerminal(args);
   assert.match(shown, /\r\x1b\[Kstep \d+ of 1000000 \(\d+ %\)/);
   assert.match(shown, /\r\x1b\[K$/);
@@ -134,7 +134,7 @@ test('progress: a terminal shows the step and clears it at the end, or nothing w
 test('progress: a terminal shows the bar of a search', onlyInAll, async () => {
   // The search takes seconds; anything shorter than one second shows no progress.
   const few = table(1000);
-  const asked = ['queries', '--workload', 'ranges', ...target, '--column', 'x', '--domain'];
+  const asked = ['queries', '--workload', 'ranges', ...target, '--columns', 'x', '--domain'];
   const searched = await onTerminal([...asked, fractions(640), few]);
   assert.match(searched, /\r\x1b\[Kqueries: measurements \[#*\.*\] \d+ iterations, \d+ s/);
 });
@@ -148,7 +148,7 @@ test('progress: a terminal shows the seconds of learning from a whole table', as
 });
 
 test('queries: a closed pipe ends the command quietly', async () => {
-  const ask = ['queries', '--workload', 'ranges', ...target, '--column', 'x', '--quiet', '--json'];
+  const ask = ['queries', '--workload', 'ranges', ...target, '--columns', 'x', '--quiet', '--json'];
   const pipe = `'${cli}' ${ask.join(' ')} --domain '${fractions(90)}' '${table(1000)}' | head -c 9`;
   const { stdout, stderr } = await run('bash', ['-c', `${pipe}; echo "\${PIPESTATUS[0]}"`]);
   assert.equal(stderr, '');

@@ -22,8 +22,8 @@ const rows = days.map((day, i) => [
   i % 3,
 ]);
 const input = `when,who,a,b\n${rows.map((row) => `${row.join()}\n`).join('')}`;
-const sums = ['prefix', 'window=3', 'momentum=0,decay=0.5'].flatMap((it) => ['--workload', it]);
-const columns = ['--column', 'a', '--column', 'b'];
+const sums = ['--workloads', 'prefix=prefix,window_3=window:3,decay_0.5=momentum:0+decay:0.5'];
+const columns = ['--columns', 'a', '--columns', 'b'];
 const args = [
   'release',
   '--epsilon',
@@ -221,7 +221,7 @@ test('several workloads: no notice is printed if the totals can be told from 0',
   assert.doesNotMatch(stderr, /told from 0/);
 });
 
-test('several workloads: rates and matrices from files are named after the files', async () => {
+test('several workloads: rates and matrices come from files', async () => {
   const [rates, matrix] = [join(folder, 'falling.csv'), join(folder, 'mixed.csv')];
   writeFileSync(rates, '1\n0.5\n0.25\n');
   writeFileSync(matrix, '1,0,0\n1,1,0\n0,1,2\n');
@@ -239,16 +239,14 @@ test('several workloads: rates and matrices from files are named after the files
     '2',
     '--quiet',
   ];
-  const files = [rates, `${rates},momentum=0.5`, matrix].flatMap((it) => ['--workload', it]);
+  const named = [`falling=${rates}`, `slowly=${rates}+momentum:0.5`, `mixed=${matrix}`];
+  const files = named.flatMap((it) => ['--workloads', it]);
   const short = input.split('\n').slice(0, 4).join('\n');
-  const { code, stdout, stderr } = await dpFtrl([...given, '--column', 'a', ...files], {
+  const { code, stdout, stderr } = await dpFtrl([...given, '--columns', 'a', ...files], {
     input: short,
   });
   assert.equal(code, 0, stderr);
-  const headers = ['falling', 'falling_momentum_0.5', 'mixed'].flatMap((name) => [
-    `a_${name}`,
-    `${name}_std`,
-  ]);
+  const headers = ['falling', 'slowly', 'mixed'].flatMap((name) => [`a_${name}`, `${name}_std`]);
   const found = tableOf(stdout);
   assert.deepEqual(found.head, ['step', ...headers]);
   const all = {
@@ -266,37 +264,36 @@ test('several workloads: rates and matrices from files are named after the files
 
 test('several workloads: what does not go together is refused before anything is read', async () => {
   const bad = (options, message) => fails(options, 2, message, { input });
-  const changed = (before, after) => args.map((it) => (it === before ? after : it));
+  const changed = (before, after) => args.map((it) => it.replace(before, after));
   await bad(
-    changed('window=3', 'windows=3'),
+    changed('window:3', 'windows=3'),
     /--workload must be prefix, window=W, .* got "windows=3"/,
   );
-  await bad(changed('window=3', 'window=0'), /--workload window must be between 1 and/);
-  await bad(changed('window=3', 'prefix'), /--workload prefix is given twice/);
-  await bad(
-    [...args, '--workload', 'window=03'],
-    /--workload window=3 and --workload window=03 would both be called window_3/,
-  );
-  await bad(changed('window=3', 'none.csv'), /there is no file none\.csv/);
+  await bad(changed('window:3', 'window:0'), /--workload window must be between 1 and/);
+  await bad(changed('window_3', 'prefix'), /--workloads has the name prefix twice/);
+  for (const entry of ['window:3', '=prefix', '7=prefix', 'a b=prefix', 'week='])
+    await bad([...args, '--workloads', entry], /--workloads must be NAME=A separated by commas/);
+  await bad([...args, '--workload', 'prefix'], /give --workload or --workloads, not both/);
+  await bad(changed('window:3', 'none.csv'), /there is no file none\.csv/);
   await bad(
     [...args, '--importance', '1,2'],
-    /--importance must be 3 numbers, one per --workload, got 2/,
+    /--importance must be 3 numbers, one for each of --workloads, got 2/,
   );
   await bad(
     [...args, '--importance', '1,2,0'],
     /--importance must be positive numbers, got "1,2,0"/,
   );
   await bad([...args, '--importance', '1,2,x'], /--importance must be numbers separated by commas/);
-  const single = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '2', '--column', 'a'];
-  await bad([...single, '--importance', '1'], /--importance needs several --workload/);
+  const single = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '2', '--columns', 'a'];
+  await bad([...single, '--importance', '1'], /--importance needs --workloads/);
   await bad(
     [...args, '--mode', 'lattice', '--mechanism', 'tree'],
-    /--mode lattice does not go with several --workload/,
+    /--mode lattice does not go with --workloads/,
   );
-  await bad([...args, '--strategy', 'x.json'], /--strategy does not go with several --workload/);
+  await bad([...args, '--strategy', 'x.json'], /--strategy does not go with --workloads/);
   await bad(
     args.filter((it) => it !== '--delta' && it !== '1e-6').concat('--pure'),
-    /--pure does not go with several/,
+    /--pure does not go with --workloads/,
   );
   await bad(
     [...args, '--mechanism', 'optimal', '--objective', 'max'],
@@ -304,7 +301,7 @@ test('several workloads: what does not go together is refused before anything is
   );
   const file = join(folder, 'weights.csv');
   writeFileSync(file, '1\n');
-  await bad([...args, '--workload', file, '--output', file], /are the same file/);
+  await bad([...args, '--workloads', `own=${file}`, '--output', file], /are the same file/);
   const past = await fails(
     [...args, '--steps', '5'],
     2,
@@ -313,9 +310,9 @@ test('several workloads: what does not go together is refused before anything is
   );
   assert.equal(tableOf(past.stdout).lines.length, 5);
   await fails(
-    ['moments', '--epsilon', '1', '--delta', '1e-6', '--range', 'a=0:1', '--column', 'a', ...sums],
+    ['moments', '--epsilon', '1', '--delta', '1e-6', '--columns', 'a=0:1', ...sums],
     2,
-    /--workload is given twice/,
+    /--workloads is an option of release and error/,
     { input },
   );
 });

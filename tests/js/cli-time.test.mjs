@@ -23,13 +23,13 @@ const BUCKETS = ['minute', 'hour', 'day', 'week', 'month', 'year'];
 /** Every command that takes times, for a table with columns t, v and c. */
 const commands = {
   count: ['count', ...privacy],
-  release: ['release', ...privacy, '--clip', '1', '--column', 'v'],
+  release: ['release', ...privacy, '--clip', '1', '--columns', 'v'],
   stack: [
     'release',
     ...privacy,
     '--clip',
     '1',
-    '--column',
+    '--columns',
     'v',
     '--workload',
     'prefix',
@@ -37,7 +37,7 @@ const commands = {
     'window=2',
   ],
   pure: ['release', '--pure', '--epsilon', '1', '--clip', '1', '--count'],
-  moments: ['moments', ...privacy, '--column', 'v', '--range', 'v=0:1'],
+  moments: ['moments', ...privacy, '--columns', 'v=0:1'],
   histogram: ['histogram', ...privacy, '--by', 'c', '--domain', 'x,y'],
 };
 
@@ -422,7 +422,7 @@ test('--sort: with --state the rows of a run are sorted, and columns keep the or
     '2',
     '--quiet',
   ];
-  const two = ['--column', 'v', '--column', 'w'];
+  const two = ['--columns', 'v', '--columns', 'w'];
   const { stdout } = await ran(
     [...release, ...two],
     't,v,w\n2026-01-01,1,0\n2026-01-02,2,0\n2026-01-03,3,0\n2026-01-04,4,0\n',
@@ -432,7 +432,7 @@ test('--sort: with --state the rows of a run are sorted, and columns keep the or
     [...release, ...two, ...state],
     't,v,w\n2026-01-02,2,0\n2026-01-01,1,0\n',
   );
-  const swapped = ['--column', 'w', '--column', 'v'];
+  const swapped = ['--columns', 'w', '--columns', 'v'];
   const second = await ran(
     [...release, ...swapped, ...state],
     't,w,v\n2026-01-04,0,4\n2026-01-03,0,3\n',

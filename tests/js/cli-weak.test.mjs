@@ -9,12 +9,12 @@ import { fails } from './support/command.mjs';
 import { dpFtrl, root } from './support/consumer.mjs';
 
 const example = (name) => join(root, `examples/${name}.csv`);
-const minutes = ['--column', 'minutes', '--domain', '0:180'];
+const minutes = ['--columns', 'minutes', '--domain', '0:180'];
 const daily = ['--time-column', 'time', '--bucket', 'day'];
 
 /** Commands that release, each with 840 rows or a number of rows that is not public. */
 const COMMANDS = {
-  release: ['--clip', '1', '--column', 'count', example('shop_day')],
+  release: ['--clip', '1', '--columns', 'count', example('shop_day')],
   // A named mechanism has Gaussian noise, and so a delta.
   count: [...daily, '--mechanism', 'independent', example('site_visits')],
   learn: ['--label', 'label', '--passes', '1', '--clip', '1', example('pendulum')],

@@ -33,7 +33,7 @@ test('tests: the command prints the same in the process it shares as in one of i
     [['error', '--steps', '1000', '--json'], 0],
     [[...release, '--seed', '7', '--steps', '3'], 0],
     [[...release, '--seed', '7', '--steps', '2'], 2],
-    [[...release, '--seed', '7', '--json', daily, '--column', 'count'], 0],
+    [[...release, '--seed', '7', '--json', daily, '--columns', 'count'], 0],
     [[...release, 'missing.csv'], 2],
     [[...release, '--steps', '3', '--output', 'no/where.csv'], 2],
   ];
@@ -150,9 +150,9 @@ test('release: CSV with step, columns and std; the guarantee on standard error',
     ...release,
     '--mechanism',
     'honaker',
-    '--column',
+    '--columns',
     'count',
-    '--column',
+    '--columns',
     'extra',
     daily,
   ];
@@ -183,7 +183,7 @@ test('release: CSV with step, columns and std; the guarantee on standard error',
 });
 
 test('release: --quiet prints nothing on standard error', async () => {
-  const { stderr } = await dpFtrl([...release, '--quiet', '--column', 'count', daily]);
+  const { stderr } = await dpFtrl([...release, '--quiet', '--columns', 'count', daily]);
   assert.equal(stderr, '');
 });
 
@@ -204,7 +204,7 @@ test('release: --seed gives the numbers of the library, and warns', async () => 
     'tree',
     '--neighbours',
     'replace-one',
-    '--column',
+    '--columns',
     'count',
     '--seed',
     '5',
@@ -253,7 +253,7 @@ test('release: every option of the guarantee reaches the library', async () => {
 });
 
 test('release: without a seed two runs differ', async () => {
-  const args = [...release, '--column', 'count', daily];
+  const args = [...release, '--columns', 'count', daily];
   assert.notEqual((await dpFtrl(args)).stdout, (await dpFtrl(args)).stdout);
 });
 
@@ -280,7 +280,7 @@ test('release: --show-nonprivate clips rows whose norm is beyond the doubles', a
 });
 
 test('release: JSON is one object, also when it ends early', async () => {
-  const { stdout } = await dpFtrl([...release, '--json', '--column', 'count', daily]);
+  const { stdout } = await dpFtrl([...release, '--json', '--columns', 'count', daily]);
   const it = JSON.parse(stdout);
   assert.equal(it.private, true);
   assert.equal(it.complete, true);
@@ -299,14 +299,14 @@ test('release: JSON is one object, also when it ends early', async () => {
     ...release,
     '--json',
     '--show-nonprivate',
-    '--column',
+    '--columns',
     'count',
     daily,
   ]);
   assert.equal(JSON.parse(shown.stdout).private, false);
   assert.equal(JSON.parse(shown.stdout).rows[2].trueSums.count, 2);
 
-  const early = await dpFtrl([...release, '--json', '--steps', '2', '--column', 'count', daily]);
+  const early = await dpFtrl([...release, '--json', '--steps', '2', '--columns', 'count', daily]);
   assert.equal(early.code, 2);
   const rest = JSON.parse(early.stdout);
   assert.deepEqual([rest.complete, rest.rows.length], [false, 2]);
@@ -469,7 +469,7 @@ test('release: a bad cell is located, and with a horizon the rows before it are 
 
 test('release: cells of the input are shown with --show-nonprivate only', async () => {
   const shown = ['--show-nonprivate', '--quiet'];
-  const timed = ['--time-column', 't', '--bucket', 'day', '--column', 'x'];
+  const timed = ['--time-column', 't', '--bucket', 'day', '--columns', 'x'];
   const secret = 'secret-4242';
   const cases = [
     [[], `x\n${secret}\n`, /row 1 \(line 2\), column "x" is not a number/],
@@ -498,8 +498,8 @@ test('release: errors do not show the cells of a file without a header as names 
     '"alice\tmary"',
   ]) {
     for (const options of [
-      ['--column', 'alicf'],
-      ['--column', 'alice@example.com'],
+      ['--columns', 'alicf'],
+      ['--columns', 'alice@example.com'],
     ]) {
       const input = `${first}\n1,2\n`;
       const { stderr } = await fails([...release, ...options], 2, looks, { input });
@@ -507,10 +507,10 @@ test('release: errors do not show the cells of a file without a header as names 
     }
   }
   const hint = /cells must be separated as --delimiter says, not by ";"$/;
-  const commas = ['--column', 'x', '--delimiter', 'comma'];
+  const commas = ['--columns', 'x', '--delimiter', 'comma'];
   await fails([...release, ...commas], 2, hint, { input: 'x;y\n1;2\n' });
   const known = /unknown column "amount"; known are Zahl der Gäste, x$/;
-  await fails([...release, '--column', 'amount'], 2, known, {
+  await fails([...release, '--columns', 'amount'], 2, known, {
     input: 'Zahl der Gäste,x,%\n1,2,3\n',
   });
   const { stderr } = await fails(release, 2, /row 1 \(line 2\), column 1 is not a number/, {
@@ -532,16 +532,16 @@ test('release: headers that cannot be right are refused', async () => {
     ['\n1\n', [], /the input begins with a blank line/],
     ['1,2\n3,4\n', [], /the first row does not look like a header.*: its cell 1 is a number/],
     ['mon,-2e3\n3,4\n', [], /the first row does not look like a header.*: its cell 2 is a number/],
-    ['mon,7\n3,4\n', ['--column', '7'], /not look like a header.*: its cell 2 is a number/],
+    ['mon,7\n3,4\n', ['--columns', '7'], /not look like a header.*: its cell 2 is a number/],
     [
       'mon,7\n3,4\n',
-      ['--column', 'mom'],
+      ['--columns', 'mom'],
       /no column "mom", and .* not look like a header that names/,
     ],
-    ['x,y\n1,2\n', ['--column', 'z'], /unknown column "z"/],
-    ['count\n1\n', ['--column', 'conut'], /unknown column "conut"; did you mean count\?/],
+    ['x,y\n1,2\n', ['--columns', 'z'], /unknown column "z"/],
+    ['count\n1\n', ['--columns', 'conut'], /unknown column "conut"; did you mean count\?/],
     ['x,x\n1,2\n', [], /more than one column "x"/],
-    ['x,y\n1,2\n', ['--column', 'x', '--column', 'x'], /column "x" is given twice/],
+    ['x,y\n1,2\n', ['--columns', 'x', '--columns', 'x'], /column "x" is given twice/],
     ['step\n1\n', [], /two columns "step"/],
     ['x,x_true\n1,2\n', ['--show-nonprivate'], /two columns "x_true"/],
     [Buffer.from([0x78, 0x0a, 0xff, 0x0a]), [], /not UTF-8/],
@@ -638,12 +638,12 @@ const misuses = [
   [[...release, join(folder, 'nowhere.csv')], /there is no file .*nowhere.csv/],
   [[...release, folder], /is a folder/],
   [
-    [...release, '--column', 'count', '--output', join(folder, 'no/where.csv'), daily],
+    [...release, '--columns', 'count', '--output', join(folder, 'no/where.csv'), daily],
     /the folder does not exist/,
   ],
-  [[...release, '--column', 'count', '--output', folder, daily], /is not a regular file/],
+  [[...release, '--columns', 'count', '--output', folder, daily], /is not a regular file/],
   [
-    [...release, '--column', 'count', '--output', '/dev/null', daily],
+    [...release, '--columns', 'count', '--output', '/dev/null', daily],
     /\/dev\/null is not a regular file/,
   ],
 ];
@@ -666,7 +666,7 @@ test('--output: the whole table is in the file, and no temporary file is left', 
   const output = join(folder, 'out.csv');
   const { code, stdout } = await dpFtrl([
     ...release,
-    '--column',
+    '--columns',
     'count',
     '--output',
     output,
@@ -686,7 +686,7 @@ test('--output: keeps the mode of the file and follows a link to it', async () =
   chmodSync(target, 0o600);
   const link = join(folder, 'link.csv');
   symlinkSync(target, link);
-  await dpFtrl([...release, '--column', 'count', '--output', link, daily]);
+  await dpFtrl([...release, '--columns', 'count', '--output', link, daily]);
   assert.match(readFileSync(target, 'utf8'), /^step,/);
   assert.equal(statSync(target).mode & 0o777, 0o600);
 });
@@ -739,7 +739,7 @@ test('examples: release runs on every example with a column "count"', async () =
       ...release,
       '--mechanism',
       'honaker',
-      '--column',
+      '--columns',
       'count',
       join(examples, name),
     ]);
@@ -756,12 +756,12 @@ test('release --count: each row counts as 1, whatever its columns are', async ()
   const counted = await dpFtrl(['release', ...seeded, '--count', ...days], { input });
   assert.equal(counted.code, 0, counted.stderr);
   const ones = 'x,when\n1,2026-01-01\n1,2026-01-01\n1,2026-01-02\n';
-  const summed = await dpFtrl(['release', ...seeded, '--clip', '1', '--column', 'x', ...days], {
+  const summed = await dpFtrl(['release', ...seeded, '--clip', '1', '--columns', 'x', ...days], {
     input: ones,
   });
   assert.equal(counted.stdout, summed.stdout.replace('when,x,', 'when,rows,'));
-  const both = ['release', ...seeded, '--count', '--column', 'who'];
-  await fails(both, 2, /--count sums no column: give it or --column/, { input });
+  const both = ['release', ...seeded, '--count', '--columns', 'who'];
+  await fails(both, 2, /--count sums no column: give it or --columns/, { input });
 });
 
 test('release: a warning says when noise hides every total, and only then', async () => {
@@ -805,7 +805,7 @@ test('options: a letter stands for --epsilon, --delta and --output', async () =>
       input,
     },
   );
-  const tiny = ['moments', '-e', '1e-12', '-d', '1e-15', '--range', 'x=0:1'];
+  const tiny = ['moments', '-e', '1e-12', '-d', '1e-15', '--columns', 'x=0:1'];
   await fails(tiny, 2, /: --epsilon must be larger, for noise to have room on its grid/, { input });
   await fails(['error', '--steps', '4', '-o', 'x'], 2, /unknown option "-o"/);
 });

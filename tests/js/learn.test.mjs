@@ -34,7 +34,7 @@ test('learn: the model is that of the command for the same table', async () => {
   const path = join(folder, 'rows.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
-  const { stdout } = await dpFtrl([...args, '--json', '--range', 'b=0:10', path]);
+  const { stdout } = await dpFtrl([...args, '--json', '--columns', 'b=0:10,*', path]);
   const model = dp.learn({ ...target, ...table });
   assert.deepEqual(model, JSON.parse(stdout));
   assert.deepEqual(model.inputs, [{ name: 'a', low: -1, high: 1 }, inputs[1]]);
@@ -46,7 +46,7 @@ test('learn: linearly falling rates have the mean of constant ones and keep the 
   const path = join(folder, 'linear.csv');
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
-  const linear = [...args, '--rates', 'linear', '--no-precondition', '--range', 'b=0:10', path];
+  const linear = [...args, '--rates', 'linear', '--no-precondition', '--columns', 'b=0:10,*', path];
   const { stdout } = await dpFtrl([...linear, '--json']);
   const model = dp.learn({ ...target, ...table, rates: 'linear', precondition: false });
   assert.deepEqual(model, JSON.parse(stdout));
@@ -77,7 +77,7 @@ test('learn: with constant rates, command and library give the mean of the later
   writeFileSync(path, `a,b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
   const args = ['learn', '--label', 'y', '--epsilon', '8', '--delta', '1e-6', '--seed', '7'];
   const constant = ['--rates', 'constant', '--no-precondition'];
-  const { stdout } = await dpFtrl([...args, ...constant, '--json', '--range', 'b=0:10', path]);
+  const { stdout } = await dpFtrl([...args, ...constant, '--json', '--columns', 'b=0:10,*', path]);
   const model = dp.learn({ ...target, ...table, rates: 'constant', precondition: false });
   assert.deepEqual(model, JSON.parse(stdout));
   assert.deepEqual(

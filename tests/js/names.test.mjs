@@ -40,16 +40,16 @@ const jsonLines = ROWS.map((row) => `${JSON.stringify(row)}\n`).join('');
 const twiceNamed = `é,${'é'.normalize('NFD')}\n1,2\n`;
 
 const COMMANDS = {
-  release: ['release', '--clip', '1', '--column', 'prépa é', ...times, ...people],
-  'release with ranges': ['release', '--column', 'prépa é', '--range', 'pré*=0:1'],
+  release: ['release', '--clip', '1', '--columns', 'prépa é', ...times, ...people],
+  'release with ranges': ['release', '--columns', 'pré*=0:1'],
   count: ['count', ...times, ...people, '--by', 'goût', ...by],
-  moments: ['moments', '--column', 'prépa é', '--range', 'prépa é=0:1'],
+  moments: ['moments', '--columns', 'prépa é=0:1'],
   histogram: ['histogram', ...times, '--by', 'goût', ...by],
-  queries: ['queries', '--workload', 'identity', '--column', 'goût', ...by],
-  choose: ['choose', '--winner', '--column', 'goût', ...by, ...people],
-  learn: ['learn', '--label', 'bon', '--column', 'prépa é', '--range', 'prépa é=0:1'],
+  queries: ['queries', '--workload', 'identity', '--columns', 'goût', ...by],
+  choose: ['choose', '--winner', '--columns', 'goût', ...by, ...people],
+  learn: ['learn', '--label', 'bon', '--columns', 'prépa é=0:1'],
   'learn with groups': [
-    ...['learn', '--label', 'bon', '--column', 'prépa é', '--range', '*=0:1'],
+    ...['learn', '--label', 'bon', '--columns', 'prépa é=0:1'],
     ...['--group-norm', '0.1', '--group', 'prépa é', '--regularisation', '1', '--clip', '1'],
   ],
 };
@@ -103,7 +103,7 @@ test('names: a run goes on with a state that was begun in the other spelling', a
 });
 
 test('names: two spellings of one name are one name', async () => {
-  const both = await dpFtrl(['release', ...privacy, '--clip', '1', '--column', 'é'], {
+  const both = await dpFtrl(['release', ...privacy, '--clip', '1', '--columns', 'é'], {
     input: twiceNamed,
   });
   assert.match(both.stderr, /more than one column/);

@@ -322,7 +322,7 @@ test('learn: options that a penalty does not go with are refused by name', async
     ['--group-norm', '1', '--group', 'hue*', '--group', '*_b'],
     /"hue_b" is in both "hue\*" and "\*_b"/,
   );
-  const apart = ['--column', 'hue_a', '--column', 'red', '--column', 'hue_b'];
+  const apart = ['--columns', 'hue_a', '--columns', 'red', '--columns', 'hue_b'];
   await told(
     [...apart, '--group-norm', '1', '--group', 'hue*'],
     /must be next to each other, but "red" is between them/,
@@ -356,7 +356,7 @@ test('learn: the bound on the regret includes the penalty', async () => {
   const file = join(folder, 'bounded.csv');
   writeFileSync(file, csv);
   const boundOf = async (...args) => {
-    const clip = ['--clip', '2', '--range', '*=-1:1'];
+    const clip = ['--clip', '2', '--columns', '*=-1:1'];
     const text = await printed([...unclipped, ...clip, ...args, '--quiet', file]);
     return Number(/^bound on the expected regret +(\S+)$/m.exec(text)[1]);
   };

@@ -182,7 +182,7 @@ test('persons: a name of nobody is refused, and nothing of the call counts', () 
 const ids = 'id,x\n7,1\n7.0,1\n007,1\n';
 const seen = ['--epsilon', '1', '--delta', '1e-6', '--seed', '1', '--quiet'];
 const byId = ['--user-column', 'id', '--max-contributions', '1'];
-const release = ['release', ...seen, '--clip', '1', '--column', 'x', ...byId];
+const release = ['release', ...seen, '--clip', '1', '--columns', 'x', ...byId];
 
 async function rowsOf(args, input) {
   const { code, stdout, stderr } = await dpFtrl(args, { input });
@@ -220,13 +220,13 @@ test('persons: every command with --user-column follows the rule', async () => {
     '--to',
     '2026-01-02',
   ];
-  const histogram = [...seen.toSpliced(2, 2), '--column', 'c', '--domain', 'a,b', ...byId];
+  const histogram = [...seen.toSpliced(2, 2), '--columns', 'c', '--domain', 'a,b', ...byId];
   for (const args of [
     release,
     [...release, ...days],
     ['count', ...seen, ...days, ...byId],
-    ['moments', ...seen, '--column', 'x', '--range', 'x=0:2', ...byId],
-    ['moments', ...seen, '--column', 'x', '--range', 'x=0:2', ...byId, ...days],
+    ['moments', ...seen, '--columns', 'x=0:2', ...byId],
+    ['moments', ...seen, '--columns', 'x=0:2', ...byId, ...days],
     ['histogram', ...seen, '--by', 'c', '--domain', 'a,b', ...byId, ...days],
     ['queries', '--workload', 'identity', '--delta', '1e-6', ...histogram],
     ['choose', '--winner', ...histogram],
@@ -253,12 +253,12 @@ test('persons: every command with --user-column follows the rule', async () => {
 test('persons: ids that look missing are named in one warning, unless --na makes them missing', async () => {
   const days = ['--time-column', 't', '--bucket', 'day'];
   const range = ['--from', '2026-01-01', '--to', '2026-01-01'];
-  const choice = ['--column', 'c', '--domain', 'a,b', ...byId];
+  const choice = ['--columns', 'c', '--domain', 'a,b', ...byId];
   const commands = [
     release,
     [...release, ...days, ...range],
     ['count', ...seen, ...days, ...range, ...byId],
-    ['moments', ...seen, '--column', 'x', '--range', 'x=0:2', ...byId],
+    ['moments', ...seen, '--columns', 'x=0:2', ...byId],
     ['histogram', ...seen, '--by', 'c', '--domain', 'a,b', ...byId, ...days, ...range],
     ['queries', '--workload', 'identity', ...choice, ...seen],
     ['choose', '--winner', ...choice, '--epsilon', '1', '--quiet'],

@@ -267,7 +267,7 @@ test('learn --precondition: the model is that of the library, a budget pays the 
     '--delta',
     '1e-6',
     '--precondition',
-    '--range',
+    '--columns',
     '*=-1:1',
     path,
   ];
@@ -298,7 +298,7 @@ test('learn: the command says whether second moments come first, or which option
     '4',
     '--delta',
     '1e-6',
-    '--range',
+    '--columns',
     '*=-1:1',
     path,
   ];

@@ -229,10 +229,10 @@ test('compare: pure and approximate DP have the same error at the crossover delt
 });
 
 const input = 'who,x,y\na,1,2\nb,0,0\na,3,-1\nc,1,1\n';
-const pureRelease = ['release', '--pure', '--epsilon', '1', '--clip', '1', '--column', 'x'];
+const pureRelease = ['release', '--pure', '--epsilon', '1', '--clip', '1', '--columns', 'x'];
 
 test('release --pure: the guarantee has no delta, and names the l1-norm', async () => {
-  const { code, stdout, stderr } = await dpFtrl([...pureRelease, '--column', 'y'], { input });
+  const { code, stdout, stderr } = await dpFtrl([...pureRelease, '--columns', 'y'], { input });
   assert.equal(code, 0, stderr);
   const [head, ...rows] = stdout.trim().split('\n');
   assert.equal(head, 'step,x,y,std');
@@ -266,13 +266,23 @@ test('release --pure --json: every step has the half width of the package', asyn
     );
     assert.equal(found.rows.length, 4);
   }
-  const gaussian = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+  const gaussian = [
+    'release',
+    '--epsilon',
+    '1',
+    '--delta',
+    '1e-6',
+    '--clip',
+    '1',
+    '--columns',
+    'x',
+  ];
   const { stdout } = await dpFtrl([...gaussian, '--json', '--quiet'], { input });
   assert.doesNotMatch(stdout, /halfWidth/);
 });
 
 test('release --pure --show-nonprivate: the true sums are clipped in l1-norm', async () => {
-  const shown = ['--column', 'y', '--show-nonprivate', '--json', '--quiet'];
+  const shown = ['--columns', 'y', '--show-nonprivate', '--json', '--quiet'];
   const { stdout } = await dpFtrl([...pureRelease, ...shown], { input });
   const last = JSON.parse(stdout).rows.at(-1).trueSums;
   close(last.x, 1 / 3 + 3 / 4 + 1 / 2, 1e-12);
@@ -372,7 +382,7 @@ test('release --pure: budgets of either account add it up, with other releases',
     const budget = [...pureRelease.with(3, '0.1'), '--quiet', '--budget', path];
     assert.equal((await dpFtrl([...budget, ...limit], { input })).code, 0);
     const gaussian = ['release', '--epsilon', '0.5', '--delta', '1e-7', '--clip', '1'];
-    const other = [...gaussian, '--column', 'x', '--quiet', '--budget', path];
+    const other = [...gaussian, '--columns', 'x', '--quiet', '--budget', path];
     assert.equal((await dpFtrl(other, { input })).code, 0);
     const file = JSON.parse(readFileSync(path, 'utf8'));
     const costs = file.releases.map((each) => each[account]);
@@ -403,7 +413,7 @@ test('release --pure --state: goes on where it stopped, and refuses another targ
   assert.match(second.stdout, /^5,/m);
   const again = await dpFtrl([...state, '--first-step', '1'], { input });
   assert.equal(again.stdout, first.stdout);
-  const gaussian = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+  const gaussian = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--columns', 'x'];
   await fails(['release', ...gaussian, '--steps', '8', '--state', path], 2, /--pure|--state/, {
     input,
   });

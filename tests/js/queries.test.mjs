@@ -386,8 +386,8 @@ test('queries: invalid options are refused, and the error names them', () => {
 const rows = `${'3,red\n'.repeat(40)}${'5,blue\n'.repeat(25)}4,red\n`;
 const table = file('table.csv', `size,colour\n${rows}`);
 const privacy = ['--epsilon', '5000', '--delta', '1e-6'];
-const sizes = ['--column', 'size', '--domain', '2:5'];
-const colours = ['--column', 'colour', '--domain', 'red,blue'];
+const sizes = ['--columns', 'size', '--domain', '2:5'];
+const colours = ['--columns', 'colour', '--domain', 'red,blue'];
 
 async function answersOf(args) {
   const { code, stdout, stderr } = await dpFtrl(['queries', ...args, ...privacy, table]);
@@ -412,7 +412,7 @@ test('command: answers have the names of the domain, and the guarantee is stated
   assert.equal(tables.answers['size=5 colour=red'], '0');
   const both = await answersOf(['--workload', 'prefix', ...sizes, ...colours, ...whole]);
   assert.equal(both.answers['2..4 x red..blue'], '41');
-  const other = ['--column', 'colour', '--domain', 'blue', '--other'];
+  const other = ['--columns', 'colour', '--domain', 'blue', '--other'];
   const rest = await answersOf(['--workload', 'identity', ...other, ...whole]);
   assert.deepEqual(rest.answers, { blue: '25', other: '41' });
   const own = file('own.csv', '1,1,0,0\n0,0,2,0\n0,0,1,-1\n');
@@ -507,7 +507,7 @@ test('command: a budget counts answers and running totals alike', async () => {
   const spend = ['--epsilon', '0.5', '--delta', '1e-6', '--quiet', ...limit];
   const ask = ['queries', '--workload', 'prefix', ...sizes, ...spend, table];
   assert.equal((await dpFtrl(ask)).code, 0);
-  const sums = ['release', '--clip', '5', '--column', 'size', ...spend, table];
+  const sums = ['release', '--clip', '5', '--columns', 'size', ...spend, table];
   assert.equal((await dpFtrl(sums)).code, 0);
   const { releases, unit } = JSON.parse(readFileSync(path, 'utf8'));
   assert.equal(unit, 'one row');
@@ -523,26 +523,26 @@ test('command: a budget counts answers and running totals alike', async () => {
 test('command: misuse is refused with a clear error', async () => {
   const base = ['queries', '--workload', 'ranges', ...privacy];
   const cases = [
-    [[...base, table], /--column is required/],
+    [[...base, table], /--columns is required/],
     [
-      [...base, '--column', 'size', table],
+      [...base, '--columns', 'size', table],
       /--domain is required: add --domain A,B,C; --domain has the values/,
     ],
     [
-      [...base, '--column', 'size', '--column', 'x', '--domain', '1:4', table],
-      /one --domain for each --column, got 2 and 1/,
+      [...base, '--columns', 'size', '--columns', 'x', '--domain', '1:4', table],
+      /one --domain for each of --columns, got 2 and 1/,
     ],
-    [[...base, '--column', 'size', '--domain', '5:2', table], /the lower one first/],
-    [[...base, '--column', 'size', '--domain', 'a,,b', table], /texts separated by commas/],
-    [[...base, '--column', 'size', '--domain', 'a,a', table], /a value twice/],
-    [[...base, '--column', 'weight', '--domain', '1:2', table], /unknown column|no column/],
+    [[...base, '--columns', 'size', '--domain', '5:2', table], /the lower one first/],
+    [[...base, '--columns', 'size', '--domain', 'a,,b', table], /texts separated by commas/],
+    [[...base, '--columns', 'size', '--domain', 'a,a', table], /a value twice/],
+    [[...base, '--columns', 'weight', '--domain', '1:2', table], /unknown column|no column/],
     [
-      [...base, '--column', 'size', '--domain', '3:4', table],
+      [...base, '--columns', 'size', '--domain', '3:4', table],
       /row 41 .*outside --domain; values of LOW:HIGH are whole numbers; --other/,
     ],
     [[...base, ...sizes, '--integer', table], /--integer needs --consistent/],
     [
-      [...base, '--column', 'size', '--domain', '0:130000', table],
+      [...base, '--columns', 'size', '--domain', '0:130000', table],
       /--domain or --workload must have .* values, got 130001/,
     ],
     [

@@ -241,7 +241,7 @@ test('command: error --pure and error of several workloads print the numbers of 
   const { simultaneousError } = dp.error(target);
   assert.match(stdout, /bound on errors, except with probability 0.05 \(union bound\)/);
   assert.ok(stdout.includes(String(Number(simultaneousError.toPrecision(13)))), stdout);
-  const both = ['--workload', 'prefix', '--workload', 'window=7'];
+  const both = ['--workloads', 'total=prefix,week=window:7'];
   const several = ['error', '--steps', '30', ...both, '--beta', '0.05', '--importance', '1,4'];
   const found = await json(several);
   const workloads = ['prefix', { window: 7 }];
@@ -249,7 +249,7 @@ test('command: error --pure and error of several workloads print the numbers of 
   assert.deepEqual(found.workloads, own.workloads);
   assert.deepEqual([found.lowerBound, found.ratio, found.steps], [own.lowerBound, own.ratio, 30]);
   const table = (await dpFtrl(several)).stdout;
-  assert.match(table, /window=7: bound on errors, except with probability 0.05 overall/);
+  assert.match(table, /week: bound on errors, except with probability 0.05 overall/);
   for (const [args, text] of [
     [['error', '--steps', '9', '--epsilon', '1'], /--epsilon needs --pure/],
     [['error', '--steps', '9', '--pure'], /--pure needs --epsilon/],
@@ -257,9 +257,12 @@ test('command: error --pure and error of several workloads print the numbers of 
     [[...asked, '--paths', '1000'], /--paths does not go with --pure/],
     [[...pure, '--beta', '1'], /--beta must be/],
     [[...pure, '--mechanism', 'honaker'], /--mechanism must be tree-k/],
-    [[...several, '--paths', '1000'], /--paths does not go with several --workload/],
-    [['error', '--steps', '9', '--workload', 'prefix', '--workload', 'prefix'], /given twice/],
-    [['error', '--steps', '9', '--importance', '1,2'], /--importance needs several --workload/],
+    [[...several, '--paths', '1000'], /--paths does not go with --workloads/],
+    [
+      ['error', '--steps', '9', '--workloads', 'a=prefix,a=window:2'],
+      /--workloads has the name a twice/,
+    ],
+    [['error', '--steps', '9', '--importance', '1,2'], /--importance needs --workloads/],
   ]) {
     await fails(args, 2, text);
   }

@@ -195,7 +195,7 @@ test('weights: workloads that cannot be released are refused by name', async () 
 
 const lines = (numbers) => `x\n${[...numbers].join('\n')}\n`;
 const input = lines(records);
-const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--columns', 'x'];
 const seeded = [...release, '--seed', '12', '--quiet'];
 
 test('release --workload: every name and file gives the sums of the library', async () => {

@@ -161,7 +161,7 @@ test('windows: bad widths, and what windows do not have, are refused by name', a
 });
 
 const input = `x\n${Array.from({ length: 40 }, (_, t) => (t % 4) / 4).join('\n')}\n`;
-const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--column', 'x'];
+const release = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--columns', 'x'];
 const seeded = [...release, '--seed', '11', '--quiet'];
 
 async function rowsOf(args, text = input) {

@@ -30,7 +30,7 @@ export async function fails(args, code, message, options) {
     .split('\n')
     .filter(
       (line) =>
-        !/differentially private|NOT private|a new budget|do not read a trend|is enough|share --clip|depends? on the data \(give|without --range, numbers beyond/.test(
+        !/differentially private|NOT private|a new budget|do not read a trend|is enough|share --clip|depends? on the data \(give|without a range, numbers beyond/.test(
           line,
         ),
     );

@@ -32,9 +32,10 @@ function commandsWith(option: string): string[] {
   return all.filter(([, { options }]) => Object.hasOwn(options, option)).map(([each]) => each);
 }
 
-/** Says which other commands have an option that this command lacks. */
+/** Says where to write what an unknown option was to say, if that is known. */
 function elsewhere(option: string): string | undefined {
   const bare = option.replace(/^--/, '');
+  if (bare === 'range') return 'the range of a column stands in --columns NAME=LOW:HIGH';
   const others = bare === option ? [] : commandsWith(bare);
   if (others.length === 0) return undefined;
   return `${option} is an option of ${listed(others, 'and')}`;

@@ -10,6 +10,10 @@ import type { SnippetSource } from '../data/source.ts';
 const quoted = (text: string): string =>
   /^[\w.\-/]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** Returns the name of a column as a list of names has it. */
+const nameInList = (name: string): string =>
+  /[,="]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+
 /** Flags of the command whose names differ from the options. */
 const flags: Readonly<Record<string, string>> = {
   numSteps: 'steps',
@@ -79,6 +83,6 @@ export function commandOf({ options, file }: SnippetSource): string | null {
   }
   parts.push(...roleFlags(file, options.participation));
   if (file.hasGaps) parts.push('--missing skip');
-  for (const column of file.columns) parts.push(`--column ${quoted(column)}`);
+  for (const column of file.columns) parts.push(`--columns ${quoted(nameInList(column))}`);
   return `${parts.join(' ')} ${quoted(file.name)}\n`;
 }

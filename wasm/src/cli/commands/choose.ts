@@ -28,7 +28,7 @@ import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
 export const command: Command = {
   summary: 'the most frequent value of a column, or a quantile',
-  usage: '--winner|--quantile Q --column NAME --domain D --epsilon E [FILE.csv]',
+  usage: '--winner|--quantile Q --columns NAME --domain D --epsilon E [FILE.csv]',
   about:
     'Counts how many rows of a CSV file (or standard input) have each value, and writes the column ' +
     'and one value: about the most frequent one, or one near a quantile of all rows. The choice is ' +
@@ -77,13 +77,13 @@ export const command: Command = {
     },
   },
   essentials: [
-    ...['winner', 'quantile', 'epsilon', 'column', 'domain', 'other', 'user-column'],
+    ...['winner', 'quantile', 'epsilon', 'columns', 'domain', 'other', 'user-column'],
     ...['max-contributions', 'json'],
   ],
   examples: [
-    'dp-ftrl choose --quantile 1/2 --column minutes --domain 0:180 --epsilon 1 ' +
+    'dp-ftrl choose --quantile 1/2 --columns minutes --domain 0:180 --epsilon 1 ' +
       'examples/gym_visits.csv',
-    'dp-ftrl choose --winner --column minutes --domain 0:180 --epsilon 2 --user-column member ' +
+    'dp-ftrl choose --winner --columns minutes --domain 0:180 --epsilon 2 --user-column member ' +
       '--max-contributions 12 --json examples/gym_visits.csv',
   ],
   run,
@@ -116,7 +116,7 @@ function cellsAt(domains: readonly Domain[], place: number): string[] {
 }
 
 async function run(args: Args): Promise<void> {
-  requireAll(args, { epsilon: '1', column: 'NAME', domain: 'LOW:HIGH or A,B,C' });
+  requireAll(args, { epsilon: '1', columns: 'NAME', domain: 'LOW:HIGH or A,B,C' });
   const epsilon = args.number('epsilon')!;
   const text = args.text('quantile');
   if (args.has('winner') === (text !== undefined)) {
@@ -129,7 +129,7 @@ async function run(args: Args): Promise<void> {
   const domains = readDomains(args);
   const format = inputFormat('choose', args);
   if (text !== undefined && (domains.length > 1 || args.has('other'))) {
-    throw new Misuse('--quantile needs one --column, whose values are in order: no --other');
+    throw new Misuse('--quantile needs one of --columns, whose values are in order: no --other');
   }
   if (text !== undefined) domains[0]!.requireAscending();
   const quantile = text === undefined ? undefined : readQuantile(text);

@@ -14,8 +14,9 @@ import { STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { chosenParticipation, otherParticipation, readChosen } from '../options/strategy.js';
 import { stepsOf, withDefault, type Chosen } from '../options/strategy.js';
 import {
-  namesInColumns,
+  readAsked,
   readImportance,
+  readWorkload,
   readWorkloads,
   WORKLOADS_OPTIONS,
 } from '../input/workload.js';
@@ -41,9 +42,9 @@ export const command: Command = {
   options: {
     ...HORIZON_OPTION,
     ...WORKLOADS_OPTIONS,
-    workload: {
-      ...WORKLOADS_OPTIONS.workload,
-      meaning: `${WORKLOADS_OPTIONS.workload.meaning}. Repeated: errors of all of these sums of the same records, with one noise and one budget, as in dp-ftrl release. Not with --strategy, --paths`,
+    workloads: {
+      ...WORKLOADS_OPTIONS.workloads,
+      meaning: `${WORKLOADS_OPTIONS.workloads.meaning}, as in dp-ftrl release. Not with --strategy, --paths`,
     },
     ...STRATEGY_OPTIONS,
     ...PARTICIPATION_OPTIONS,
@@ -67,8 +68,8 @@ export const command: Command = {
         number: PROBABILITY,
         meaning:
           'also bounds on the errors of all steps at once, exceeded with probability B at most: ' +
-          'upper bounds on the noise, without the rounding of a release to its grid. With several ' +
-          '--workload each has its own bound, and all hold together; with --pure it is the union ' +
+          'upper bounds on the noise, without the rounding of a release to its grid. With ' +
+          '--workloads each has its own bound, and all hold together; with --pure it is the union ' +
           'bound over the exact tails, rounding included',
         brief: 'also bounds on all steps at once, exceeded with probability B',
       },
@@ -104,7 +105,7 @@ export const command: Command = {
         'simultaneousMethod (neighbours or product), simultaneousUnion (by the union bound), ' +
         'simultaneousNorm (l2-norm of a step), frobeniusError (norm of all errors), frobeniusRms ' +
         '(root of the expectation of its square); with --paths also simultaneousSampled (or null), ' +
-        'simultaneousPaths, simultaneousRisk. With several --workload no bounds but lowerBound, and ' +
+        'simultaneousPaths, simultaneousRisk. With --workloads no bounds but lowerBound, and ' +
         'workloads: of each workload, maxError, meanError, with --beta simultaneousError, ' +
         'simultaneousMethod, simultaneousNorm. With --pure also epsilon, clipNorm, and ' +
         'simultaneousMethod is union; no bounds, no norms',
@@ -115,7 +116,7 @@ export const command: Command = {
     'dp-ftrl error --steps 1024 --mechanism honaker',
     'dp-ftrl error --steps 1024 --beta 0.05 --dimension 3 --paths 20000',
     'dp-ftrl error --steps 1024 --mechanism tree-k --arity 4 --epochs 4 --json',
-    'dp-ftrl error --steps 365 --workload prefix --workload window=7 --beta 0.05',
+    'dp-ftrl error --steps 365 --workloads total=prefix,week=window:7 --beta 0.05',
     'dp-ftrl error --steps 365 --pure --epsilon 1 --beta 0.05',
   ],
   run,
@@ -191,7 +192,7 @@ function told(
 
 /** Reports the error of pure totals, in the units of --clip. */
 function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked): string {
-  refuse(args, ['strategy', 'workload', 'paths', 'seed'], '--pure');
+  refuse(args, ['strategy', 'workload', 'workloads', 'paths', 'seed'], '--pure');
   const error = dp.error({
     epsilon: required('epsilon', args.number('epsilon'), 'pure'),
     delta: 0,
@@ -221,11 +222,11 @@ function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked
 }
 
 /** Report rows for each of several workloads, with unique keys. */
-function workloadRows({
-  workloads,
-  beta,
-}: StackError): [key: string, label: string, value: number][] {
-  return workloads.flatMap(({ workload, maxError, meanError, simultaneousError }) => {
+function workloadRows(
+  { workloads, beta }: StackError,
+  names: readonly string[],
+): [key: string, label: string, value: number][] {
+  return workloads.flatMap(({ maxError, meanError, simultaneousError }, i) => {
     const rows: [string, number | undefined][] = [
       ['max error', maxError],
       ['mean error', meanError],
@@ -233,7 +234,7 @@ function workloadRows({
     ];
     const named = rows.filter((row): row is [string, number] => row[1] !== undefined);
     return named.map(([label, value]): [string, string, number] => {
-      return [`${workload} ${label}`, `${workload}: ${label}`, value];
+      return [`${names[i]} ${label}`, `${names[i]}: ${label}`, value];
     });
   });
 }
@@ -243,9 +244,9 @@ async function stackReport(
   dp: DpFtrl,
   { args, chosen: read, participation, numSteps }: Asked,
 ): Promise<string> {
-  refuse(args, ['strategy', 'paths', 'seed'], 'several --workload');
-  namesInColumns(args.texts('workload'));
-  const workloads = await readWorkloads(args.texts('workload'), numSteps);
+  refuse(args, ['strategy', 'paths', 'seed'], '--workloads');
+  const { texts, names } = readAsked(args);
+  const workloads = await readWorkloads(texts, numSteps);
   const chosen = withDefault(read, { numSteps, workloads });
   const error = dp.error({
     workloads,
@@ -256,7 +257,7 @@ async function stackReport(
     neighbours: readNeighbours(args),
     ...readTogether(args),
   });
-  const rows = workloadRows(error);
+  const rows = workloadRows(error, names!);
   return told({ args, chosen, participation }, error, {
     words: {
       mechanism: chosen.name,
@@ -296,7 +297,7 @@ async function run(args: Args): Promise<void> {
   const output = new StandardOutput();
   if (args.has('pure')) return output.write(pureReport(dp, asked));
   refuseWithoutPure(args);
-  if (args.texts('workload').length > 1) return output.write(await stackReport(dp, asked));
+  if (args.has('workloads')) return output.write(await stackReport(dp, asked));
   readImportance(args);
   const together = readTogether(args);
   const { beta } = together;
@@ -304,7 +305,7 @@ async function run(args: Args): Promise<void> {
     strategy: typeof mechanism === 'object' ? mechanism : { ...parameters, name: mechanism },
     steps,
     ...((args.has('workload') || !saved) && {
-      workload: (await readWorkloads(args.texts('workload'), steps))[0] ?? 'prefix',
+      workload: await readWorkload(args, steps),
     }),
     participation: boundOf(participation),
     neighbours,

@@ -17,7 +17,7 @@ export const command: Command = {
   options: {},
   examples: [
     'dp-ftrl example shop_day',
-    'dp-ftrl example shop_day | dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count',
+    'dp-ftrl example shop_day | dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --columns count',
   ],
   run,
 };

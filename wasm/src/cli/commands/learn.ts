@@ -47,7 +47,7 @@ export const command: Command = {
       'whose labels are classes; the others, and runs with another option of the learner, ' +
       'mechanism or participation, get a clip norm that clips no gradient, and defaults as below; ' +
       'squared needs --clip. With --clip the default is one pass.',
-    'To learn well give every feature a --range: a gradient is the row of features times the ' +
+    'To learn well give every feature a range in --columns: a gradient is the row of features times the ' +
       'slope of the loss, and when a long one is clipped, large features leave little of the ' +
       'others. With ranges a row of m features and the intercept has norm at most sqrt(m + 1). A ' +
       'larger --clip adds noise. If it rules out that gradients are clipped, a bound on the ' +
@@ -56,15 +56,15 @@ export const command: Command = {
   ],
   options: LEARN_OPTIONS,
   essentials: [
-    ...['epsilon', 'delta', 'label', 'loss', 'range', 'column', 'clip', 'no-precondition'],
+    ...['epsilon', 'delta', 'label', 'loss', 'columns', 'clip', 'no-precondition'],
     ...['model', 'json', 'plot'],
   ],
   examples: [
-    "dp-ftrl learn --label label --epsilon 1 --delta 1e-6 --range '*=-0.5:0.5' " +
+    "dp-ftrl learn --label label --epsilon 1 --delta 1e-6 --columns '*=-0.5:0.5' " +
       'examples/pendulum.csv',
     'dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json ' +
       'examples/pendulum.csv > model.json && head -c 300 model.json',
-    'dp-ftrl learn --loss squared --label height --range hour=0:1007 --epsilon 4 --delta 1e-6 ' +
+    'dp-ftrl learn --loss squared --label height --columns hour=0:1007 --epsilon 4 --delta 1e-6 ' +
       '--clip 2 --mechanism honaker --radius 5 examples/tide.csv',
     'head -n 1001 examples/pendulum.csv | dp-ftrl learn --label label --epsilon 4 --delta 1e-6 ' +
       '--clip 1 --no-intercept --steps 2000 --state pendulum.state',

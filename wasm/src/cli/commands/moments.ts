@@ -7,7 +7,7 @@ import type { Moments } from '../../types/streams/readings.js';
 import { EstimatesChart } from '../charts/estimates.js';
 import { DECIMAL_OPTIONS } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
-import { requireRanges } from '../input/ranges.js';
+import { COLUMNS_OPTION, requireRanges } from '../input/columns.js';
 import type { Args } from '../options/args.js';
 import { estimateAt, nameOf, pathsOf, type Wanted } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
@@ -19,7 +19,7 @@ import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
 export const command: Command = {
   summary: 'private means and variances of columns, with intervals',
-  usage: '--epsilon E --delta D --range NAME=LOW:HIGH [FILE.csv]',
+  usage: '--epsilon E --delta D --columns NAME=LOW:HIGH [FILE.csv]',
   about:
     'Private count, means and variances of the columns of a CSV file (or standard input), after ' +
     'each row. The whole output is (E, D)-differentially private for one row or, with ' +
@@ -41,25 +41,17 @@ export const command: Command = {
         'of any step, and variances, covariances and count cost nothing beside the means',
     },
     ...under('Moments', {
-      range: {
-        value: 'NAME=LOW:HIGH',
-        isName: true,
-        repeats: true,
+      columns: {
+        ...COLUMNS_OPTION.columns,
+        value: 'NAME=LOW:HIGH,...',
         meaning:
-          'range of a column, known without the data: numbers outside are clipped to it, and the ' +
-          'noise is proportional to it. Means and their intervals are those of the clipped ' +
-          "numbers: neither shows that a range is too narrow. '*=LOW:HIGH' for all others. Each " +
-          'column needs one',
+          'columns of numbers, and the range of each, known without the data: numbers outside are ' +
+          'clipped to it, and the noise is proportional to it. Means and their intervals are those ' +
+          "of the clipped numbers: neither shows that a range is too narrow. '*=LOW:HIGH' are all " +
+          'others. A name with a comma or = needs quotes. May be repeated',
         brief:
-          'range of a column, known without the data: numbers outside are clipped to it, and the ' +
-          'noise is proportional to it',
-      },
-      column: {
-        value: 'NAME',
-        isName: true,
-        repeats: true,
-        meaning: 'column of numbers; repeat for more. Default: all without another role',
-        brief: 'column of numbers; repeat for more. Default: all',
+          'columns, and the range of each, known without the data: numbers outside are clipped to ' +
+          'it, and the noise is proportional to it',
       },
       covariance: { meaning: 'also covariances of every two columns: A_B_covariance' },
       'standard-deviation': {
@@ -79,15 +71,15 @@ export const command: Command = {
     },
   },
   essentials: [
-    ...['epsilon', 'delta', 'range', 'column', 'covariance', 'user-column', 'max-contributions'],
+    ...['epsilon', 'delta', 'columns', 'covariance', 'user-column', 'max-contributions'],
     ...['time-column', 'bucket', 'workload', 'confidence', 'output', 'plot'],
   ],
   examples: [
-    'dp-ftrl moments --epsilon 1 --delta 1e-6 --column minutes --range minutes=0:120 ' +
+    'dp-ftrl moments --epsilon 1 --delta 1e-6 --columns minutes=0:120 ' +
       '--time-column time --bucket day examples/gym_visits.csv',
-    'dp-ftrl moments --epsilon 1 --delta 1e-6 --column items --column revenue ' +
-      '--range items=0:5 --range revenue=0:20 --covariance --json examples/shop_day.csv',
-    'dp-ftrl moments --epsilon 2 --delta 1e-6 --column minutes --range minutes=0:120 ' +
+    'dp-ftrl moments --epsilon 1 --delta 1e-6 --columns items=0:5,revenue=0:20 ' +
+      '--covariance --json examples/shop_day.csv',
+    'dp-ftrl moments --epsilon 2 --delta 1e-6 --columns minutes=0:120 ' +
       '--user-column member --max-contributions 12 --time-column time --bucket day ' +
       '--from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv',
   ],
@@ -123,10 +115,10 @@ function chartOf({ prepared, settings }: Run<Moments<string>>, wanted: Wanted, c
 }
 
 async function run(args: Args): Promise<void> {
-  const range = '--range must be known without looking at the column';
-  requireAll(args, { epsilon: '1', delta: '1e-6', range: 'NAME=LOW:HIGH' }, { range });
+  const columns = 'the range of a column must be known without looking at it';
+  requireAll(args, { epsilon: '1', delta: '1e-6', columns: 'NAME=LOW:HIGH' }, { columns });
   const dp = await load();
-  const counted = 'clipped to --range';
+  const counted = 'clipped to the ranges of --columns';
   const { settings, fixedTimes, confidence, shown, clippedTo } = await readStatistic(dp, {
     command: 'moments',
     args,
@@ -136,7 +128,7 @@ async function run(args: Args): Promise<void> {
   const moments = { covariance, standardDeviation: args.has('standard-deviation') };
   return answer<Moments<string>>(dp, {
     settings,
-    wanted: { columns: settings.columns },
+    wanted: { columns: settings.columns, hasPatterns: true },
     name: 'moments',
     options: (columns, [workload]) => ({
       columns: Object.fromEntries(

@@ -110,7 +110,7 @@ export const command: Command = {
   examples: [
     'dp-ftrl optimize --steps 256 --mechanism blt --buffers 2',
     'dp-ftrl optimize --steps 840 --json > strategy.json && dp-ftrl release --epsilon 1 ' +
-      '--delta 1e-6 --clip 1 --strategy strategy.json --column count examples/shop_day.csv',
+      '--delta 1e-6 --clip 1 --strategy strategy.json --columns count examples/shop_day.csv',
   ],
   run,
 };

@@ -62,7 +62,7 @@ export const command: Command = {
   },
   essentials: ['model', 'missing', 'output', 'json', 'quiet'],
   examples: [
-    "dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --range '*=-1:1' --model model.json " +
+    "dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --columns '*=-1:1' --model model.json " +
       'examples/pendulum.csv && dp-ftrl predict --model model.json examples/pendulum.csv',
   ],
   run,

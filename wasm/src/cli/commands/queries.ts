@@ -30,7 +30,7 @@ import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
 export const command: Command = {
   summary: 'many private counts at once: ranges, tables and more',
-  usage: '--workload W --column NAME --domain D --epsilon E --delta D [FILE.csv]',
+  usage: '--workload W --columns NAME --domain D --epsilon E --delta D [FILE.csv]',
   about:
     'Private answers to many counting queries on a CSV file (or standard input). All answers ' +
     'together are (E, D)-differentially private for one row or, with --user-column, for one person.',
@@ -115,17 +115,17 @@ export const command: Command = {
     ...SEED_OPTION,
   },
   essentials: [
-    ...['epsilon', 'delta', 'workload', 'column', 'domain', 'other', 'user-column'],
+    ...['epsilon', 'delta', 'workload', 'columns', 'domain', 'other', 'user-column'],
     ...['max-contributions', 'consistent', 'output', 'json', 'plot'],
   ],
   examples: [
-    'dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 ' +
+    'dp-ftrl queries --workload identity+prefix --columns minutes --domain 0:180 --epsilon 1 ' +
       '--delta 1e-6 examples/gym_visits.csv',
-    'dp-ftrl queries --workload ranges --column minutes --domain 0:40 --other --epsilon 1 ' +
+    'dp-ftrl queries --workload ranges --columns minutes --domain 0:40 --other --epsilon 1 ' +
       '--delta 1e-6 --consistent examples/gym_visits.csv',
-    'dp-ftrl queries --workload identity+prefix --column minutes --domain 0:180 --epsilon 1 ' +
+    'dp-ftrl queries --workload identity+prefix --columns minutes --domain 0:180 --epsilon 1 ' +
       '--delta 1e-6 --neighbours replace-one --fractions examples/gym_visits.csv',
-    'dp-ftrl queries --workload prefix --column minutes --domain 0:180 --epsilon 1 --delta 0 ' +
+    'dp-ftrl queries --workload prefix --columns minutes --domain 0:180 --epsilon 1 --delta 0 ' +
       '--json --user-column member --max-contributions 12 examples/gym_visits.csv',
   ],
   run,
@@ -134,7 +134,7 @@ export const command: Command = {
 function readSettings(args: Args) {
   const needed = {
     workload: 'identity',
-    column: 'NAME',
+    columns: 'NAME',
     domain: 'A,B,C',
     epsilon: '1',
     delta: '1e-6',

@@ -9,7 +9,7 @@ import { Misuse } from '../base/failure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { DECIMAL_OPTIONS } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
-import { requireRanges } from '../input/ranges.js';
+import { COLUMNS_OPTION, readColumns, requireRanges } from '../input/columns.js';
 import { PICKS } from '../input/rows.js';
 import { readImportance, WORKLOADS_OPTIONS } from '../input/workload.js';
 import { required, type Args } from '../options/args.js';
@@ -58,30 +58,21 @@ export const command: Command = {
           'largest length of a row: one whose l2-norm over the columns exceeds C is scaled down to ' +
           'it, and the noise grows with it; with --pure it is their l1-norm, the sum of all ' +
           'magnitudes. Choose it without the data: a legal limit, never the maximum that you see. ' +
-          'Default: what follows from --range of every column, and 1 with --count',
+          'Default: what follows from the ranges of --columns, and 1 with --count',
         brief:
           'largest length of a row: longer ones are scaled down to it. Choose it without the ' +
           'data: 1 for counts of one, or a legal limit, never the maximum that you see',
       },
-      column: {
-        value: 'NAME',
-        isName: true,
-        repeats: true,
+      columns: {
+        ...COLUMNS_OPTION.columns,
         meaning:
-          'column to sum; repeat for more. Default: all without another role; if there is none, ' +
-          'each row counts as 1',
-        brief: 'column to sum; repeat for more. Default: all',
-      },
-      range: {
-        value: 'NAME=LOW:HIGH',
-        isName: true,
-        repeats: true,
-        meaning:
-          'range of a column, known without the data: numbers outside count as the nearest one ' +
-          "inside. '*=LOW:HIGH' is for all columns without their own range. With it every column " +
+          'columns to sum, and the range of each, known without the data: numbers outside count as ' +
+          "the nearest one inside. '*=LOW:HIGH' are all others. If one has a range, every column " +
           'needs one, and the default of --clip is the length of the longest row. A notice says ' +
           'when --clip cuts such rows, and when a column of small numbers gets the noise of a ' +
-          'column of large ones',
+          'column of large ones. A name with a comma or = needs quotes. May be repeated. Default: ' +
+          'all without another role; if there is none, each row counts as 1',
+        brief: 'columns to sum. Default: all',
       },
       count: { meaning: 'sums no column: each row counts as 1, and the default of --clip is 1' },
     }),
@@ -94,10 +85,12 @@ export const command: Command = {
         'numbers without a header: a column of learning rates, FILE or FILE,momentum=B, or a ' +
         'square lower-triangular matrix. The noise is made for it, in mode grid and not with ' +
         '--pure. The default mechanism is optimal for prefix, decaying sums, and up to 128 rows; ' +
-        'then normalized-square-root, and square-root beyond 65536. Repeated: all of these sums ' +
-        'of the same rows, with one noise and one budget, as COLUMN_prefix, prefix_std, ' +
-        'COLUMN_window_7, ...; a file gives its name. Not with --strategy',
+        'then normalized-square-root, and square-root beyond 65536.',
       brief: 'window=W: sums of the last W rows (or days and so on)',
+    },
+    workloads: {
+      ...WORKLOADS_OPTIONS.workloads,
+      meaning: `${WORKLOADS_OPTIONS.workloads.meaning}. The output has COLUMN_week, ..., week_std, ... Not with --strategy, --pure`,
     },
     ...STREAM_OPTIONS,
     'time-column': {
@@ -117,30 +110,40 @@ export const command: Command = {
         'one object: private, mode, protects, certificate, columns, rows, complete; and error, ' +
         'with code, row, line and column but no cell, if a row ended it early. With --pure also ' +
         'halfWidthProbability (0.05) and in rows halfWidth, which the noise exceeds with at most ' +
-        'that probability. With several --workload also workloads, with the errors of each, and ' +
-        'rows have sums and std by workload',
+        'that probability. With --workloads also workloads, with the errors of each, and rows ' +
+        'have sums and std by name',
     },
   },
   essentials: [
-    ...['epsilon', 'delta', 'clip', 'pure', 'column', 'steps', 'workload', 'time-column', 'bucket'],
-    ...['user-column', 'max-contributions', 'output', 'json', 'plot'],
+    ...[
+      'epsilon',
+      'delta',
+      'clip',
+      'pure',
+      'columns',
+      'steps',
+      'workload',
+      'time-column',
+      'bucket',
+    ],
+    ...['user-column', 'max-contributions', 'output', 'plot'],
   ],
   examples: [
-    'dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --column count examples/shop_day.csv',
+    'dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --columns count examples/shop_day.csv',
     'head -n 100 examples/shop_day.csv | dp-ftrl release --epsilon 1 ' +
-      '--delta 1e-6 --clip 1 --column count --steps 1000 --mechanism honaker --json',
-    'dp-ftrl release --epsilon 2 --delta 1e-6 --clip 90 --column minutes --user-column member ' +
+      '--delta 1e-6 --clip 1 --columns count --steps 1000 --mechanism honaker --json',
+    'dp-ftrl release --epsilon 2 --delta 1e-6 --clip 90 --columns minutes --user-column member ' +
       '--max-contributions 12 --min-separation 7 --time-column time --bucket day ' +
       '--from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv',
-    'dp-ftrl release --epsilon 0.5 --delta 1e-7 --clip 1 --column count --output counts.csv ' +
+    'dp-ftrl release --epsilon 0.5 --delta 1e-7 --clip 1 --columns count --output counts.csv ' +
       '--budget shop.json --budget-epsilon 1 --budget-delta 1e-6 examples/shop_day.csv',
-    'dp-ftrl release --pure --epsilon 1 --clip 1 --column count examples/shop_day.csv',
+    'dp-ftrl release --pure --epsilon 1 --clip 1 --columns count examples/shop_day.csv',
     'dp-ftrl release --workload momentum=0,decay=0.98 --epsilon 1 --delta 1e-6 --clip 1 ' +
-      '--column count examples/shop_day.csv',
-    'dp-ftrl release --workload window=60 --epsilon 1 --delta 1e-6 --clip 1 --column count ' +
+      '--columns count examples/shop_day.csv',
+    'dp-ftrl release --workload window=60 --epsilon 1 --delta 1e-6 --clip 1 --columns count ' +
       'examples/shop_day.csv',
-    'dp-ftrl release --workload prefix --workload window=60 --importance 1,4 --epsilon 1 ' +
-      '--delta 1e-6 --clip 1 --column count examples/shop_day.csv',
+    'dp-ftrl release --workloads total=prefix,hour=window:60 --importance 1,4 --epsilon 1 ' +
+      '--delta 1e-6 --clip 1 --columns count examples/shop_day.csv',
   ],
   run,
 };
@@ -159,20 +162,20 @@ function readSummed(args: Args): Summed {
   const counts = args.has('count');
   const why =
     '--clip is the largest length of a row, chosen without looking at the rows; it ' +
-    'follows from --range NAME=LOW:HIGH of every column';
-  const isKnown = counts || args.has('range');
+    'follows from ranges, --columns NAME=LOW:HIGH';
+  const hasRanges = readColumns(args).ranges.length > 0;
+  const isKnown = counts || hasRanges;
   const needed = {
     epsilon: '1',
     ...(!args.has('pure') && { delta: '1e-6' }),
     ...(!isKnown && { clip: 'C' }),
   };
   requireAll(args, needed, { clip: why });
-  const other = ['column', 'range'].find((option) => args.has(option));
-  if (counts && other !== undefined) {
-    throw new Misuse(`--count sums no column: give it or --${other}`);
+  if (counts && args.has('columns')) {
+    throw new Misuse('--count sums no column: give it or --columns');
   }
   const clip = args.number('clip');
-  const bound = ['clip', 'range'].find((name) => args.has(name));
+  const bound = args.has('clip') ? 'clip' : hasRanges ? 'columns' : undefined;
   return { counts, clip: isKnown ? clip : required('clip', clip), bound };
 }
 
@@ -180,13 +183,8 @@ function readSummed(args: Args): Summed {
 function sumsOf(settings: Settings, { counts, clip, bound }: Summed) {
   const { columns, ranges, target } = settings;
   const inL1 = target.delta === 0;
-  const rangesOf = (names: readonly string[]) => {
-    if (ranges.length === 0) return undefined;
-    if (names.length > 0) return requireRanges(ranges, names);
-    throw new Misuse(
-      '--range is for columns that are summed, but here each row counts as 1: leave it out',
-    );
-  };
+  const rangesOf = (names: readonly string[]) =>
+    ranges.length === 0 ? undefined : requireRanges(ranges, names);
   const clipOf = (names: readonly string[]): number => {
     const known = clip === undefined ? rangesOf(names) : undefined;
     return known ? longestRow(known, inL1) : (clip ?? 1);
@@ -195,6 +193,7 @@ function sumsOf(settings: Settings, { counts, clip, bound }: Summed) {
     settings,
     wanted: {
       columns,
+      hasPatterns: true,
       ranges: rangesOf,
       instead: `${PICKS}, --count counts rows`,
       onlyTexts: counts,
@@ -240,7 +239,7 @@ function answerTotals(dp: DpFtrl, settings: Settings, summed: Summed): Promise<v
 async function run(args: Args): Promise<void> {
   const summed = readSummed(args);
   const importance = readImportance(args);
-  const isStack = args.texts('workload').length > 1;
+  const isStack = args.has('workloads');
   if (isStack) requireTogether(args);
   const dp = await load();
   const settings = await readSettings(dp, 'release', args);

@@ -8,7 +8,7 @@ import type { ModelInput } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
 import type { Labelled } from './labels.js';
 import { placeOf, placeText } from './place.js';
-import { SeenRanges } from './ranges.js';
+import { SeenRanges } from './columns.js';
 import type { Batch } from './rows.js';
 import type { RowStream } from './stream.js';
 

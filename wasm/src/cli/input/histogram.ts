@@ -9,6 +9,7 @@ import type { Args } from '../options/args.js';
 import { under } from '../options/option.js';
 import { FORMAT_OPTIONS, type TableFormat } from './format.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
+import { COLUMNS_OPTION, readNames } from './columns.js';
 import { Missing, MISSING_OPTIONS } from './missing.js';
 import { openInput } from './input.js';
 import { PEOPLE_OPTIONS, personOf, readPeople, unitOf, warnOfMarks } from './people.js';
@@ -18,12 +19,13 @@ import { readTable } from './rows.js';
 
 export const HISTOGRAM_OPTIONS = {
   ...under('Columns', {
-    column: {
-      value: 'NAME',
-      isName: true,
-      repeats: true,
-      meaning: 'column to count; repeat for more, of which the first varies slowest',
-      brief: 'column to count; repeat for more',
+    columns: {
+      ...COLUMNS_OPTION.columns,
+      value: 'NAME,...',
+      meaning:
+        'columns to count, of which the first varies slowest. A name with a comma or = needs ' +
+        'quotes: \'"a,b"\'. May be repeated',
+      brief: 'columns to count',
     },
     domain: {
       value: 'D',
@@ -52,12 +54,11 @@ export const HISTOGRAM_OPTIONS = {
 };
 
 export function readDomains(args: Args): Domain[] {
-  const columns = args.texts('column');
+  const columns = readNames(args);
   const domains = args.texts('domain');
-  if (columns.length === 0) throw new Misuse('--column is required');
   if (columns.length !== domains.length) {
     const got = `${columns.length} and ${domains.length}`;
-    throw new Misuse(`give one --domain for each --column, got ${got}`);
+    throw new Misuse(`give one --domain for each of --columns, got ${got}`);
   }
   const all = columns.map((column, i) => Domain.read(column, domains[i]!, args.has('other')));
   const size = all.reduce((product, { labels }) => product * labels.length, 1);

@@ -11,6 +11,7 @@ import { beyondText, parseNumber } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
 import { hasDecimalComma } from '../options/spelling.js';
 import { outsideDomain, type Domain } from './domain.js';
+import { matches } from './columns.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
 import type { Decimal, TableFormat } from './format.js';
 import type { TableRecord } from './json-lines.js';
@@ -41,6 +42,8 @@ export interface Batch {
 export interface Wanted {
   /** Columns of numbers. If empty: all columns not in `texts`, or none with `onlyTexts`. */
   columns: readonly string[];
+  /** Whether a * in `columns` stands for any letters. */
+  hasPatterns?: boolean;
   texts: readonly string[];
   onlyTexts?: boolean;
   format: TableFormat;
@@ -72,7 +75,7 @@ export interface NumericTable {
 }
 
 /** Advice if all columns are read. */
-export const PICKS = '--column NAME picks columns';
+export const PICKS = '--columns NAME picks columns';
 
 /** Name of the sum if no column is summed and each row counts as 1. */
 const ROWS = 'rows';
@@ -91,6 +94,13 @@ function chooseColumns(header: string[], names: readonly string[]): number[] {
     indices.push(index);
   }
   return indices;
+}
+
+/** Returns the columns that names pick or, if there is a pattern, in the order of the table. */
+function picked(names: readonly string[], known: readonly string[]): readonly string[] {
+  if (!names.some((name) => name.includes('*') && !known.includes(name))) return names;
+  const unknown = names.filter((name) => !known.some((each) => matches(name, each)));
+  return [...unknown, ...known.filter((each) => names.some((name) => matches(name, each)))];
 }
 
 /** Ranges of columns by their places in the header. */
@@ -426,11 +436,14 @@ export async function readTable(
     throw new Misuse(`column ${JSON.stringify(summed)} cannot be summed as well`);
   }
   const { categories } = wanted;
-  const all = wanted.columns.length === 0 && !wanted.onlyTexts;
+  const { columns: asked, hasPatterns = false } = wanted;
+  const isAll = asked.length === 0 || (hasPatterns && asked.includes('*'));
+  const all = isAll && !wanted.onlyTexts;
   const named = header.filter((it) => it !== '' && !wanted.texts.includes(it));
   const unnamed = all ? unnamedText(header) : undefined;
   if (unnamed !== undefined) wanted.format.announce(unnamed);
-  const indices = chooseColumns(header, all ? named : wanted.columns);
+  const names = hasPatterns ? picked(asked, named) : asked;
+  const indices = chooseColumns(header, all && asked.length === 0 ? named : names);
   const by = categories && {
     domain: categories,
     index: chooseColumns(header, [categories.column])[0]!,

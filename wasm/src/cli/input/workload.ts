@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --workload: a named workload with its numbers, or a file of numbers without a header.
+// --workload: a named workload with its numbers, or a file of numbers without a header; --workloads:
+// several, by names.
 
-import { parse } from 'node:path';
 import type { Workload } from '../../types/all.js';
 import { counted } from '../../shared/counted.js';
+import { nameOf } from '../../shared/name.js';
 import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
 import { isBlank, type CsvRecord } from '../../shared/csv.js';
 import { csvRecords } from './records.js';
 import { openInput } from './input.js';
 import type { Args } from '../options/args.js';
+import { separated } from '../options/list.js';
 import { under } from '../options/option.js';
 
 export const WORKLOAD_OPTION = under('Workload', {
@@ -26,13 +28,23 @@ export const WORKLOAD_OPTION = under('Workload', {
 });
 
 export const WORKLOADS_OPTIONS = {
-  workload: { ...WORKLOAD_OPTION.workload, repeats: true },
+  ...WORKLOAD_OPTION,
   ...under('Workload', {
+    workloads: {
+      value: 'NAME=A,...',
+      repeats: true,
+      file: 'workload',
+      meaning:
+        'several sums of the same rows, with one noise and one budget, by names of your choice: ' +
+        'week=window:7,total=prefix, where : and + stand for the = and , of --workload, as in ' +
+        'smooth=momentum:0.9+decay:0.99. May be repeated',
+      brief: 'several sums with one noise: week=window:7,total=prefix',
+    },
     importance: {
       value: '1,4,...',
       meaning:
-        'with several --workload: weights of their squared errors in the mean that is minimised, ' +
-        'one for each. Default: equal',
+        'with --workloads: weights of their squared errors in the mean that is minimised, one for ' +
+        'each. Default: equal',
     },
   }),
 };
@@ -161,44 +173,58 @@ export async function readWorkloads(texts: readonly string[], steps: number): Pr
   return Promise.all(texts.map((text) => readText(text, steps)));
 }
 
-/** Rejects malformed workloads before reading any file; files are checked against the horizon. */
-export function requireNamedOrFile(args: Args): void {
-  args.texts('workload').forEach(parseNamed);
+/** Several workloads, and the names of their sums; one of --workload has none. */
+interface Asked {
+  texts: string[];
+  names: string[] | undefined;
 }
 
-/** A workload's name in column names: `prefix`, `window_7`, `decay_0.9`, `rates_momentum_0.9`. */
-function nameInColumns(text: string): string {
-  const named = parseNamed(text);
-  const words = named === undefined ? text : workloadText(named);
-  const [first, ...rest] = words.split(/,(?=momentum=|decay=)/);
-  const parts = [named === undefined ? parse(first!).name : first!, ...rest];
-  const told = parts.filter((part) => part !== 'momentum=0' && part !== 'decay=1');
-  return (told.length === 0 ? parts : told).join('_').replaceAll('=', '_');
+/** Reads an entry of --workloads, in which `:` and `+` stand for `=` and `,`. */
+function readEntry(entry: string): { name: string; text: string } {
+  const [, name, value] = /^(\p{L}[\p{L}\p{N}_.-]*)=(.+)$/u.exec(entry) ?? [];
+  if (name !== undefined && value !== undefined) {
+    const text = value.replaceAll(
+      /(^|\+)(window|momentum|decay):/g,
+      (_, plus, word) => `${plus && ','}${word}=`,
+    );
+    return { name: nameOf(name), text: text.replaceAll('"', '') };
+  }
+  const wanted = 'NAME=A separated by commas, such as week=window:7,total=prefix';
+  throw new Misuse(`--workloads must be ${wanted}, got ${JSON.stringify(entry)}`);
 }
 
-/** The names of all workloads within column names, which must differ. */
-export function namesInColumns(texts: readonly string[]): string[] {
-  const names = texts.map(nameInColumns);
-  names.forEach((name, i) => {
-    const first = names.indexOf(name);
-    if (first === i) return;
-    const [one, other] = [texts[first]!, texts[i]!];
-    if (one === other) throw new Misuse(`--workload ${other} is given twice`);
-    throw new Misuse(`--workload ${one} and --workload ${other} would both be called ${name}`);
-  });
-  return names;
+/** A workload as written in --workloads. */
+export function entryText(name: string, workload: Workload): string {
+  return `${name}=${workloadText(workload).replaceAll('=', ':').replaceAll(',', '+')}`;
+}
+
+/**
+ * Reads the workloads of --workload or --workloads. Rejects malformed ones before any file is read;
+ * files are checked against the horizon.
+ */
+export function readAsked(args: Args): Asked {
+  const texts = args.texts('workload');
+  const entries = args.texts('workloads').flatMap(separated).map(readEntry);
+  if (texts.length > 0 && entries.length > 0) {
+    throw new Misuse('give --workload or --workloads, not both');
+  }
+  const names = entries.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw new Misuse(`--workloads has the name ${twice} twice`);
+  const asked = entries.length === 0 ? texts : entries.map(({ text }) => text);
+  asked.forEach(parseNamed);
+  return { texts: asked, names: entries.length === 0 ? undefined : names };
 }
 
 /** Reads --importance, one positive number per workload. */
 export function readImportance(args: Args): number[] | undefined {
   const weights = args.numbers('importance');
   if (weights === undefined) return undefined;
-  const { length } = args.texts('workload');
-  if (length < 2) throw new Misuse('--importance needs several --workload to weigh');
-  if (weights.length !== length) {
-    throw new Misuse(
-      `--importance must be ${length} numbers, one per --workload, got ${weights.length}`,
-    );
+  const { names } = readAsked(args);
+  if (!names) throw new Misuse('--importance needs --workloads to weigh');
+  if (weights.length !== names.length) {
+    const wanted = `${counted(names.length, 'number')}, one for each of --workloads`;
+    throw new Misuse(`--importance must be ${wanted}, got ${weights.length}`);
   }
   if (weights.some((weight) => !(weight > 0))) {
     throw new Misuse(

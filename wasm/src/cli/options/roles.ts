@@ -6,6 +6,7 @@ import { existsSync, fstatSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Args } from './args.js';
+import { separated } from './list.js';
 import { Misuse } from '../base/failure.js';
 
 /** Names that always mean workloads, even if there are files with these names. */
@@ -40,9 +41,10 @@ function standardInput(): Role[] {
   }
 }
 
-/** Existing files that a --workload value may refer to. */
+/** Existing files that a value of --workload or --workloads may refer to. */
 function workloadFiles(text: string): string[] {
-  const parts = [text, ...text.split('+'), text.replace(/,momentum=[^,]*$/, '')];
+  const named = separated(text).map((entry) => entry.replace(/^[^=]*=|"|\+momentum:.*$/g, ''));
+  const parts = [text, ...text.split('+'), text.replace(/,momentum=[^,]*$/, ''), ...named];
   return [...new Set(parts)].filter((part) => !NAMES.includes(part) && existsSync(part));
 }
 

@@ -7,7 +7,8 @@ import type { ParameterName } from '../../shared/parameters.js';
 import { PARAMETERS } from '../../shared/parameters.js';
 import type { LinearLoss, MechanismParameters } from '../../types/all.js';
 import { nameText } from '../options/mechanism.js';
-import { workloadText } from '../input/workload.js';
+import { entryText } from '../input/columns.js';
+import { entryText as sumText, workloadText } from '../input/workload.js';
 
 type Words = string | undefined;
 /** Writes the options for a value; undefined if it is that of no option. */
@@ -55,7 +56,7 @@ type Pair = readonly [name: string, range: readonly [number, number]];
 function rangesText(columns: readonly Pair[], others: readonly Pair[] = []): string {
   const known = new Set(others.map((pair) => JSON.stringify(pair)));
   const changed = columns.filter((pair) => !known.has(JSON.stringify(pair)));
-  return changed.map(([name, [low, high]]) => `--range ${name}=${low}:${high}`).join(' ');
+  return `--columns ${changed.map(([name, [low, high]]) => entryText({ name, low, high })).join(',')}`;
 }
 
 function latticeText(lattice: string | { noise: string } | undefined, other: unknown): string {
@@ -84,7 +85,7 @@ const WORDS: Readonly<Record<string, Write>> = {
   strategy: strategyText,
   workload: (workload: never) => `--workload ${workloadText(workload)}`,
   workloads: (all: readonly [string, never][]) =>
-    all.map(([, workload]) => `--workload ${workloadText(workload)}`).join(' '),
+    `--workloads ${all.map(([name, workload]) => sumText(name, workload)).join(',')}`,
   importance: (weights: readonly number[]) => `--importance ${weights.join(',')}`,
   lattice: latticeText,
   columns: rangesText,

@@ -47,7 +47,7 @@ export const DAMAGED = 'it is damaged or cut short';
 
 /** The command that begins states of a kind, in words. */
 export function beginnerOf(kind: string): string {
-  return `dp-ftrl ${kind === 'sums' ? 'release with several --workload' : kind}`;
+  return `dp-ftrl ${kind === 'sums' ? 'release with --workloads' : kind}`;
 }
 
 /** The command in the text that a stream keeps with its options; undefined for other texts. */

@@ -15,6 +15,7 @@ import { placeOf, placeText } from '../../input/place.js';
 import type { Batch } from '../../input/rows.js';
 import { pastHorizon } from '../../input/steps.js';
 import { Interruption } from '../../base/signals.js';
+import { entryText } from '../../input/columns.js';
 import { State, type Continued } from '../../state/state.js';
 import { unfinished } from '../../state/state-file.js';
 import type { Hindsight } from './hindsight.js';
@@ -40,14 +41,16 @@ type KeptLearner = Async<Own> & { identity: string; begin(): Promise<void> };
 /** Facts of a run that the next one must repeat, beside the options of its learner. */
 function continuedBy({ label, intercept }: Settings, { rows, inputs }: Problem): Continued {
   const ranged = inputs.filter(({ low }) => low !== undefined);
-  const ranges = ranged.map(({ name, low, high }) => `${name}=${low}:${high}`).sort();
+  const ranges = ranged
+    .map(({ name, low, high }) => entryText({ name, low: low!, high: high! }))
+    .sort();
   return {
     ...{ command: 'learn', columns: rows.columns },
     ...{ by: undefined, domain: undefined, people: undefined, times: undefined },
     others: {
       label,
       ...(!intercept && { 'no-intercept': '' }),
-      ...(ranges.length > 0 && { range: ranges.join(' --range ') }),
+      ...(ranges.length > 0 && { columns: ranges.join(',') }),
     },
   };
 }

@@ -5,6 +5,7 @@
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
 import { RATES } from '../../../api/learning/setup.js';
 import { PLOT_OPTIONS } from '../../charts/file.js';
+import { COLUMNS_OPTION } from '../../input/columns.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS } from '../../input/format.js';
 import { MISSING_OPTIONS } from '../../input/missing.js';
 import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
@@ -52,25 +53,18 @@ const MODEL_OPTIONS = under('Model', {
     number: POSITIVE,
     meaning: 'errors beyond which --loss huber is linear (default 1)',
   },
-  column: {
-    value: 'NAME',
-    isName: true,
-    repeats: true,
-    meaning: 'feature; repeat for more. Default: all columns but the label',
-  },
-  range: {
-    value: 'NAME=LOW:HIGH',
-    isName: true,
-    repeats: true,
+  columns: {
+    ...COLUMNS_OPTION.columns,
     meaning:
-      'range of a feature, known without the data: LOW becomes -1, HIGH 1, and what lies outside ' +
-      "is moved to the edge. A * stands for any letters: 'p*=0:16', or '*=LOW:HIGH' for all " +
-      'features without their own range; the matching pattern with most letters wins. Features ' +
-      'without a range are clipped to [-1, 1], of which a warning names them, but used as they ' +
-      'are with --clip. Weights are for features scaled to [-1, 1]',
+      'features, and the range of each, known without the data: LOW becomes -1, HIGH 1, and what ' +
+      "lies outside is moved to the edge. A * stands for any letters: 'p*=0:16', or '*=LOW:HIGH' " +
+      'for all others; the pattern with most letters wins. Features without a range are clipped to ' +
+      '[-1, 1], of which a warning names them, but used as they are with --clip. Weights are for ' +
+      'features scaled to [-1, 1]. A name with a comma or = needs quotes. May be repeated. ' +
+      'Default: all columns but the label',
     brief:
-      "range of a feature, known without the data; '*=LOW:HIGH' for all others. Without it a " +
-      'feature is clipped to [-1, 1]: good models need it',
+      "features, and the range of each, known without the data; '*=LOW:HIGH' for all others. " +
+      'Without it a feature is clipped to [-1, 1]: good models need it',
   },
   'no-intercept': { meaning: 'adds no feature that is always 1' },
 });

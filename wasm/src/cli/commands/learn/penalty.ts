@@ -6,7 +6,7 @@ import type { ModelInput, PenaltyOptions } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
 import { shortName } from '../../base/short-name.js';
 import { unknownColumn } from '../../input/header.js';
-import { matches } from '../../input/ranges.js';
+import { matches } from '../../input/columns.js';
 import type { Args } from '../../options/args.js';
 import { NOT_NEGATIVE } from '../../options/numbers.js';
 
@@ -70,7 +70,7 @@ function membersOf(pattern: string, inputs: readonly ModelInput[]): number[] {
   if (between < 0) return members;
   const stranger = JSON.stringify(shortName(names[members[between - 1]! + 1]!));
   const what = `columns of --group ${JSON.stringify(pattern)} must be next to each other`;
-  throw new Misuse(`${what}, but ${stranger} is between them: name them in order with --column`);
+  throw new Misuse(`${what}, but ${stranger} is between them: name them in order with --columns`);
 }
 
 /** Returns the sizes of all groups; a feature in no pattern forms a group of size 1. */

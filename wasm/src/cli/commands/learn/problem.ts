@@ -7,7 +7,7 @@ import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
 import { Examples, survey } from '../../input/examples.js';
 import { columnList, unknownColumn } from '../../input/header.js';
-import { readInputs } from '../../input/ranges.js';
+import { inputsOf, readColumns } from '../../input/columns.js';
 import type { Batch } from '../../input/rows.js';
 import { pastHorizon } from '../../input/steps.js';
 import { RowStream } from '../../input/stream.js';
@@ -39,18 +39,19 @@ export async function readProblem(
   { label, target, passes, fromData, setup, format, missing, budget, state }: Settings,
   given: number | undefined,
 ): Promise<Problem> {
-  const wanted = args.texts('column');
+  const { columns: wanted, ranges } = readColumns(args);
+  if (ranges.some(({ name }) => name === label)) {
+    const what = `ranges in --columns are for features, and ${JSON.stringify(label)} is the label`;
+    throw new Misuse(`${what}, which is not scaled: ${BOUNDS_LABEL}`);
+  }
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
   const columns = wanted.length === 0 ? [] : [...wanted, label];
-  const table = { columns, texts: [], format, missing, label: { column: label, ...target } };
+  const labelled = { column: label, ...target };
+  const table = { columns, hasPatterns: true, texts: [], format, missing, label: labelled };
   const rows = await RowStream.open(args.files, table);
   if (!rows.columns.includes(label)) throw unknownColumn('column', label, rows.columns);
   const examples = new Examples(rows.columns, label);
-  if (args.texts('range').some((range) => range.startsWith(`${label}=`))) {
-    const what = `--range is for features, and ${JSON.stringify(label)} is the label`;
-    throw new Misuse(`${what}, which is not scaled: ${BOUNDS_LABEL}`);
-  }
-  const stated = readInputs(args, examples.features);
+  const stated = inputsOf(ranges, examples.features);
   const inputs = setup === undefined || fromData ? stated : withRanges(stated);
   const { batchSize: stepSize } = target;
   const known = given !== undefined && passes === 1;
@@ -95,8 +96,8 @@ export function unscaledText(
   inputs: readonly ModelInput[],
   setup: Setup | undefined,
 ): { note: string; warning: string | undefined } {
-  const stated = readInputs(
-    args,
+  const stated = inputsOf(
+    readColumns(args).ranges,
     inputs.map(({ name }) => name),
   );
   const names = (setup === undefined ? inputs : stated).flatMap((input) =>
@@ -106,11 +107,12 @@ export function unscaledText(
   const { low, high } = DEFAULT_RANGE;
   const of = `${names.length} of ${counted(inputs.length, 'feature')}`;
   if (setup === undefined)
-    return { note: `; ${of} used as they are (see --range)`, warning: undefined };
+    return { note: `; ${of} used as they are (see --columns)`, warning: undefined };
   const more = names.length - MOST_NAMES;
   const list = `${columnList(names.slice(0, MOST_NAMES))}${more > 0 ? ` and ${more} more` : ''}`;
-  const what = `without --range, numbers beyond [${low}, ${high}] count as ${low} or ${high} in ${list}`;
-  const hint = "give each --range NAME=LOW:HIGH, known without the data, or '*=-1:1' if that is so";
+  const what = `without a range, numbers beyond [${low}, ${high}] count as ${low} or ${high} in ${list}`;
+  const hint =
+    "give each --columns NAME=LOW:HIGH, known without the data, or '*=-1:1' if that is so";
   const warning = `${what}: the model may be no better than a constant; ${hint}`;
-  return { note: `; ${of} clipped to [${low}, ${high}] (see --range)`, warning };
+  return { note: `; ${of} clipped to [${low}, ${high}] (see --columns)`, warning };
 }

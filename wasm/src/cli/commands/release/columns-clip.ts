@@ -6,7 +6,7 @@ import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
 import { shortName } from '../../base/short-name.js';
 import { namesText } from '../../input/header.js';
-import { reachOf } from '../../input/ranges.js';
+import { reachOf } from '../../input/columns.js';
 import { counted } from '../../../shared/counted.js';
 
 /** Columns with their known ranges. */
@@ -20,7 +20,7 @@ export function longestRow(ranges: Ranges, inL1: boolean): number {
   const reaches = ranges.map(reachOf);
   const longest = inL1 ? reaches.reduce((sum, reach) => sum + reach, 0) : Math.hypot(...reaches);
   if (longest <= LONGEST) return longest;
-  throw new Misuse(`--range must allow no row that is longer than ${LONGEST}, got ${longest}`);
+  throw new Misuse(`--columns must allow no row that is longer than ${LONGEST}, got ${longest}`);
 }
 
 /** Ratio of two columns' largest values from which the noise for one hides the other. */
@@ -51,7 +51,7 @@ function cutNotice(
 ): string | undefined {
   const longest = longestRow(ranges, inL1);
   if (longest <= clipNorm) return undefined;
-  return `rows within --range may be ${shown(longest)} long; those longer than --clip ${clipNorm} are scaled down`;
+  return `rows within the ranges of --columns may be ${shown(longest)} long; those longer than --clip ${clipNorm} are scaled down`;
 }
 
 /**
@@ -68,7 +68,7 @@ export function clipNotices(
     return [cutNotice(ranges, clip), unequalNotice(ranges)].filter((it) => it !== undefined);
   if (columns.length < 2) return [];
   const which = namesText(columns) ?? counted(columns.length, 'column');
-  const how = '--column picks columns, --range says how large they may be';
+  const how = '--columns NAME=LOW:HIGH picks columns, and says how large they may be';
   return [
     `${which} share --clip ${clip.clipNorm}: a row is scaled down as a whole, and all have the same noise; ${how}`,
   ];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Releases several --workload of one stream with shared noise and one budget.
+// Releases several workloads of one stream with shared noise and one budget.
 
 import { DEFAULT_CONFIDENCE } from '../../../shared/defaults.js';
 import type { DpFtrl } from '../../../types/all.js';
 import { EstimatesChart } from '../../charts/estimates.js';
 import { Misuse } from '../../base/failure.js';
-import { namesInColumns, workloadText } from '../../input/workload.js';
+import { workloadText } from '../../input/workload.js';
 import type { Args } from '../../options/args.js';
 import { answer, type Question } from '../stream/run.js';
 import { areTold } from '../stream/told.js';
@@ -15,9 +15,9 @@ import { StackWriter, type Stacked } from './stack-writer.js';
 /** Refuses options that are only allowed with a single workload. */
 export function requireTogether(args: Args): void {
   const other = ['pure', 'strategy'].find((name) => args.has(name));
-  if (other !== undefined) throw new Misuse(`--${other} does not go with several --workload`);
+  if (other !== undefined) throw new Misuse(`--${other} does not go with --workloads`);
   if (args.text('mode') === 'lattice') {
-    throw new Misuse('--mode lattice does not go with several --workload');
+    throw new Misuse('--mode lattice does not go with --workloads');
   }
 }
 
@@ -33,7 +33,7 @@ export function answerSums(
 ): Promise<void> {
   const { settings } = sums;
   const { json, written: format, showTrue, times } = settings;
-  const names = namesInColumns(settings.workloads);
+  const names = settings.sums!;
   const named = <T>(each: readonly T[]) => Object.fromEntries(names.map((it, i) => [it, each[i]]));
   return answer<Stacked>(dp, {
     ...sums,

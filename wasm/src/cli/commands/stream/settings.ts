@@ -7,9 +7,9 @@ import { PLOT_OPTIONS, PlotFile } from '../../charts/file.js';
 import { FORMAT_OPTIONS, inputFormat, outputFormat } from '../../input/format.js';
 import { Missing, STEPS_MISSING } from '../../input/missing.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
-import { readRanges } from '../../input/ranges.js';
+import { readColumns } from '../../input/columns.js';
 import { readTimes, TIME_OPTIONS } from '../../input/time.js';
-import { requireNamedOrFile } from '../../input/workload.js';
+import { readAsked } from '../../input/workload.js';
 import type { Args } from '../../options/args.js';
 import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { readMode } from '../../options/mode.js';
@@ -73,7 +73,7 @@ export const STREAM_OPTIONS = {
 
 export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
   const people = readPeople(args);
-  requireNamedOrFile(args);
+  const { texts: workloads, names: sums } = readAsked(args);
   const target = readTarget(args);
   const neighbours = readNeighbours(args);
   const times = readTimes(args);
@@ -94,10 +94,11 @@ export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
     plot: PlotFile.read(args),
     json: args.has('json'),
     quiet: args.has('quiet'),
-    columns: args.texts('column'),
-    ranges: readRanges(args),
+    ...readColumns(args),
     confidence: args.number('confidence'),
-    workloads: args.texts('workload'),
+    workloads,
+    /** Names of the sums of several workloads. */
+    sums,
     format: inputFormat(command, args),
     missing: Missing.read(args, { areSteps: times === undefined }),
   };
