@@ -30,6 +30,35 @@ function iconOf(file: string): File {
   return named('icon', extname(file).slice(1), source);
 }
 
+/**
+ * Returns what a link to the page shows elsewhere. Addresses in it have to be complete, so the picture
+ * is named only if DPFTRL_SITE says where the page will be.
+ */
+function card(): HtmlTagDescriptor[] {
+  const site = process.env['DPFTRL_SITE'];
+  const facts: [name: string, content: string][] = [
+    ['og:type', 'website'],
+    ['og:title', 'Count everyone. Reveal no one.'],
+    ['og:description', 'The same privacy, a tenth of the noise: computed live in your browser.'],
+    ['twitter:card', 'summary_large_image'],
+  ];
+  if (site !== undefined) {
+    facts.push(['og:url', site], ['og:image', new URL(`./${picture.name}`, site).href]);
+    facts.push(['og:image:width', '1200'], ['og:image:height', '630']);
+  }
+  return facts.map(([property, content]) => ({
+    tag: 'meta',
+    attrs: { property, content },
+    injectTo: 'head',
+  }));
+}
+
+/** The picture of a link to the page: scripts/draw-card.mjs. */
+const picture: File = {
+  name: 'card.png',
+  source: readFileSync(new URL('icons/card.png', import.meta.url)),
+};
+
 /** Returns icons as files, and the manifest that names them, which is in the same folder. */
 function installable(): { icons: File[]; touch: File; manifest: File } {
   const pictures = [192, 512].map((size) => ({ size, file: iconOf(`icon-${size}.png`) }));
@@ -104,16 +133,23 @@ export function offline(): Plugin {
     name: 'offline',
     apply: 'build',
     enforce: 'post',
-    transformIndexHtml: () => [link('manifest', manifest), link('apple-touch-icon', touch)],
+    transformIndexHtml: () => [
+      link('manifest', manifest),
+      link('apple-touch-icon', touch),
+      ...card(),
+    ],
     buildStart() {
-      for (const { name, source } of [...icons, manifest]) {
+      for (const { name, source } of [...icons, manifest, picture]) {
         this.emitFile({ type: 'asset', fileName: name, source });
       }
     },
     generateBundle: {
       order: 'post',
       handler(_, bundle) {
-        const made = Object.values(bundle).filter((file) => !isStandIn(file));
+        // The page itself never shows the picture of links to it.
+        const isKept = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): boolean =>
+          !isStandIn(file) && file.fileName !== picture.name;
+        const made = Object.values(bundle).filter(isKept);
         made.sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
         const names = made.map(({ fileName }) => fileName);
         const hashOf = (): string => hash(made.flatMap((file) => [file.fileName, contentOf(file)]));

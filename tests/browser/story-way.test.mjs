@@ -3,8 +3,9 @@
 // The way through the story: by touch, by links and the menu, after a reload, and in two tabs.
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { becomes, openPage, startSite } from './support.mjs';
+import { becomes, openPage, root, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
 const phone = { width: 390, height: 844, calm: true, story: true };
@@ -146,4 +147,14 @@ test('two tabs have one theme', async () => {
   await one.page.evaluate(() => localStorage.clear());
   await one.page.close();
   await other.page.close();
+});
+
+test('a link to the page has a card, with a picture of 1,200 x 630 pixels', async () => {
+  const page = await readFile(`${root}web/dist/index.html`, 'utf8');
+  for (const property of ['og:title', 'og:description', 'twitter:card']) {
+    assert.match(page, new RegExp(`<meta property="${property}" content="[^"]+">`));
+  }
+  const picture = await readFile(`${root}web/dist/card.png`);
+  assert.equal(picture.toString('latin1', 1, 4), 'PNG');
+  assert.deepEqual([picture.readUInt32BE(16), picture.readUInt32BE(20)], [1200, 630]);
 });
