@@ -134,8 +134,9 @@ PrefixSumOptions with_grid(double grid, ReleaseMode mode = ReleaseMode::grid) {
           .lattice_noise = LatticeNoise::rounded_gaussian};
 }
 
-std::vector<double> allocation_record(std::int64_t step) {
-  return std::vector<double>(kAllocatedDimension, 0.05 * static_cast<double>(1 + step % 5));
+std::vector<double> allocation_record(std::int64_t step, std::int64_t size = kAllocatedDimension) {
+  return std::vector<double>(static_cast<std::size_t>(size),
+                             0.05 * static_cast<double>(1 + step % 5));
 }
 
 /// Releases by step; a step spent without a release is empty.
@@ -155,7 +156,7 @@ Interrupted run_with_failure(const std::shared_ptr<const Mechanism>& how,
   std::vector<double> noisy(kAllocatedDimension);
   std::int64_t next_record = 0, allowed = failing;
   while (sums.step() < kAllocatedSteps) {
-    const std::vector<double> record = allocation_record(next_record);
+    const std::vector<double> record = allocation_record(next_record, sums.record_size());
     const std::int64_t step = sums.step();
     allocations_left = allowed;
     try {
@@ -181,16 +182,16 @@ void expect_repeatable(const std::shared_ptr<const Mechanism>& how, const Prefix
     const Interrupted run = run_with_failure(how, options, failing);
     if (!run.has_failed) break;
     ++num_failures;
-    // An undisturbed run over the records at the steps where they were counted, with zeros
+    // An undisturbed run over the records at the steps where they were counted, with none
     // elsewhere.
     PrefixSum undisturbed(how, options);
     std::vector<double> expected(kAllocatedDimension);
     for (std::size_t t = 0; t < run.records.size(); ++t) {
       const std::int64_t counted = run.records[t];
-      undisturbed.release(
-          counted < 0 ? std::vector<double>(kAllocatedDimension, 0.0) : allocation_record(counted),
-          expected);
-      if (counted >= 0) {
+      if (counted < 0) {
+        undisturbed.release(expected);
+      } else {
+        undisturbed.release(allocation_record(counted, undisturbed.record_size()), expected);
         ASSERT_EQ(run.releases[t], expected) << name << ", allocation " << failing;
       }
     }
