@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { some } from '../js/support/extent.mjs';
 import { importSource } from '../js/support/sources.mjs';
-import { enter, openPage, reveal, revealAll, settled, startSite } from './support.mjs';
+import { enter, openPage, reveal, revealAll, settled, shopDay, startSite } from './support.mjs';
 
 const { plot } = await importSource('plot/plot.ts');
 const { site, browser, open } = await startSite();
@@ -118,7 +118,7 @@ test('charts: totals from 1e-12 to 1e18 have whole labels inside the canvas', as
 
 const HASHES = [
   '',
-  'lab',
+  shopDay,
   'data=shop_day&label=-&column=count&statistic=sums&window=5',
   'mechanism=square-root&steps=30&statistic=histogram',
   'steps=40&compare=tree&learner=both&learning=regret',
@@ -138,7 +138,7 @@ test('charts: epsilon from 1e-4 to 10, in every figure of the laboratory', async
 });
 
 test('charts: the same in a narrow window', async () => {
-  for (const hash of ['epsilon=0.0001', 'lab&epsilon=0.0001']) {
+  for (const hash of ['epsilon=0.0001', `${shopDay}&epsilon=0.0001`]) {
     const { page } = await open(hash, { before: watchTexts, width: 320 });
     await revealAll(page);
     assert.ok((await check(page, hash)) > 0);

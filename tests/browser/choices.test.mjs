@@ -16,6 +16,7 @@ import {
   startSite,
   stepOf,
   textOf,
+  unfold,
 } from './support.mjs';
 
 const { site, browser, open } = await startSite();
@@ -212,6 +213,7 @@ test('during a long search the controls show the new settings, and the player is
   await page.waitForSelector('#search:not([hidden])');
   assert.equal(await valueOf(page, 'numSteps'), '1000000');
   assert.equal(await valueOf(page, 'mechanism'), 'blt');
+  await unfold(page);
   assert.equal(await page.$eval('#set-a_buffers', (input) => input.checkVisibility()), true);
   assert.equal(await page.$eval('#set-a_bands', (input) => input.checkVisibility()), false);
   for (const id of ['play', 'step-once', 'finish', 'reset']) {

@@ -13,8 +13,10 @@ import {
   savedPanels,
   savesOf,
   settled,
+  shopDay,
   startSite,
   textOf,
+  unfold,
 } from './support.mjs';
 
 const { open } = await startSite();
@@ -68,6 +70,7 @@ test('descent learns as the library does, from totals of its own gradients', asy
 test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and picture', async () => {
   const { page, said } = await open(`steps=${numSteps}&mechanism=tree&learning=regret`);
   assert.equal(await page.$eval('#set-momentum', (one) => one.checkVisibility()), false);
+  await unfold(page, '#set-rule');
   await page.focus('#set-rule');
   await page.keyboard.press('End');
   await page.waitForFunction(() => location.hash.includes('learner=both'));
@@ -169,7 +172,8 @@ test('two mechanisms by two rules: the figure shows six learners and only the bo
 });
 
 test('without a learner, the controls of its rule are hidden', async () => {
-  const { page } = await open('lab');
+  const { page } = await open(shopDay);
+  await unfold(page);
   for (const name of ['rule', 'momentum']) {
     assert.equal(await page.$eval(`#set-${name}`, (one) => one.checkVisibility()), false, name);
   }

@@ -17,6 +17,7 @@ import {
   savedPanels,
   savesOf,
   settled,
+  shopDay,
   startSite,
   textOf,
 } from './support.mjs';
@@ -26,8 +27,94 @@ const library = await load();
 
 const hashOf = (page) => page.evaluate(() => location.hash);
 
-test('the laboratory opens with two mechanisms over one true curve, and shows their errors', async () => {
+/** Runs the learner that the laboratory opens with. */
+function openingLearner() {
+  const options = { ...{ epsilon: 1, delta: 1e-6 }, numSteps: 12_000, dimension: 2 };
+  const simulation = library.study.simulation({ ...options, streamSeed: 12, noiseSeed: 1 });
+  const { certificate, regretBound } = simulation;
+  const chunk = simulation.advance(options.numSteps);
+  simulation.dispose();
+  return { certificate, regretBound, chunk };
+}
+
+test('the laboratory opens with a learner at rest: its own sums, its regret and the bound', async () => {
   const { page, said } = await open('lab');
+  const { certificate, regretBound, chunk } = openingLearner();
+  const sums = await readKey(page, '#sums');
+  const last = 2 * 11_999;
+  assert.deepEqual(Object.keys(sums), ['release', '2σ band', 'true total']);
+  assert.equal(sums.release, chunk.noisySums[last]);
+  assert.equal(sums['true total'], chunk.trueSums[last]);
+  const learned = await readKey(page, '#learning');
+  assert.deepEqual(learned, {
+    bound: regretBound.private,
+    'private learner': chunk.regret.private.at(-1),
+    'non-private twin': chunk.regret.twin.at(-1),
+  });
+  assert.ok(learned['non-private twin'] < learned['private learner']);
+  assert.ok(learned['private learner'] < learned.bound);
+  // The other coordinate of its sums, in place of the first.
+  await page.select('#sums-view', '2');
+  await page.waitForFunction(() => location.hash.includes('sums=2'));
+  assert.equal((await readKey(page, '#sums')).release, chunk.noisySums[last + 1]);
+  await page.select('#sums-view', '1');
+  await page.waitForFunction(() => location.hash === '#lab');
+  // Its answer: with fresh noise, the noisiest total of n has the noise of n records.
+  const { noiseStddev, sensitivity, maxError } = certificate;
+  const unit = (2 * noiseStddev) / sensitivity;
+  const [mine, fresh] = [unit * maxError, unit * Math.sqrt(12_000)];
+  const answer = `±${mine.toFixed(1)} against ±${fresh.toFixed(0)} with fresh noise, at ε = 1: a `;
+  assert.ok((await textOf(page, '#answer')).startsWith(`${answer}${Math.round(fresh / mine)}th`));
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('the learner runs on arrival, for 20 to 40 seconds, and all of it is in the window', async () => {
+  const { page } = await open('lab', { state: 'playing', width: 1280, height: 720 });
+  const isOn = () =>
+    page.$$eval('#sums canvas, #learning canvas', ([sums, learning]) => {
+      const inks = [sums, learning].map((canvas) => {
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        return data.reduce((sum, value) => sum + value, 0);
+      });
+      return inks;
+    });
+  const before = await isOn();
+  await page.waitForFunction(() => document.getElementById('progress').value > 1000);
+  const after = await isOn();
+  assert.ok(before[0] !== after[0] && before[1] !== after[1], 'both figures run');
+  const [steps, speed] = await page.evaluate(() => [
+    document.getElementById('progress').max,
+    Number(document.getElementById('speed').value),
+  ]);
+  assert.ok(steps / speed >= 20 && steps / speed <= 40, `${steps} steps, ${speed} each second`);
+  await page.click('#finish');
+  await settled(page);
+  const parts = ['pinned', 'answer', 'sums', 'sum-errors', 'player', 'learning', 'facts'];
+  for (const hash of ['#lab', '#compare=independent&steps=300', `#${shopDay}`]) {
+    if (hash !== '#lab') {
+      await page.evaluate((one) => (location.hash = one), hash);
+      await page.waitForFunction(() => Number(document.getElementById('progress').max) < 1000);
+      await page.click('#finish');
+      await settled(page);
+    }
+    const ends = await page.evaluate(
+      (ids) =>
+        ids
+          .map((id) => document.getElementById(id))
+          .filter((one) => one.checkVisibility())
+          .map((one) => [one.id, one.getBoundingClientRect().bottom, one.offsetHeight]),
+      parts,
+    );
+    for (const [id, bottom, height] of ends)
+      assert.ok(bottom <= 720 && height > 20, `${id}, ${height} px high, ends at ${bottom}`);
+    assert.equal(ends.length, hash.includes('shop') ? 6 : 7);
+  }
+  await page.close();
+});
+
+test('a day in a shop: two mechanisms over one true curve, and their errors', async () => {
+  const { page, said } = await open(shopDay);
   assert.equal(await page.$$eval('#sums .panel', (all) => all.length), 1);
   const sums = await readKey(page, '#sums');
   assert.deepEqual(Object.keys(sums), [
@@ -47,7 +134,8 @@ test('the laboratory opens with two mechanisms over one true curve, and shows th
     assert.equal(errors[`${lane} release − truth`], release - 364);
     assert.equal(errors[`${lane} 2σ band`], sums[`${lane} 2σ band`]);
   }
-  assert.equal(await hashOf(page), '#lab');
+  assert.ok(await page.$eval('#learning-figure', (one) => one.hidden), 'nothing is learned');
+  assert.match(await textOf(page, '#answer'), /^±24\.5 against ±245 .* ε = 1: a tenth /);
   await page.select('#set-compare', 'tree');
   await page.waitForFunction(() => location.hash.includes('compare=tree'));
   await settled(page);
@@ -55,6 +143,75 @@ test('the laboratory opens with two mechanisms over one true curve, and shows th
   await settled(page);
   assert.deepEqual((await readKey(page, '#sums'))['true total'], 364);
   assert.deepEqual(said, []);
+  await page.close();
+});
+
+/** Number of pixels of a canvas in the colour of a swatch. */
+const inkOf = (page, canvas, swatch) =>
+  page.evaluate(
+    (where, which) => {
+      const colour = getComputedStyle(document.querySelector(which))
+        .color.match(/\d+/g)
+        .map(Number);
+      const one = document.querySelector(where);
+      const { data } = one.getContext('2d').getImageData(0, 0, one.width, one.height);
+      let num = 0;
+      for (let at = 0; at < data.length; at += 4)
+        if (data[at + 3] > 250 && colour.every((value, k) => Math.abs(data[at + k] - value) < 8))
+          num += 1;
+      return num;
+    },
+    canvas,
+    swatch,
+  );
+
+test('the key hides a line, shows it alone, and keeps that for the next run', async () => {
+  const { page } = await open(shopDay, { width: 1280 });
+  const button = (name) => `#sums .toggle:nth-child(1)::-p-text(${name})`;
+  const ink = async () => ({
+    a: await inkOf(page, '#sums canvas', '#sums .swatch.private'),
+    b: await inkOf(page, '#sums canvas', '#sums .swatch.fresh'),
+    truth: await inkOf(page, '#sums canvas', '#sums .swatch.secret'),
+  });
+  const all = await ink();
+  assert.ok(all.a > 100 && all.b > 100 && all.truth > 100, JSON.stringify(all));
+  await page.click(button('B independent'));
+  const without = await ink();
+  assert.equal(without.b, 0);
+  assert.ok(without.a > 100 && without.truth > 100);
+  const before = await readKey(page, '#sums');
+  await page.click('#draw-again');
+  await page.waitForFunction(() => location.hash.includes('noise-seed=2'));
+  await settled(page);
+  assert.equal((await ink()).b, 0, 'another run hides it, too');
+  assert.notEqual((await readKey(page, '#sums'))['B independent'], before['B independent']);
+  // By keyboard: shown again, then shown alone.
+  await page.focus(button('B independent'));
+  await page.keyboard.press('Enter');
+  assert.ok((await ink()).b > 100);
+  await page.keyboard.down('Shift');
+  await page.keyboard.press('Enter');
+  await page.keyboard.up('Shift');
+  const alone = await ink();
+  assert.deepEqual([alone.a, alone.truth], [0, 0]);
+  assert.ok(alone.b > 100);
+  const pressed = await page.$$eval('#sums .toggle', (buttons) =>
+    buttons.filter((one) => one.ariaPressed === 'true').map((one) => one.textContent),
+  );
+  assert.deepEqual(pressed, ['B independent']);
+  await page.click(button('B independent'), { count: 2 });
+  const again = await ink();
+  assert.ok(again.a > 100 && again.b > 100 && again.truth > 100, 'all again');
+  await page.close();
+});
+
+test('the first mechanism is drawn on top of the second', async () => {
+  const { page } = await open('mechanism=square-root&compare=square-root&steps=300&dimension=1');
+  for (const place of ['sums', 'sum-errors']) {
+    const ink = (colour) => inkOf(page, `#${place} canvas`, `#${place} .swatch.${colour}`);
+    const [first, second] = [await ink('root'), await ink('private')];
+    assert.ok(first > 200 && second < first / 5, `${first} and ${second}, but for its name`);
+  }
   await page.close();
 });
 
@@ -66,7 +223,7 @@ test('an old address keeps its meaning: settings that it does not name have the 
 });
 
 test('a bearable error determines epsilon, and epsilon determines the error', async () => {
-  const { page, said } = await open('lab');
+  const { page, said } = await open(shopDay);
   const worstOf = () => page.$eval('#target-worst', (input) => Number(input.value));
   const expected = (epsilon) => {
     const { certificate } = library.study.simulation({ numSteps: 840, epsilon, delta: 1e-6 });
@@ -96,7 +253,7 @@ test('a bearable error determines epsilon, and epsilon determines the error', as
 });
 
 test('drawing the noise again keeps the truth, and the noise of other runs can be shown', async () => {
-  const { page } = await open('lab');
+  const { page } = await open(shopDay);
   const before = await readKey(page, '#sums');
   await page.click('#draw-again');
   await page.waitForFunction(() => location.hash.includes('noise-seed=2'));
@@ -163,7 +320,7 @@ test('the inverse stands among the matrices, and the row of the step is lit', as
 
 for (const hash of some(
   [
-    'lab',
+    shopDay,
     'mechanism=blt&decays=0.9%2C0.5&weights=0.3%2C0.1&steps=60&neighbours=replace-one&stream=drifting',
     'mechanism=banded-toeplitz&bands=5&steps=60&participation=separated&participations=3&min-separation=9',
     'mechanism=tree&steps=60&participation=epochs&participations=4',
@@ -202,7 +359,7 @@ for (const hash of some(
     assert.equal(cells[release], key[Object.keys(key)[0]]);
     const printed = runProgram(program);
     assert.deepEqual(printed, cells.slice(release, release + printed.length));
-    assert.equal(command !== null, hash === 'lab' || hash.includes('shop_day'), 'of tables only');
+    assert.equal(command !== null, hash.includes('shop_day'), 'of tables only');
     if (command !== null) {
       const words = command.trim().split(' ').slice(1);
       const args = ['dist/cli.js', ...words];
@@ -254,7 +411,7 @@ function valueAt({ ticks }, y) {
 }
 
 test('figures are exported as SVG, with the values that the page shows', async () => {
-  const { page, said } = await open('lab');
+  const { page, said } = await open(shopDay);
   await reveal(page, 'factorization', '.map');
   await reveal(page, 'errors', '.key');
   await reveal(page, 'deltas', '.key');

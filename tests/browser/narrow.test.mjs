@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPage, reveal, settled, startSite, stateOf, textOf } from './support.mjs';
+import { openPage, reveal, settled, startSite, stateOf, textOf, unfold } from './support.mjs';
 
 const { site, browser, open: openPhone } = await startSite();
 
@@ -31,6 +31,7 @@ test('a finger that is dragged along a chart moves the cursor, and leaves it the
 test('when the chart is out of sight, a small copy stays at the top, with epsilon and play', async () => {
   const { page, said } = await open('steps=400&speed=10', { state: 'playing' });
   assert.equal(await page.$eval('#mini', (mini) => mini.hidden), true);
+  await unfold(page);
   await page.$eval('#set-neighbours', (one) => one.scrollIntoView({ block: 'center' }));
   await page.waitForSelector('#mini:not([hidden])');
   assert.equal(await stateOf(page), 'playing');

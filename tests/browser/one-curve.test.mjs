@@ -13,6 +13,7 @@ import {
   readTable,
   reveal,
   settled,
+  shopDay,
   startSite,
   textOf,
 } from './support.mjs';
@@ -92,7 +93,7 @@ test('one learner: the totals are of its own gradients, and the figure says so',
 });
 
 test('participation: sensitivity and noise are those of the library, and in the address', async () => {
-  const { page, said } = await open('lab');
+  const { page, said } = await open(shopDay);
   assert.match(await textOf(page, '#set-participation-hint'), /sensitivity 1 \(exact\).*; B sens/);
   await page.select('#set-compare', 'tree');
   await page.select('#set-mechanism', 'square-root');
@@ -159,7 +160,7 @@ test('participation: sensitivity and noise are those of the library, and in the 
 });
 
 test('budget: shares add up as the library composes them, and are linked with epsilon', async () => {
-  const { page, said } = await open('lab');
+  const { page, said } = await open(shopDay);
   assert.ok(await page.$eval('.budget', (one) => one.hidden));
   await enter(page, '#set-budget', '2');
   await page.waitForSelector('.budget:not([hidden])');

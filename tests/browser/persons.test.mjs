@@ -24,7 +24,9 @@ import {
   seedOf,
   serveSite,
   settled,
+  shopDay,
   textOf,
+  unfold,
 } from './support.mjs';
 
 let site;
@@ -304,7 +306,8 @@ test('a day in a shop: totals are shown before a clip is chosen, and no person c
 });
 
 test('a table without persons and times offers none, and a missing column in an address is reported', async () => {
-  const { page } = await open('lab');
+  const { page } = await open(shopDay);
+  await unfold(page);
   assert.ok(await page.$eval('#set-time', (one) => one.getClientRects().length === 0));
   assert.equal(await valueOf(page, '#set-person'), '');
   await page.close();

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enter, readKey, settled, startSite, stepOf, textOf } from './support.mjs';
+import { enter, readKey, settled, startSite, stepOf, textOf, unfold } from './support.mjs';
 
 const { site, browser, open } = await startSite();
 
@@ -142,6 +142,7 @@ test('bad values are reported beside their control, and the last good run stays'
     ],
   ]) {
     const good = await page.$eval(`#set-${id}`, (input) => input.value);
+    await unfold(page, `#set-${id}`);
     await page.focus(`#set-${id}`);
     await page.$eval(`#set-${id}`, (input) => input.select());
     if (text === '') await page.keyboard.press('Delete');

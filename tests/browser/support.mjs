@@ -344,8 +344,20 @@ export async function stepOf(page) {
   return Number((await textOf(page, '#progress-text')).split(' ')[0].replaceAll(',', ''));
 }
 
+/** Settings that count the customers of a shop with two mechanisms. */
+export const shopDay = 'compare=independent&data=shop_day&label=-&steps=840&column=count';
+
+/** Opens the folds that hold elements: all settings of the laboratory, if not said otherwise. */
+export const unfold = (page, selector = '.controls .field') =>
+  page.$$eval(selector, (all) => {
+    const outside = (one) => one?.closest('details');
+    for (const one of all)
+      for (let fold = outside(one); fold; fold = outside(fold.parentElement)) fold.open = true;
+  });
+
 /** Types into a control and moves the focus away. */
 export async function enter(page, selector, text) {
+  await unfold(page, selector);
   await page.focus(selector);
   await page.$eval(selector, (input) => input.select());
   await page.keyboard.type(text);

@@ -11,14 +11,15 @@ import {
   complaints,
   enter,
   importSources,
-  readTable,
   readKey,
+  readTable,
   reveal,
   root,
   runProgram,
   settled,
   startSite,
   textOf,
+  unfold,
 } from './support.mjs';
 
 const { open } = await startSite();
@@ -123,6 +124,7 @@ test('a window: chosen by keyboard, it is in every figure and in the link', asyn
   const { page, said } = await open(shop);
   assert.match(await titleOf(page), /The running total$/);
   assert.equal(await page.$eval('#set-window', (one) => one.closest('[hidden]') !== null), true);
+  await unfold(page);
   await page.focus('#set-workload');
   await page.keyboard.type('sliding');
   await page.waitForFunction(() => location.hash.includes('workload=window'));
@@ -224,6 +226,7 @@ test('a decaying sum: its decay follows from a half-life, and invalid values are
     ['', /got “”/],
     ['1e20', /the decay is below 1/],
   ]) {
+    await unfold(page, '#half-life');
     await page.focus('#half-life');
     await page.$eval('#half-life', (input) => input.select());
     await page.keyboard.press('Backspace');
@@ -261,6 +264,7 @@ test('a decaying sum: its decay follows from a half-life, and invalid values are
 
 test('a sum with momentum: it has the errors of the library, and an invalid momentum is reported', async () => {
   const { page, said } = await open(`${customers}&steps=840&mechanism=optimal`);
+  await unfold(page);
   await page.focus('#set-workload');
   await page.keyboard.type('moment');
   await page.waitForFunction(() => location.hash.includes('workload=momentum'));

@@ -57,6 +57,29 @@ export function roundPercent(value: number): string {
   return `${fixed(100 * value, 0)} %`;
 }
 
+/** Names of 1 / 2, 1 / 3 and so on. */
+const parts = [
+  ...['half', 'third', 'quarter', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth'],
+  ...['eleventh', 'twelfth'],
+];
+const endings = ['th', 'st', 'nd', 'rd'];
+
+/** Returns the name of one of `num` equal parts: a half, a tenth, a 27th, an 80th. */
+function partOf(num: number): string {
+  const isTeen = num % 100 >= 11 && num % 100 <= 13;
+  const ending = (isTeen ? undefined : endings[num % 10]) ?? 'th';
+  const name = parts[num - 2] ?? `${count(num)}${ending}`;
+  return `${/^(e|8|11\D|18\D)/.test(name) ? 'an' : 'a'} ${name}`;
+}
+
+/** Formats a ratio in words: a tenth, 63 %, the same, 2.4 times. */
+export function share(ratio: number): string {
+  if (Math.abs(ratio - 1) < 0.005) return 'the same';
+  if (ratio > 1) return `${quantity(ratio, 2)} times`;
+  const num = Math.round(1 / ratio);
+  return num > 1 && Math.abs(num * ratio - 1) < 0.08 ? partOf(num) : roundPercent(ratio);
+}
+
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
 /** Formats a whole number as superscript. */

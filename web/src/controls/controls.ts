@@ -166,6 +166,13 @@ export class Controls {
     return keys.map((key) => this.make(key).element);
   }
 
+  /** Takes the help of a control out of its field, for another place. */
+  help(key: Key): HTMLElement {
+    const { hint } = this.controls.get(key)!;
+    const name = h('b', {}, labels[key] ?? key);
+    return h('div', { class: 'help' }, name, hint);
+  }
+
   /** Inserts elements below a control. */
   follow(key: Key, elements: readonly HTMLElement[]): void {
     this.controls.get(key)?.element.after(...elements);
@@ -256,7 +263,7 @@ export class Controls {
     else control.input.setAttribute('aria-invalid', 'true');
     setText(control.error, message ?? '');
     control.error.hidden = message === null;
-    if (message !== null) control.element.closest('details')?.setAttribute('open', '');
+    if (message !== null) unfold(control.element);
     return true;
   }
 
@@ -340,6 +347,14 @@ export class Controls {
     this.sliders.push({ input, said });
     return input;
   }
+}
+
+/** Opens everything that an element is folded in. */
+export function unfold(element: Element): void {
+  const fold = element.closest('details');
+  if (fold === null) return;
+  fold.open = true;
+  if (fold.parentElement !== null) unfold(fold.parentElement);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 // The choice of records: synthetic ones, an example, or the user's own CSV, which stays in the tab.
 
-import type { Control, Controls } from './controls.ts';
+import { unfold, type Control, type Controls } from './controls.ts';
 import { defaults, noStatistic, SettingError, type Settings } from './settings.ts';
 import { learnsFrom, noLabel } from './workload.ts';
 import type { Table } from 'dp-ftrl';
@@ -393,6 +393,7 @@ export class DataPanel {
     for (const key of ['columns', 'missing', 'person', 'time'] as const)
       this.controls.error(key, null);
     if (this.settings !== null) this.show(this.settings);
+    unfold(this.element);
     this.columnsField.scrollIntoView({ block: 'nearest' });
   }
 

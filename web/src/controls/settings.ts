@@ -285,14 +285,13 @@ export function complete(settings: Settings, rest: Partial<Settings>): void {
   else if (noiseSeed !== undefined && isDefault('noiseSeed')) settings.noiseSeed = noiseSeed;
 }
 
-/** Initial settings of the laboratory: two mechanisms count the same customers. */
+/** Initial settings of the laboratory: a learner, for about 25 seconds. */
 export const opening: Readonly<Settings> = {
   ...defaults,
-  compare: 'independent',
-  source: 'shop_day',
-  columns: ['count'],
-  label: '-',
-  numSteps: 840,
+  dimension: 2,
+  numSteps: 12_000,
+  speed: 500,
+  learning: 'regret',
 };
 
 export interface Rule<K extends Key> {

@@ -30,10 +30,14 @@ export interface TargetEvents {
   chosen(epsilon: number): void;
 }
 
+/** Returns two standard deviations of the noisiest total. */
+export const worstTotal = ({ noiseStddev, sensitivity, maxError }: Certificate): number =>
+  (2 * noiseStddev * maxError) / sensitivity;
+
 /** Returns the values of both targets for a certificate. */
 function targetsOf(certificate: Certificate): Record<Target, number> {
-  const { noiseStddev, sensitivity, maxError } = certificate;
-  return { noise: noiseStddev, worst: (2 * noiseStddev * maxError) / sensitivity };
+  const { noiseStddev } = certificate;
+  return { noise: noiseStddev, worst: worstTotal(certificate) };
 }
 
 export class TargetFields {

@@ -39,6 +39,13 @@ export interface Level {
   below?: boolean;
 }
 
+/** A text at the end of a line. */
+export interface End {
+  /** Index of the line. */
+  line: number;
+  text: string;
+}
+
 export interface ChartOptions {
   name: string;
   /** Word for a step. Default 'step'. */
@@ -46,6 +53,10 @@ export interface ChartOptions {
   /** Text of a step on the axis. Default: its number, preceded by the unit at the first. */
   tick?(step: number): string;
   lines: Line[];
+  /** Indices of the lines from the bottom to the top. Default: in order. */
+  order?: readonly number[];
+  /** Names of lines, drawn at their ends in a chart that is wide enough. */
+  ends?: readonly End[];
   bands: Band[];
   numSteps: number;
   /** Draws the steps on a logarithmic axis. */
@@ -83,6 +94,10 @@ const GAP = 8;
 const LEAST_WIDTH = 52;
 /** Height of the text of a level, with its distance to the line. */
 const LINE = 18;
+/** Height of the text at the end of a line, and its distance to the line. */
+const END = { height: 14, gap: 6 };
+/** Least width of a chart with texts at the ends of lines. */
+const LEAST_WITH_ENDS = 420;
 
 /** Returns the width of the vertical axis that holds its labels. */
 function widthOf({ ctx, axes }: uPlot, texts: readonly string[] | null): number {
@@ -98,6 +113,8 @@ export class Chart {
   private readonly plot: uPlot;
   private palette = readPalette();
   private levels: Level[] = [];
+  /** Indices of the lines from the bottom to the top. */
+  private readonly order: readonly number[];
   private cursor: number | null = null;
   private moving = false;
   private last = 0;
@@ -115,6 +132,7 @@ export class Chart {
       'aria-valuenow': 1,
       onkeydown: (event: Event) => this.key(event as KeyboardEvent),
     });
+    this.order = options.order ?? [...options.lines.keys()];
     this.plot = new uPlot(this.uplotOptions(), this.empty(), this.element);
     for (const type of ['pointerdown', 'pointermove'] as const) {
       this.plot.over.addEventListener(type, (event) => this.dragged(event));
@@ -128,8 +146,19 @@ export class Chart {
   setData(columns: ArrayLike<number>[]): void {
     const steps = columns[0]!;
     this.last = steps.length === 0 ? 0 : (steps[steps.length - 1] ?? 0);
-    this.plot.setData(columns as unknown as uPlot.AlignedData);
+    const ordered = [steps, ...this.order.map((line) => columns[line + 1]!)];
+    this.plot.setData(ordered as unknown as uPlot.AlignedData);
     this.describe();
+  }
+
+  /** Shows or hides a line from the next data on. */
+  setShown(line: number, isShown: boolean): void {
+    this.plot.series[this.placeOf(line)]!.show = isShown;
+  }
+
+  /** Returns the index of the series of a line. */
+  private placeOf(line: number): number {
+    return this.order.indexOf(line) + 1;
   }
 
   setLevels(levels: Level[]): void {
@@ -257,8 +286,7 @@ export class Chart {
       width: 600,
       height: 200,
       legend: { show: false },
-      // Half of the last step's label may extend beyond the plot.
-      padding: [8, 6 + 3.5 * this.tick(this.options.numSteps).length, 0, 0],
+      padding: [8, (plot) => this.rightPadding(plot), 0, 0],
       cursor: {
         y: false,
         drag: { x: false, y: false, setScale: false },
@@ -271,16 +299,16 @@ export class Chart {
           : { time: false, range: () => [0, this.options.numSteps] },
         y: { range: () => this.options.range() },
       },
-      series: [{}, ...this.options.lines.map((line) => this.seriesOf(line))],
+      series: [{}, ...this.order.map((line) => this.seriesOf(this.options.lines[line]!))],
       bands: this.options.bands.map((band) => ({
-        series: [band.upper + 1, band.lower + 1] as [number, number],
+        series: [this.placeOf(band.upper), this.placeOf(band.lower)] as [number, number],
         fill: () =>
           translucent(this.palette[band.colour], this.palette.alpha / (band.pale ? 2 : 1)),
       })),
       axes: this.axes(),
       hooks: {
         setCursor: [(plot) => this.pointed(plot)],
-        draw: [(plot) => this.drawLevels(plot)],
+        draw: [(plot) => this.drawLevels(plot), (plot) => this.drawEnds(plot)],
       },
     };
   }
@@ -306,6 +334,56 @@ export class Chart {
     const { left } = this.plot.over.getBoundingClientRect();
     const step = Math.round(this.plot.posToVal(event.clientX - left, 'x'));
     this.options.moved(Math.max(1, Math.min(this.last, step)));
+  }
+
+  /** True if the chart has room for texts at the ends of its lines. */
+  private hasEnds({ width }: uPlot): boolean {
+    return this.options.ends !== undefined && width >= LEAST_WITH_ENDS;
+  }
+
+  /** Half of the last step's label, or the text at the end of a line, extends beyond the plot. */
+  private rightPadding(plot: uPlot): number {
+    const half = 6 + 3.5 * this.tick(this.options.numSteps).length;
+    if (!this.hasEnds(plot)) return half;
+    const { ctx } = plot;
+    ctx.font = this.palette.font;
+    const widths = this.options.ends!.map(({ text }) => ctx.measureText(text).width);
+    return Math.max(half, END.gap + Math.ceil(Math.max(0, ...widths)));
+  }
+
+  /** Draws the names of the lines that are shown at their ends, one below the other. */
+  private drawEnds(plot: uPlot): void {
+    if (!this.hasEnds(plot) || this.last === 0) return;
+    const { ctx, bbox } = plot;
+    const ratio = uPlot.pxRatio;
+    const left = plot.valToPos(this.last, 'x', true) + END.gap * ratio;
+    const ends = this.options.ends!.flatMap(({ line, text }) => {
+      const place = this.placeOf(line);
+      const value = plot.data[place]?.at(-1);
+      if (!plot.series[place]!.show || typeof value !== 'number' || !Number.isFinite(value))
+        return [];
+      const { colour } = this.options.lines[line]!;
+      return [{ text, colour, y: plot.valToPos(value, 'y', true) }];
+    });
+    ends.sort((a, b) => a.y - b.y);
+    const height = END.height * ratio;
+    // Downwards, none covers the one above it; then upwards, none is below the plot.
+    for (const [i, end] of ends.entries())
+      end.y = Math.max(end.y, i === 0 ? bbox.top : ends[i - 1]!.y + height);
+    let floor = bbox.top + bbox.height;
+    for (const end of [...ends].reverse()) {
+      end.y = Math.min(end.y, floor);
+      floor = end.y - height;
+    }
+    ctx.save();
+    ctx.font = this.palette.font.replace('12px', `${12 * ratio}px`);
+    ctx.textAlign = 'left';
+    ctx.textBaseline = 'middle';
+    for (const { text, colour, y } of ends) {
+      ctx.fillStyle = this.palette[colour ?? 'ink'];
+      ctx.fillText(text, left, y);
+    }
+    ctx.restore();
   }
 
   private drawLevels(plot: uPlot): void {

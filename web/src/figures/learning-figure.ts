@@ -61,8 +61,11 @@ export class LearningFigure {
   private run: Run | null = null;
   private curves: LearnerCurve[] = [];
   private view: View = 'loss';
+  private cursor: number | null = null;
   private deployed = false;
   private range = new GrowingRange([0, 1]);
+  /** Names of the lines that are hidden. */
+  private readonly hidden = new Set<string>();
 
   constructor(
     private readonly host: HTMLElement,
@@ -77,6 +80,10 @@ export class LearningFigure {
     this.view = view;
     this.deployed = deployed;
     const { info } = run.first;
+    if (!info.learns) {
+      this.host.replaceChildren();
+      return;
+    }
     const why = this.nothingToShow(run, view);
     if (why !== '') {
       this.host.replaceChildren(h('p', { class: 'plot nothing' }, why));
@@ -97,26 +104,44 @@ export class LearningFigure {
         shown: !deployed,
       })),
       bands: [],
+      ends: this.curves.map(({ short, who }, line) => ({
+        line,
+        text: who === 'twin' || short === 'private' ? short : `private ${short}`,
+      })),
+      order: [...this.curves.keys()].reverse(),
       numSteps: info.numSteps,
       describe: (step) => this.describe(step),
       moved: this.moved,
       range: () => (view === 'accuracy' ? [0, 1] : this.range.get()),
     });
-    const levels = this.bounds();
-    this.chart.setLevels(levels);
-    this.legend = this.makeLegend(levels);
+    this.legend = this.makeLegend(this.bounds());
     this.host.replaceChildren(this.legend.element, this.chart.element);
-    if (view === 'regret') this.range.include(0);
-    for (const level of levels) this.range.include(level.value);
+    this.fit();
+  }
+
+  /** Shows the lines that are not hidden, and fits the axis to them. */
+  private fit(): void {
+    const chart = this.chart!;
+    this.range = new GrowingRange([0, 1]);
+    if (this.view === 'regret') this.range.include(0);
+    const levels = this.bounds().filter(({ of }) => !this.hidden.has(`bound${of}`));
+    chart.setLevels(levels);
+    for (const { value } of levels) this.range.include(value);
+    for (const [line, { name }] of this.curves.entries())
+      chart.setShown(line, !this.deployed && !this.hidden.has(name));
+    if (this.view === 'regret') return;
+    for (const [line, column] of this.points!.data().slice(1).entries()) this.include(line, column);
   }
 
   draw(cursor: number | null): void {
     if (this.chart === null || this.run === null) return;
+    this.cursor = cursor;
     this.chart.setData(this.view === 'regret' ? this.regretData(this.run) : this.collect(this.run));
     this.read(cursor);
   }
 
   setCursor(step: number | null): void {
+    this.cursor = step;
     this.chart?.setCursor(step);
     this.read(step);
   }
@@ -156,9 +181,6 @@ export class LearningFigure {
 
   private nothingToShow(run: Run, view: View): string {
     const { info } = run.first;
-    if (!info.learns) {
-      return 'Nothing is learned here: choose a label column to see a learner on this data.';
-    }
     if (view === 'accuracy' && !info.classifies) {
       return 'The squared loss predicts numbers, not classes: there is no accuracy to show.';
     }
@@ -199,14 +221,20 @@ export class LearningFigure {
     const secret = this.curves.map((curve): KeyEntry => {
       return { name: curve.name, colour: curve.colour, kind: isPrivate(curve) ? 'dash' : 'dot' };
     });
-    return new Legend(published, this.deployed ? [] : secret);
+    return new Legend(published, this.deployed ? [] : secret, {
+      hidden: this.hidden,
+      changed: () => {
+        this.fit();
+        this.draw(this.cursor);
+      },
+    });
   }
 
   private collect(run: Run): Float64Array[] {
     const points = this.points!;
     while (points.step < run.step) {
       const values = this.valuesAt(points.step + 1);
-      this.include(values);
+      for (const [line, value] of values.entries()) this.include(line, [value]);
       points.push(values);
     }
     return points.data();
@@ -217,13 +245,14 @@ export class LearningFigure {
       run.first.regret.steps,
       ...this.curves.map(({ history, who }) => history.regret[who]),
     ];
-    for (const column of columns.slice(1)) this.include(column);
+    for (const [line, column] of columns.slice(1).entries()) this.include(line, column);
     return columns;
   }
 
   /** Fits the axis to values that are drawn; its labels would reveal others. */
-  private include(values: readonly number[]): void {
-    if (!this.deployed) for (const value of values) this.range.include(value);
+  private include(line: number, values: Iterable<number>): void {
+    if (this.deployed || this.hidden.has(this.curves[line]!.name)) return;
+    for (const value of values) this.range.include(value);
   }
 
   private valuesAt(step: number): number[] {

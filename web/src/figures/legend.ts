@@ -12,14 +12,28 @@ export interface KeyEntry {
   kind: 'line' | 'dash' | 'dot' | 'band' | 'wide' | 'none';
 }
 
+/** Lines that the user hides; a figure keeps their names while its runs change. */
+export interface Toggles {
+  hidden: Set<string>;
+  changed(): void;
+}
+
+const help = 'Hides it, or shows it again. A double click or Shift with Enter shows it alone.';
+
 export class Legend {
   readonly element: HTMLElement;
+  private readonly buttons = new Map<string, HTMLButtonElement>();
   private readonly at = h('span', { class: 'key-at' });
   private readonly values: HTMLElement[] = [];
   /** Longest text of each value so far, in characters; the value keeps that width. */
   private readonly widths: number[] = [];
 
-  constructor(published: KeyEntry[], secret: KeyEntry[]) {
+  /** With `toggles`, entries are buttons that hide their lines. */
+  constructor(
+    published: KeyEntry[],
+    secret: KeyEntry[],
+    private readonly toggles?: Toggles,
+  ) {
     this.element = h('div', { class: 'key' }, h('div', { class: 'key-head' }, this.at));
     if (published.length > 0) this.element.append(this.group('published', published));
     if (secret.length > 0) this.element.append(this.group('secret', secret));
@@ -47,16 +61,58 @@ export class Legend {
     for (const entry of entries) {
       const value = h('data');
       this.values.push(value);
-      list.append(
-        h(
-          'li',
-          {},
-          h('span', { class: `swatch ${entry.kind} ${entry.colour}` }),
-          entry.name,
-          value,
-        ),
-      );
+      const swatch = h('span', { class: `swatch ${entry.kind} ${entry.colour}` });
+      const name = this.toggles === undefined ? [swatch, entry.name] : [this.button(entry, swatch)];
+      list.append(h('li', {}, ...name, value));
     }
     return h('div', { class: `key-group ${kind}` }, title, list);
+  }
+
+  private button({ name }: KeyEntry, swatch: HTMLElement): HTMLButtonElement {
+    const { hidden } = this.toggles!;
+    const button = h(
+      'button',
+      {
+        type: 'button',
+        class: 'toggle',
+        title: help,
+        'aria-pressed': String(!hidden.has(name)),
+        onclick: (event: Event) => {
+          if ((event as MouseEvent).shiftKey) this.isolate(name);
+          else this.toggle(name);
+        },
+        ondblclick: () => this.isolate(name),
+      },
+      swatch,
+      name,
+    );
+    this.buttons.set(name, button);
+    return button;
+  }
+
+  private toggle(name: string): void {
+    const { hidden } = this.toggles!;
+    if (!hidden.delete(name)) hidden.add(name);
+    this.showHidden();
+  }
+
+  /** Hides all other lines, or shows all again if they are hidden already. */
+  private isolate(name: string): void {
+    const { hidden } = this.toggles!;
+    const others = [...this.buttons.keys()].filter((one) => one !== name);
+    const isAlone = !hidden.has(name) && others.every((one) => hidden.has(one));
+    hidden.delete(name);
+    for (const one of others) {
+      if (isAlone) hidden.delete(one);
+      else hidden.add(one);
+    }
+    this.showHidden();
+  }
+
+  private showHidden(): void {
+    const { hidden, changed } = this.toggles!;
+    for (const [name, button] of this.buttons)
+      button.setAttribute('aria-pressed', String(!hidden.has(name)));
+    changed();
   }
 }

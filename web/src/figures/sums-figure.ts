@@ -27,6 +27,10 @@ interface Curve {
   colour: Colour;
   edge: Edge;
   secret: boolean;
+  /** Index of its lane; -1 for what all lanes share, which is drawn on top. */
+  lane: number;
+  /** Name at its end; absent if it has none. */
+  end?: string;
   value(at: readonly SumsAt[], step: number): number;
   /** Value in the legend, if it is not the height of the line. */
   keyed?(at: readonly SumsAt[]): number;
@@ -44,7 +48,20 @@ interface PanelSetup {
   numSteps: number;
   width: number;
   deployed: boolean;
+  /** Names of the lines that are hidden. */
+  hidden: Set<string>;
 }
+
+/** Place of a curve above others of its lane: the draws of other runs, bands, lines. */
+const heightOf = ({ kind }: Curve): number =>
+  kind === 'ghost' ? 0 : isBand(kind) || kind === undefined ? 1 : 2;
+
+/** Returns the curves from the bottom to the top: the first lane above the second. */
+const drawingOrder = (curves: readonly Curve[]): number[] =>
+  [...curves.keys()].sort((i, k) => {
+    const [one, other] = [curves[i]!, curves[k]!];
+    return other.lane - one.lane || heightOf(one) - heightOf(other) || i - k;
+  });
 
 /** One chart with its legend. */
 class Panel {
@@ -53,13 +70,18 @@ class Panel {
   private readonly legend: Legend;
   private readonly points: Decimated;
   private readonly curves: readonly Curve[];
+  /** Range of the lines that are shown. */
+  private range = new GrowingRange([-1, 1]);
 
   constructor(
     private readonly setup: PanelSetup,
-    private readonly range: GrowingRange,
     moved: (step: number | null) => void,
   ) {
     const { deployed, numSteps } = setup;
+    // A line that goes up and down within every pixel fills what it covers, so it has no dashes.
+    const isDense = numSteps > 2 * setup.width;
+    const isSolid = ({ kind, colour }: Curve): boolean =>
+      isDense && kind === 'dash' && colour !== 'secret';
     this.curves = setup.curves.filter(({ secret }) => !deployed || !secret);
     this.points = new Decimated(
       numSteps,
@@ -68,19 +90,24 @@ class Panel {
     );
     this.chart = new Chart({
       name: `${setup.title}: cursor over the steps`,
-      lines: this.curves.map(({ kind, colour }, i) => {
+      lines: this.curves.map((curve, i) => {
+        const { kind, colour } = curve;
         const isWide =
           kind === 'wide' || (kind === undefined && this.curves[i - 1]?.kind === 'wide');
         return {
           ...((kind === undefined || kind === 'band') && !isWide ? {} : { colour }),
           faint: kind === 'ghost' || isWide,
-          ...dashOf(kind, colour),
-          width: isWide ? 1 : 1.5,
+          ...(isSolid(curve) ? {} : dashOf(kind, colour)),
+          width: isWide || isDense ? 1 : 1.5,
           shown: true,
         };
       }),
       bands: this.curves.flatMap(({ kind, colour }, i) =>
         isBand(kind) ? [{ upper: i, lower: i + 1, colour, pale: kind === 'wide' }] : [],
+      ),
+      order: drawingOrder(this.curves),
+      ends: this.curves.flatMap(({ end }, line) =>
+        end === undefined ? [] : [{ line, text: end }],
       ),
       numSteps,
       describe: (step) => this.describe(step),
@@ -90,8 +117,15 @@ class Panel {
     const entries = (secret: boolean): KeyEntry[] =>
       this.keyed()
         .filter((one) => one.secret === secret)
-        .map(({ name, colour, kind }) => ({ name, colour, kind: kind as KeyEntry['kind'] }));
-    this.legend = new Legend(entries(false), entries(true));
+        .map((curve) => {
+          const { name, colour, kind } = curve;
+          return { name, colour, kind: isSolid(curve) ? 'line' : (kind as KeyEntry['kind']) };
+        });
+    this.legend = new Legend(entries(false), entries(true), {
+      hidden: setup.hidden,
+      changed: () => this.showHidden(),
+    });
+    this.showHidden();
     const attributes = { class: 'panel', 'data-mechanism': setup.tracks.map(({ name }) => name) };
     this.element = h('div', attributes, this.legend.element, this.chart.element);
   }
@@ -103,9 +137,30 @@ class Panel {
     for (let step = this.points.step; step < last; ++step) {
       const at = tracks.map(({ view }) => view.at(step));
       const values = this.curves.map((curve) => curve.value(at, step));
-      for (const value of values) this.range.include(value);
+      for (const [i, value] of values.entries()) if (this.isShown(i)) this.range.include(value);
       this.points.push(values);
     }
+  }
+
+  /** Limits of the vertical axis. */
+  limits(): [number, number] {
+    return this.range.get();
+  }
+
+  /** True if a curve, or the band that it is an edge of, is not hidden. */
+  private isShown(i: number): boolean {
+    const { kind, name } = this.curves[i]!;
+    return kind === undefined ? this.isShown(i - 1) : !this.setup.hidden.has(name);
+  }
+
+  /** Hides and shows lines; the axis fits those that are left. */
+  private showHidden(): void {
+    this.range = new GrowingRange([-1, 1]);
+    for (const [i, column] of this.points.data().slice(1).entries()) {
+      this.chart.setShown(i, this.isShown(i));
+      if (this.isShown(i)) for (const value of column) this.range.include(value);
+    }
+    this.chart.setData(this.points.data());
   }
 
   draw(cursor: number | null): void {
@@ -223,6 +278,8 @@ function laneCurves(track: Track, i: number, name: string, colour: Colour): Curv
     colour,
     edge: 'line',
     secret: false,
+    lane: i,
+    end: name === '' ? 'release' : track.name,
     value: (at) => at[i]!.release,
     text: plain,
   };
@@ -239,6 +296,7 @@ function bandsOf(view: SumsView, lane: string, i: number, colour: Colour, edges:
       name: `${lane === '' ? '' : `${lane} `}${what}`,
       colour,
       secret: false,
+      lane: i,
       keyed: (at: readonly SumsAt[]): number => at[i]![kind],
       text: plusMinus,
     };
@@ -256,7 +314,11 @@ const wideName = ({ beta }: SimultaneousBand): string =>
   `every step, ${quantity(100 * (1 - beta))} %`;
 
 function truthCurve(name: string, kind: 'dash' | 'dot', value: Curve['value']): Curve {
-  return { name, kind, colour: 'secret', edge: 'line', secret: true, value, text: plain };
+  const end = kind === 'dash' ? { end: 'truth' } : {};
+  return {
+    ...{ name, kind, colour: 'secret', edge: 'line', secret: true, lane: -1, ...end },
+    ...{ value, text: plain },
+  };
 }
 
 /**
@@ -270,6 +332,7 @@ function errorCurves({ view }: Track, i: number, name: string, colour: Colour): 
     colour,
     edge: 'line',
     secret: true,
+    lane: i,
     value: (at) => at[i]!.release - at[i]!.truth,
     text: plain,
   };
@@ -277,9 +340,9 @@ function errorCurves({ view }: Track, i: number, name: string, colour: Colour): 
 }
 
 /** Returns the noise of another run, which the page generates independently of the records. */
-function ghostCurve(noise: Float64Array, colour: Colour): Curve {
+function ghostCurve(noise: Float64Array, lane: number, colour: Colour): Curve {
   const value = (_: readonly SumsAt[], step: number): number => noise[step]!;
-  return { name: '', kind: 'ghost', colour, edge: 'line', secret: false, value, text: plain };
+  return { name: '', kind: 'ghost', colour, edge: 'line', secret: false, lane, value, text: plain };
 }
 
 export class SumsFigure {
@@ -288,7 +351,7 @@ export class SumsFigure {
   unit = '';
   private totals: Panel | null = null;
   private errors: Panel | null = null;
-  private range = new GrowingRange([0, 1]);
+  private readonly hidden = { totals: new Set<string>(), errors: new Set<string>() };
 
   /** `host` receives the totals, `errorHost` the errors. */
   constructor(
@@ -301,7 +364,6 @@ export class SumsFigure {
   show(run: Run, { view, deployed, unit }: SumsLook, added: Additions): void {
     for (const panel of this.all()) panel.chart.destroy();
     this.unit = unit;
-    this.range = new GrowingRange([-1, 1]);
     const { dimension } = run.first.info;
     const shown = Math.min(view, dimension);
     this.tracks = run.lanes.map(
@@ -312,8 +374,9 @@ export class SumsFigure {
     const colours = laneColours(this.tracks.map(({ name }) => name));
     const widthOf = (host: HTMLElement): number => Math.max(200, Math.round(host.clientWidth));
     const common = { numSteps: run.numSteps, deployed, unit, tracks: this.tracks };
-    const setup = { ...common, ...this.totalSetup(run, two), width: widthOf(this.host) };
-    this.totals = new Panel(setup, this.range, this.moved);
+    const { totals: hidden } = this.hidden;
+    const setup = { ...common, ...this.totalSetup(run, two), width: widthOf(this.host), hidden };
+    this.totals = new Panel(setup, this.moved);
     this.host.replaceChildren(this.totals.element);
     this.errors = new Panel(
       {
@@ -321,12 +384,12 @@ export class SumsFigure {
         title: 'Error of the release',
         axis: 'release − truth',
         curves: this.tracks.flatMap((track, i) => [
-          ...(added.ghosts?.[i] ?? []).map((noise) => ghostCurve(noise, colours[i]!)),
+          ...(added.ghosts?.[i] ?? []).map((noise) => ghostCurve(noise, i, colours[i]!)),
           ...errorCurves(track, i, two ? 'AB'[i]! : '', colours[i]!),
         ]),
         width: widthOf(this.errorHost),
+        hidden: this.hidden.errors,
       },
-      new GrowingRange([-1, 1]),
       this.moved,
     );
     this.errorHost.replaceChildren(this.errors.element);
@@ -351,7 +414,7 @@ export class SumsFigure {
 
   /** Returns the totals for the miniature. */
   miniature(): { lines: MiniLine[]; range: [number, number] } {
-    return { lines: this.totals?.lines() ?? [], range: this.range.get() };
+    return { lines: this.totals?.lines() ?? [], range: this.totals?.limits() ?? [0, 1] };
   }
 
   /** Returns the charts as drawn. */

@@ -116,7 +116,6 @@ export function sumsTable(
 
 export function learningTable(run: Run, deployed: boolean): HTMLElement {
   const { info } = run.first;
-  if (!info.learns) return h('p', {}, 'Nothing is learned here.');
   if (deployed) return h('p', {}, 'All of these numbers are secret in a deployment.');
   const columns: TableColumn[] = [];
   for (const view of ['loss', 'regret', 'accuracy'] as const) {

@@ -5,6 +5,7 @@
 import 'uplot/dist/uPlot.min.css';
 import type { StrategyInfo, MechanismName } from 'dp-ftrl';
 import { DEFAULT_MECHANISM, defaultMechanism } from '../../../wasm/src/shared/defaults.ts';
+import { Answer } from '../figures/answer.ts';
 import { BudgetMeter } from '../controls/budget.ts';
 import { Controls } from '../controls/controls.ts';
 import { HalfLifeField } from '../controls/half-life.ts';
@@ -61,6 +62,7 @@ export class App {
   private readonly data: DataPanel;
   private readonly targets: TargetFields;
   private readonly budget: BudgetMeter;
+  private readonly answer: Answer;
   private readonly form: Form;
   private readonly views: Views;
   private readonly runs: Runs;
@@ -84,13 +86,14 @@ export class App {
     this.budget = new BudgetMeter(engine, {
       chosen: (epsilon) => this.enterNumber('epsilon', epsilon),
     });
+    this.answer = new Answer(engine);
     const halfLife = new HalfLifeField((decay) => this.enterNumber('decay', decay));
     this.form = new Form(this.controls, this.data, halfLife, this.budget, catalogue);
     this.targets = new TargetFields({
       epsilonOf: async (target) => (await engine.calibrate(target)).epsilon,
       chosen: (epsilon) => this.enterNumber('epsilon', epsilon),
     });
-    this.controls.follow('epsilon', this.targets.elements);
+    this.controls.follow('delta', this.targets.elements);
     this.views = new Views(this.player, this.bar, {
       changed: (patch) => this.change(patch),
       chosen: (mechanism, parameters) =>
@@ -328,7 +331,9 @@ export class App {
   private showMeasured(run: Run): void {
     const { wanted } = this;
     const columns = this.data.columnsOf(wanted);
-    this.targets.measure(run.first.info.learns ? '' : unitOf(columns, wanted.units));
+    const unit = run.first.info.learns ? '' : unitOf(columns, wanted.units);
+    this.targets.measure(unit);
+    this.answer.show(run, wanted.sums, unit);
     this.views.show(
       run,
       wanted,

@@ -7,6 +7,7 @@ import type { BudgetMeter } from '../controls/budget.ts';
 import type { Controls } from '../controls/controls.ts';
 import type { HalfLifeField } from '../controls/half-life.ts';
 import { hints, lambdaText, statisticText, workloadText } from '../controls/explain.ts';
+import { foldText, type FoldName } from '../controls/folds.ts';
 import {
   parameterKey,
   parameterKeys,
@@ -21,7 +22,7 @@ import { participationText, sensitivityText } from '../controls/participation.ts
 import { rules, type Key, type Settings } from '../controls/settings.ts';
 import { learnsFrom } from '../controls/workload.ts';
 import type { DataPanel } from '../controls/data-panel.ts';
-import { byId, h } from '../base/dom.ts';
+import { byId, h, setText } from '../base/dom.ts';
 import { counted } from '../base/format.ts';
 import type { Learner } from '../run/run.ts';
 import { numberColumns } from '../data/contributions.ts';
@@ -29,8 +30,12 @@ import { numberColumns } from '../data/contributions.ts';
 /** Parameters of individual mechanisms, without the variants that apply to any mechanism. */
 const ownParameters = parameterNames.filter((name) => !variants.includes(name));
 
+/** Settings in the bar above the figures; their help is in the folds. */
+const pinned = ['mechanism', 'compare', 'epsilon', 'numSteps'] as const satisfies readonly Key[];
+
 export class Form {
   private readonly takes: ReadonlyMap<MechanismName, readonly ParameterName[]>;
+  private readonly folds = new Map<FoldName, { element: HTMLElement; said: HTMLElement }>();
 
   constructor(
     private readonly controls: Controls,
@@ -40,26 +45,27 @@ export class Form {
     catalogue: readonly StrategyInfo[],
   ) {
     this.takes = new Map(catalogue.map(({ name, parameters }) => [name, parameters]));
-    const form = byId('controls');
-    form.addEventListener('submit', (event) => event.preventDefault());
     const { controls: all } = this;
-    const stream: Key[] = ['stream', 'dimension', 'numSteps', 'streamSeed'];
-    form.append(
-      all.group('What is summed', ['workload', 'window', 'decay', 'sumMomentum']),
-      this.mechanismGroup(),
-      all.group('Privacy', [
-        'epsilon',
-        'delta',
-        'neighbours',
-        'clipNorm',
-        'participation',
-        'participations',
-        'minSeparation',
+    byId('pinned').append(...all.fields(pinned));
+    for (const id of ['pinned', 'controls'])
+      byId(id).addEventListener('submit', (event) => event.preventDefault());
+    const [ofMechanism, ofCompared, ofEpsilon, ofHorizon] = pinned.map((key) => all.help(key));
+    const user = ['participation', 'participations', 'minSeparation'] as const;
+    byId('controls').append(
+      this.fold('data', 'Data', [
+        data.element,
+        ...all.fields(['stream', 'dimension', 'streamSeed']),
+        ofHorizon!,
       ]),
-      this.budgetGroup(budget),
-      all.group('Stream', stream, data.element),
-      all.group('Learner', ['rule', 'momentum', 'loss', 'lambda']),
-      all.group('Noise', ['noiseSeed']),
+      this.fold('sum', 'Sum', all.fields(['workload', 'window', 'decay', 'sumMomentum'])),
+      this.fold('mechanism', 'Mechanism', this.mechanismFields(ofMechanism!, ofCompared!)),
+      this.fold('privacy', 'Privacy', [
+        ofEpsilon!,
+        ...all.fields(['delta', 'neighbours', 'clipNorm', ...user]),
+      ]),
+      this.fold('budget', 'Budget', [...all.fields(['budget', 'releases']), budget.element]),
+      this.fold('learner', 'Learner', all.fields(['rule', 'momentum', 'loss', 'lambda'])),
+      this.fold('noise', 'Noise', all.fields(['noiseSeed'])),
     );
     all.follow('workload', [this.halfLife.element]);
     byId('statistics-controls').append(
@@ -94,7 +100,8 @@ export class Form {
     }
     for (const key of ['rule', 'loss', 'lambda'] as const) this.controls.setShown(key, learns);
     this.controls.setShown('momentum', learns && settings.rule !== 'ftrl');
-    byId('controls').classList.toggle('no-learner', !learns);
+    this.folds.get('learner')!.element.hidden = !learns;
+    for (const [name, { said }] of this.folds) setText(said, foldText(name, settings));
     this.controls.setShown('releases', settings.budget !== null);
     this.controls.setShown('participations', settings.participation !== 'single');
     this.controls.setShown('minSeparation', settings.participation === 'separated');
@@ -156,7 +163,16 @@ export class Form {
     return variants.includes(name) || this.takes.get(mechanism)?.includes(name) === true;
   }
 
-  private mechanismGroup(): HTMLElement {
+  /** Creates a fold of settings, whose summary also says their values. */
+  private fold(name: FoldName, title: string, fields: readonly HTMLElement[]): HTMLElement {
+    const said = h('span', { class: 'said' });
+    const summary = h('summary', {}, h('span', { class: 'title' }, title), said);
+    const element = h('details', { class: 'fold', id: `fold-${name}` }, summary, ...fields);
+    this.folds.set(name, { element, said });
+    return element;
+  }
+
+  private mechanismFields(help: HTMLElement, comparedHelp: HTMLElement): HTMLElement[] {
     const own = (side: Side): Key[] => ownParameters.map((name) => parameterKey(side, name));
     const box = (side: Side): HTMLElement =>
       h(
@@ -165,15 +181,8 @@ export class Form {
         h('summary', {}, side === 'a' ? 'Variants' : 'Variants of the second'),
         ...this.controls.fields(variants.map((name) => parameterKey(side, name))),
       );
-    const group = this.controls.group('Mechanism', ['mechanism', ...own('a')]);
-    group.append(box('a'), ...this.controls.fields(['compare', ...own('b')]), box('b'));
-    return group;
-  }
-
-  private budgetGroup({ element }: BudgetMeter): HTMLElement {
-    const group = this.controls.group('Budget', ['budget', 'releases']);
-    group.append(element);
-    return group;
+    const first = [help, ...this.controls.fields(own('a')), box('a')];
+    return [...first, comparedHelp, ...this.controls.fields(own('b')), box('b')];
   }
 
   private showParameters(side: Side, settings: Settings): void {

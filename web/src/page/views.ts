@@ -116,6 +116,8 @@ export class Views {
     this.showSums(this.shown);
     this.showGhosts(this.shown);
     this.showSimultaneous(this.shown);
+    const { learns } = run.first.info;
+    for (const id of ['learning-figure', 'learning-numbers']) byId(id).hidden = !learns;
     this.learning.show(run, settings.learning, settings.deployed);
     this.certificate.show(run);
     this.factorization.show(run.settings);
@@ -295,7 +297,9 @@ export class Views {
     ];
     for (const [id, make] of tables) {
       const details = byId<HTMLDetailsElement>(id);
-      details.querySelector('.scroll')!.replaceChildren(...(details.open ? [make()] : []));
+      details
+        .querySelector('.scroll')!
+        .replaceChildren(...(details.open && !details.hidden ? [make()] : []));
     }
   }
 

@@ -43,8 +43,9 @@ export function watchMini(shown: () => void): void {
  */
 export function keepStageInReach(): void {
   const stage = byId('stage');
+  const bar = byId('pinned');
   const stick = (): void => {
-    const top = Math.min(0, innerHeight - stage.offsetHeight);
+    const top = Math.min(bar.offsetHeight, innerHeight - stage.offsetHeight);
     stage.style.setProperty('--stage-top', `${top}px`);
   };
   new ResizeObserver(stick).observe(stage);

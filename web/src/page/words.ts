@@ -45,14 +45,11 @@ export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string
 /** Explains whose gradients are summed when learners compute them. */
 export function recordsText(run: Run): string {
   if (!run.sharesStart) {
-    return (
-      'The records are the learner’s own clipped gradients: what it releases, and all it learns ' +
-      'from. They depend on its noisy model.'
-    );
+    return 'Sums of the learner’s own clipped gradients: what it releases, and all it learns from.';
   }
   return (
-    'Each learner computes its own gradients, which depend on its noise, so no two learners ' +
-    'release totals of the same records. Shown here are the gradients of the same examples at the common ' +
-    'start of the learners, weights 0: one true curve, with the noise of each mechanism.'
+    'Each learner computes its own gradients, so two learners release sums of different gradients. ' +
+    'Drawn here are the gradients of the same examples at the common start of the learners, ' +
+    'weights 0, with the noise of each.'
   );
 }
