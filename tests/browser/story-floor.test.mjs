@@ -163,7 +163,7 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
 
     const slider = `${scene} [role=slider]`;
     await press(page, slider, 'PageDown', 3);
-    assert.equal(await attribute(page, slider, 'aria-valuetext'), '1,000 steps');
+    assert.equal(await attribute(page, slider, 'aria-valuetext'), '1,000 counts');
     const { noiseMultiplier } = dp.calibrate({ epsilon: 1, delta });
     const shows = (caption) =>
       page.waitForFunction(
@@ -172,18 +172,20 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
         `${scene} table`,
         caption,
       );
-    await shows('1,000 totals');
+    await shows('noisiest of 1,000 counts');
     for (const mechanism of ['independent', 'tree', 'honaker', 'square-root', 'optimal']) {
       const { maxError } = dp.error({ strategy: mechanism, steps: 1000 });
       await readNear(page, `${scene} data.${mechanism}.noise`, maxError, 1e-5);
       const margin = 2 * noiseMultiplier * maxError;
       await readNear(page, `${scene} data.${mechanism}.margin`, margin, 1e-5);
+      const people = `±${Math.round(margin).toLocaleString('en-US')}`;
+      assert.equal((await cell(mechanism, 'margin')).text, people, 'whole people');
     }
 
     await page.focus('#yours-margin');
     await page.$eval('#yours-margin', (input) => input.select());
     await page.keyboard.type('10');
-    await shows('±\u00a010');
+    await shows('ε for ±10');
     for (const mechanism of ['independent', 'optimal']) {
       const { maxError } = dp.error({ strategy: mechanism, steps: 1000 });
       const { epsilon } = dp.calibrate({ mu: (2 * maxError) / 10, delta });
@@ -191,7 +193,10 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
     }
     await page.keyboard.type('x');
     assert.equal(await attribute(page, '#yours-margin', 'aria-invalid'), 'true');
-    assert.match(await page.$eval('#yours-margin-error', (one) => one.textContent), /from 0.1 to/);
+    assert.match(
+      await page.$eval('#yours-margin-error', (one) => one.textContent),
+      /whole number from 1 to/,
+    );
     await page.keyboard.press('Backspace');
     assert.equal(await attribute(page, '#yours-margin', 'aria-invalid'), 'false');
 
@@ -201,22 +206,29 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
     const { epsilon } = dp.calibrate({ mu: (2 * maxError) / 10, delta });
     assert.equal(address.get('epsilon'), String(Number(epsilon.toPrecision(3))));
     await press(page, slider, 'Home');
-    assert.equal(await attribute(page, slider, 'aria-valuetext'), 'one step');
+    assert.equal(await attribute(page, slider, 'aria-valuetext'), 'one count');
     await press(page, slider, 'PageUp');
     await press(page, slider, 'ArrowRight', 7);
-    await shows('100 totals');
+    await shows('noisiest of 100 counts');
 
-    // The laboratory accepts the address.
+    // The laboratory accepts the address, and counts.
     const href = await attribute(page, '#yours-lab', 'href');
     const wanted = new URLSearchParams(href.slice(1)).get('epsilon');
     await press(page, '#yours-lab', 'Enter');
     await settled(page);
     for (const [name, value] of [
-      ['epsilon', wanted],
-      ['numSteps', '100'],
+      ['set-epsilon', wanted],
+      ['set-numSteps', '100'],
+      ['set-source', 'shop_day'],
+      ['speed', 'max'],
     ]) {
-      assert.equal(await page.$eval(`#set-${name}`, (input) => input.value), value, name);
+      assert.equal(await page.$eval(`#${name}`, (input) => input.value), value, name);
     }
+    const summed = await page.$$eval('.columns input:checked', (all) =>
+      all.map(({ value }) => value),
+    );
+    assert.equal(summed.length, 1);
+    assert.equal(await page.$eval('#progress', (progress) => progress.value), 100);
   });
 });
 

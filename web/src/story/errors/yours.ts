@@ -34,8 +34,7 @@ import type { Context, Mount, SceneView } from '../scene.ts';
 import type { Stage } from '../stage.ts';
 
 const delta = 1e-6;
-/** Sensible range of errors for a count, in persons. */
-const leastMargin = 0.1;
+/** Largest sensible error of a count, in people. */
 const greatestMargin = 1e6;
 
 const names: Readonly<Record<(typeof rankedMechanisms)[number], string>> = {
@@ -43,13 +42,14 @@ const names: Readonly<Record<(typeof rankedMechanisms)[number], string>> = {
   tree: 'tree',
   honaker: 'tree (Honaker)',
   'square-root': 'square root',
-  optimal: 'optimal, 8 buffers',
+  optimal: 'optimal, eight buffers',
 };
 
-const claim =
-  'For running totals to which each person contributes at one step, by at most one; δ = 10⁻⁶. ' +
-  '“Off by” is twice the standard deviation of the noise on the worst total: 19 of 20 draws are ' +
-  'closer. The floor is proved for every mixture of Gaussian noise (every factorization) of these totals.';
+const smallPrint =
+  'For running totals to which each person contributes once, by at most one; δ = 10⁻⁶. “Off by” is ' +
+  'twice the standard deviation of the noise on the noisiest total: 19 of 20 draws are closer. The ' +
+  'floor is proved for every method of this kind: Gaussian noise, mixed in any way (every ' +
+  'factorization of these totals).';
 
 const horizonTicks = [1, 10, 100, 1000, 1e4, 1e5, 1e6];
 const errorTicks = [1, 3, 10, 30, 100, 300, 1000];
@@ -68,7 +68,7 @@ class YoursScene implements SceneView {
   private readonly grip: SVGGElement;
   private readonly input = h('input', {
     type: 'text',
-    inputmode: 'decimal',
+    inputmode: 'numeric',
     id: 'yours-margin',
     value: this.margin,
     'aria-describedby': 'yours-margin-error',
@@ -86,14 +86,14 @@ class YoursScene implements SceneView {
 
   /** `noiseMultiplier` is the one at epsilon 1. */
   constructor(
-    { figure, words }: Stage,
+    stage: Stage,
     private readonly context: Context,
     private readonly noiseMultiplier: number,
   ) {
     this.plane = new Plane({
-      label: 'Noise on the worst total over the length of the stream',
-      xName: 'steps in the stream',
-      yName: 'noise (1 = on a single published count)',
+      label: 'Noise on the noisiest total, by the number of counts',
+      xName: 'number of counts',
+      yName: 'noise on the noisiest total (1 = on a single count)',
       x: { ...logarithmic(horizonTicks), text: shortCount },
       y: { ...logarithmic(errorTicks), text: count },
       gripped: true,
@@ -103,7 +103,7 @@ class YoursScene implements SceneView {
     plane.element.classList.add('yours-plane');
     this.area = plane.add('path', { class: 'area of-floor' });
     this.label = plane.add('text', { class: 'floor-label', 'text-anchor': 'end' });
-    setText(this.label, 'no mixture of noise gets here');
+    setText(this.label, 'no method of this kind gets here');
     this.lines = rankedMechanisms.map((name) => plane.add('path', { class: `line of-${name}` }));
     this.cursor = plane.add('line', { class: 'cursor' });
     this.dots = rankedMechanisms.map((name) =>
@@ -113,27 +113,22 @@ class YoursScene implements SceneView {
     this.handle = this.makeHandle();
     this.input.addEventListener('input', () => this.typed());
     this.input.addEventListener('change', () => context.settled());
-    words.append(
-      h(
-        'p',
-        {},
-        'Drag the length of your stream and enter the error that you can accept: the table shows ' +
-          'which ε it needs.',
-      ),
-      this.readout,
+    stage.step(null, 'Drag the number of counts, and enter an error that you can accept.');
+    stage.words.append(
       h(
         'div',
         { class: 'row' },
-        h('label', { for: 'yours-margin' }, 'Acceptable error: ±'),
+        h('label', { for: 'yours-margin' }, 'Acceptable error, in people: ±'),
         this.input,
         this.fault,
       ),
       this.numbers,
+      this.readout,
       h('div', { class: 'row' }, this.link),
       dropPlace(),
-      h('p', { class: 'small' }, claim),
     );
-    figure.append(plane.element);
+    stage.curious(h('p', {}, smallPrint));
+    stage.figure.append(plane.element);
   }
 
   restyle(): void {}
@@ -156,15 +151,15 @@ class YoursScene implements SceneView {
     };
     return [
       {
-        title: `Noise on the worst total; in the legend, over ${steps(horizon.numSteps)}`,
-        x: { ...STEP_AXIS, label: 'steps in the stream', log: true },
-        y: { label: '1 = on a single published count', log: true },
+        title: `Noise on the noisiest total; in the legend, of ${counts(horizon.numSteps)}`,
+        x: { ...STEP_AXIS, label: 'number of counts', log: true },
+        y: { label: '1 = on a single count', log: true },
         series: [...lines, floor],
       },
     ];
   }
 
-  /** The length of the stream and the acceptable error. */
+  /** The number of counts and the acceptable error. */
   readonly position: Position = {
     read: () => joined(this.horizon.numSteps, this.margin),
     put: (text) => {
@@ -192,14 +187,14 @@ class YoursScene implements SceneView {
 
   private makeHandle(): Handle {
     return new Handle(this.grip, {
-      label: 'Steps in the stream',
+      label: 'Number of counts',
       min: 0,
       max: horizons.length - 1,
       value: this.index,
       step: 1,
       page: 10,
       along: 'x',
-      say: (index) => steps(horizons[index]!.numSteps),
+      say: (index) => counts(horizons[index]!.numSteps),
       valueAt: (point) => nearestHorizon(this.plane.at(point).x),
       moved: (index) => this.moved(index),
       settled: () => this.context.settled(),
@@ -244,8 +239,8 @@ class YoursScene implements SceneView {
   private typed(): void {
     const value = marginOf(this.input.value.trim());
     const right = value !== null;
-    const range = `from ${leastMargin} to ${count(greatestMargin)}`;
-    setText(this.fault, right ? '' : `the error must be a number ${range}`);
+    const range = `from 1 to ${count(greatestMargin)}`;
+    setText(this.fault, right ? '' : `the error must be a whole number ${range}`);
     this.fault.hidden = right;
     this.input.setAttribute('aria-invalid', String(!right));
     if (value === null) return;
@@ -283,43 +278,43 @@ class YoursScene implements SceneView {
         `of-${id}`,
         name,
         number(`${id} noise`, error, short(error)),
-        number(`${id} margin`, offBy(error), `± ${short(offBy(error))}`),
+        number(`${id} margin`, offBy(error), `±${count(Math.round(offBy(error)))}`),
         number(`${id} epsilon`, epsilon, quantity(epsilon, 3)),
       );
     const lines = rankedMechanisms.map((id, i) => line(id, names[id], errors[i]!, epsilons[i]!));
     lines.push(line('floor', 'the floor', floor, epsilons.at(-1)!));
+    const wanted = `±${count(margin)}`;
     this.numbers.replaceChildren(
-      h('caption', {}, `The worst of ${count(numSteps)} totals`),
-      headRow('', 'noise', 'off by, at ε\u00a0=\u00a01', `ε for ±\u00a0${quantity(margin)}`),
+      h('caption', {}, `The noisiest of ${counts(numSteps)}`),
+      headRow('', 'noise', 'off by, at ε\u00a0=\u00a01', `ε for ${wanted}`),
       h('tbody', {}, ...lines),
     );
-    const fresh = errors[0]!;
-    const optimal = errors.at(-1)!;
     const [forFresh, forOptimal] = [epsilons[0]!, epsilons.at(-2)!].map((one) => quantity(one, 3));
     setText(
       this.readout,
-      `Over ${steps(numSteps)}, fresh noise makes the worst total ${short(fresh)} times as noisy ` +
-        `as a single published count, optimal noise ${short(optimal)} times; no mixture of noise gets ` +
-        `below ${short(floor)}. An error of ± ${quantity(margin)} needs ` +
-        `ε = ${forFresh} with fresh noise and ε = ${forOptimal} with optimal noise. ` +
-        'The smaller ε is, the better everyone is protected.',
+      `For ${wanted}, fresh noise needs ε\u00a0=\u00a0${forFresh}, and optimal noise ε\u00a0=\u00a0${forOptimal}. ` +
+        'A smaller ε is more private.',
     );
     this.writeLink(numSteps, epsilons.at(-2)!);
   }
 
-  /** Links to the laboratory with this horizon, at the epsilon for the error. */
+  /** Links to the laboratory, which counts with this horizon at the epsilon for the error. */
   private writeLink(numSteps: number, exact: number): void {
     const epsilon = Number(Math.max(exact, 1e-3).toPrecision(3));
-    this.link.setAttribute('href', `#compare=independent&epsilon=${epsilon}&steps=${numSteps}`);
+    const settings = new URLSearchParams({
+      ...{ data: 'shop_day', column: 'count', label: '-', compare: 'independent' },
+      ...{ epsilon: String(epsilon), steps: String(numSteps), speed: 'max' },
+    });
+    this.link.setAttribute('href', `#${settings}`);
     this.link.hidden = false;
-    setText(this.link, `Open ${steps(numSteps)} at ε = ${epsilon} in the laboratory`);
+    setText(this.link, `Count in the laboratory at ε = ${epsilon}`);
   }
 }
 
-/** Returns the error in a text, or null if it is not a sensible one. */
+/** Returns the error in a text, or null if it is not a sensible number of people. */
 function marginOf(text: string): number | null {
   const value = parseNumber(text) ?? NaN;
-  return value >= leastMargin && value <= greatestMargin ? value : null;
+  return Number.isInteger(value) && value >= 1 && value <= greatestMargin ? value : null;
 }
 
 /** Returns a logarithmic axis from the first tick to the last. */
@@ -327,8 +322,8 @@ function logarithmic(ticks: readonly number[]): Omit<Scale, 'text'> {
   return { from: ticks[0]!, to: ticks.at(-1)!, logarithmic: true, ticks };
 }
 
-function steps(number: number): string {
-  return number === 1 ? 'one step' : counted(number, 'step');
+function counts(number: number): string {
+  return number === 1 ? 'one count' : counted(number, 'count');
 }
 
 /** Formats a power of ten for narrow axes. */
