@@ -8,9 +8,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import { brotliCompressSync, inflateRawSync } from 'node:zlib';
+import { load } from '../../dist/index.js';
 import { importSources, openPage, site as folder, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
+const dp = await load();
 const numbers = './src/story/handwriting/numbers';
 /** Modules without DOM, and the split made by the build. */
 const parts = await importSources('web', [
@@ -18,6 +20,7 @@ const parts = await importSources('web', [
   `export * from '${numbers}/packing.ts';`,
   `export * from '${numbers}/softmax.ts';`,
   `export * from '${numbers}/strokes.ts';`,
+  `export { mannerOf, train } from '${numbers}/learners.ts';`,
   `export { groupOf, imagesOfPhone } from '${numbers}/crowd-rounds.ts';`,
   "export { NUM_HELD_OUT, NUM_TRAINING, split } from './vite.digits.ts';",
 ]);
@@ -53,30 +56,18 @@ before(async () => {
   learned = await openScene('handwriting');
 });
 
-for (const [width, pattern] of [
-  [390, /^[\d.]+ %$/],
-  [1440, /^(noise taken back|fresh noise|no noise) [\d.]+ %$/],
-]) {
-  test(`no curve runs through the name of a curve at ${width} px`, async () => {
+for (const width of [390, 1440]) {
+  test(`no curve runs through the accuracy at its end at ${width} px`, async () => {
     const { page } = learned;
     await page.setViewport({ width, height: 900 });
-    await page.waitForFunction(
-      (source) =>
-        [...document.querySelectorAll('#scene-handwriting text.name')].every((one) =>
-          new RegExp(source).test(one.textContent),
-        ),
-      {},
-      pattern.source,
-    );
-    const names = await page.$$eval('#scene-handwriting text.name', (all) => {
-      const points = [...document.querySelectorAll('#scene-handwriting .plane path.line')].flatMap(
-        (one) => {
-          const [length, matrix] = [one.getTotalLength(), one.getScreenCTM()];
-          return Array.from({ length: 400 }, (_, i) =>
-            one.getPointAtLength((i / 399) * length).matrixTransform(matrix),
-          );
-        },
-      );
+    const shares = await page.$$eval('#scene-handwriting .accuracy text.share', (all) => {
+      const lines = [...document.querySelectorAll('#scene-handwriting .accuracy path.line')];
+      const points = lines.flatMap((one) => {
+        const [length, matrix] = [one.getTotalLength(), one.getScreenCTM()];
+        return Array.from({ length: 400 }, (_, i) =>
+          one.getPointAtLength((i / 399) * length).matrixTransform(matrix),
+        );
+      });
       return all.map((one) => {
         // Glyphs fill only the middle of their box.
         const { left, right, top, bottom } = one.getBoundingClientRect();
@@ -85,9 +76,9 @@ for (const [width, pattern] of [
         return { text: one.textContent, crossed };
       });
     });
-    assert.equal(names.length, 3);
-    for (const { text, crossed } of names) {
-      assert.match(text, pattern);
+    assert.equal(shares.length, 3);
+    for (const { text, crossed } of shares) {
+      assert.match(text, /^[\d.]+ %$/);
       assert.ok(!crossed, text);
     }
   });
@@ -206,6 +197,47 @@ test('softmax: gradients are the slopes of the loss', () => {
   }
 });
 
+/** Examples with a label and pixels that a formula chose. */
+function formulaExamples(numImages) {
+  const labels = Float64Array.from({ length: numImages }, (_, i) => (i * i + 3 * i) % 10);
+  const features = new Float64Array(numImages * 196);
+  labels.forEach((label, i) => {
+    const image = Uint8Array.from({ length: 196 }, (_, j) => (i * j + 31 * label * j) % 16);
+    features.set(parts.featuresOf(image), i * 196);
+  });
+  return { images: [], labels, features };
+}
+
+test('running total: the recorded truth is exact, and what is published has the noise of the library', async () => {
+  const digits = { training: formulaExamples(400), heldOut: formulaExamples(10) };
+  const manner = { batchSize: 10, clip: 0.3, lambda: 0.03 };
+  const watched = 5 * 196 + 77;
+  const steps = 40;
+  const [epsilon, delta] = [4, 1e-6];
+  const { noiseMultiplier } = dp.calibrate({ epsilon, delta });
+  const plain = await parts.train(dp, digits, { noise: 'none', manner, epsilon, seed: 1, watched });
+  assert.equal(plain.sums.truth.length, steps);
+  assert.ok(plain.sums.truth.some((value) => Math.abs(value) > 0.02));
+  plain.sums.published.forEach((value, i) => {
+    assert.ok(Math.abs(value - plain.sums.truth[i]) < 1e-9, `step ${i}`);
+  });
+  for (const noise of ['optimal', 'independent']) {
+    const options = { noise, manner, epsilon, seed: 7 };
+    const { sums, weights } = await parts.train(dp, digits, { ...options, watched });
+    assert.deepEqual((await parts.train(dp, digits, options)).weights, weights, 'watching is free');
+    const errors = dp.errorPerStep({ strategy: noise, steps });
+    let squares = 0;
+    for (let i = 0; i < steps; ++i) {
+      const stddev = errors[i] * noiseMultiplier * manner.clip;
+      assert.ok(Math.abs(sums.stddev[i] / stddev - 1) < 1e-6, `${sums.stddev[i]}, ${stddev}`);
+      const deviation = (sums.published[i] - sums.truth[i]) / stddev;
+      assert.ok(Math.abs(deviation) < 5, `${noise}, step ${i}: ${deviation}`);
+      squares += deviation ** 2;
+    }
+    assert.ok(squares > 0.1 * steps, `${noise}: ${squares}`);
+  }
+});
+
 test('crowd: no phone takes part more often, or again sooner, than the guarantee allows', () => {
   const times = new Map();
   for (let round = 0; round < 100; ++round) {
@@ -282,30 +314,40 @@ test('a digit drawn with the pointer is read', async () => {
   assert.equal(read.optimal, '0');
   assert.equal(read.none, '0');
   assert.match(read.independent, /^\d$/);
-  const shares = await page.$$eval('.answers td.optimal span', (all) =>
-    all.map((one) => parseInt(one.textContent, 10)),
+  const shares = await page.$$eval('.model.optimal .share rect', (all) =>
+    all.map((one) => Number(one.getAttribute('width'))),
   );
   const sum = shares.reduce((total, share) => total + share, 0);
-  assert.ok(Math.abs(sum - 100) <= 5, `shares add up to ${sum} %`);
+  assert.ok(Math.abs(sum - 1) <= 0.01, `shares add up to ${sum}`);
+  const lit = await page.$$eval('.model .guessed', (all) => all.map((one) => one.textContent));
+  assert.deepEqual(lit, [read.optimal, read.independent, read.none], 'one digit in each row');
   await page.click('.clear');
   assert.deepEqual(Object.values(await guesses(page)), ['–', '–', '–']);
+  assert.equal(await page.$('.model .guessed'), null);
 });
 
 test('with the keyboard an image is chosen, the noise switched and epsilon moved', async () => {
   const { page, said } = learned;
-  await page.focus('.choices button:nth-child(6)');
-  const label = await page.$eval('.choices button:nth-child(6)', (b) =>
+  await page.focus('.images button:nth-child(6)');
+  const label = await page.$eval('.images button:nth-child(6)', (b) =>
     b.getAttribute('aria-label'),
   );
   await page.keyboard.press('Enter');
   const digit = label.at(-1);
   assert.match(label, /^Held-out image 6, a handwritten \d$/);
   assert.equal((await guesses(page)).none, digit, 'an easy one, which no noise gets right');
-  const pictures = () => page.$eval('.weights .ten', (list) => list.innerHTML);
-  const before = await pictures();
-  await page.focus('.switch input:checked');
+  // Both lines belong to the same learner, so that both change.
+  const lines = () =>
+    page.$$eval('.sums .line', (all) => all.map((line) => line.getAttribute('d')));
+  const before = await lines();
+  assert.deepEqual(
+    before.map((d) => d.split('L').length),
+    [100, 100],
+    'a point for each step',
+  );
+  await page.focus('.sums input:checked');
   await page.keyboard.press('ArrowRight');
-  assert.notEqual(await pictures(), before);
+  (await lines()).forEach((line, i) => assert.notEqual(line, before[i]));
   await page.focus('.field-epsilon input');
   await page.keyboard.press('End');
   await page.waitForFunction(
@@ -337,6 +379,54 @@ test('crowd: the scene says whom it protects, what a phone sends and how well th
   console.log(`crowd reads ${read} %; ${await text('.crowd-total')}`);
   assert.ok(read > 60);
   assert.match(await text('.crowd-total'), /Fresh noise in every round.* times as much/);
+  // On the same scale, one phone is gone from the picture, but not what is published.
+  const drawn = (row) =>
+    page.$$eval(`.crowd-row:nth-of-type(${row}) .pixels path`, (all) => all.length);
+  const [phone, published] = [2, 5];
+  assert.ok((await drawn(phone)) > 50 && (await drawn(published)) > 50);
+  await page.focus('#crowd-same');
+  await page.keyboard.press('Space');
+  assert.equal(await drawn(phone), 0);
+  assert.ok((await drawn(published)) > 50);
+  const [most, noise] = await page.$$eval('.crowd-hidden data', (all) =>
+    all.map(({ value }) => Number(value)),
+  );
+  assert.ok(most > 0 && noise > 20 * most, `${most} in noise of ${noise}`);
   assert.deepEqual(said, []);
   await page.close();
+});
+
+test('the figures of these scenes fit into the window', async () => {
+  for (const [id, height] of [
+    ['handwriting', 720],
+    ['crowd', 720],
+    ['handwriting', 900],
+    ['crowd', 900],
+  ]) {
+    const opened = await openPage(browser, `${site.url}?embed=${id}#scene=${id}`, {
+      ...{ calm: true, story: true, width: 1280, height },
+    });
+    await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`);
+    const figure = await opened.page.$eval(`#scene-${id} .scene-stage`, (one) => one.offsetHeight);
+    assert.ok(figure > 0.5 * height && figure <= height - 110, `${id}: ${figure} of ${height} px`);
+    await opened.page.close();
+  }
+});
+
+test('the menu leads to the drawing area, all of which is in sight', async () => {
+  for (const [width, height] of [
+    [1280, 720],
+    [390, 844],
+  ]) {
+    const { page } = await openPage(browser, site.url, { calm: true, story: true, width, height });
+    await page.waitForSelector('#scene-hero[data-state=ready]');
+    await page.$eval('.menu [data-part=draw]', (link) => link.click());
+    await page.waitForFunction(() => {
+      const pad = document.querySelector('.pad')?.getBoundingClientRect();
+      const bar = document.querySelector('.topbar').getBoundingClientRect();
+      const models = document.querySelector('.models')?.getBoundingClientRect();
+      return pad && pad.top >= bar.bottom && models.bottom <= innerHeight && pad.width >= 150;
+    });
+    await page.close();
+  }
 });

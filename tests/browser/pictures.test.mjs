@@ -74,7 +74,10 @@ const coloured = {
       ...{ optimal: 'private', floor: 'floor' },
     },
   ],
-  handwriting: [{ 'taken back': 'private', fresh: 'fresh', 'no noise': 'ink' }],
+  handwriting: [
+    { 'taken back': 'private', fresh: 'fresh', 'no noise': 'ink' },
+    { published: 'private', '^true': 'secret' },
+  ],
   crowd: [{ crowd: 'private', 'after round': 'private' }],
 };
 
@@ -199,12 +202,16 @@ test('floor: the picture has your bars, their error and the floor', async () => 
   await close();
 });
 
-test('handwriting: the picture has the accuracies and the weights of all three models', async () => {
+test('handwriting: the picture has the accuracies, the running total and the weights of all models', async () => {
   const { saved, textsOf, close } = await openScene('handwriting');
-  const [chart, ...maps] = await saved();
+  const [chart, total, ...maps] = await saved();
   const accuracies = await textsOf('.results data');
   assert.equal(accuracies.length, 3);
   for (const text of accuracies) assert.ok(chart.all.includes(`: ${text}`), text);
+  assert.deepEqual(
+    total.lines.map((line) => line.length),
+    [100, 100],
+  );
   assert.equal(maps.length, 3);
   for (const { cells } of maps) assert.ok(cells > 500 && cells <= 1960, `${cells}`);
   await close();
@@ -217,7 +224,7 @@ test('crowd: the picture has the round, its accuracy and the titles of its maps'
     (await textsOf('.crowd-accuracy'))[0],
   );
   assert.ok(chart.all.includes(`after round ${round}: ${share}`), chart.all);
-  const titles = await textsOf('.crowd-row h3');
+  const titles = await textsOf('.crowd-row strong');
   assert.deepEqual(
     maps.map(({ texts }) => texts[0]),
     titles,

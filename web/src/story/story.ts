@@ -69,8 +69,8 @@ const scenes: readonly Scene[] = [
     id: 'handwriting',
     title: 'Learn',
     sentence:
-      'Training adds up many small corrections, the gradients: a running total, or prefix sum. So ' +
-      'the same noise trains a model to read digits, and hides every single image.',
+      'A model that learns keeps running totals, too. The same noise lets it learn to read digits, ' +
+      'and hides every image that it learned from.',
     sources: ['kairouz', 'denisov'],
     load: () => import('./handwriting/handwriting.ts'),
   },
@@ -78,8 +78,8 @@ const scenes: readonly Scene[] = [
     id: 'crowd',
     title: 'The crowd',
     sentence:
-      'Phones train one model together. Each sends how its images would change the model. That ' +
-      'still shows its handwriting, so only sums are used, and noise hides every phone in them.',
+      'Phones train one model together, and their images stay on them. Noise hides every phone in ' +
+      'what is published.',
     sources: ['kairouz', 'mcmahan'],
     load: () => import('./handwriting/crowd.ts'),
   },

@@ -8,13 +8,13 @@ import { colourOf } from '../../figures/lane-colours.ts';
 import type { Panel, Series } from '../../figures/picture.ts';
 import { count, percent, roundPercent } from '../../base/format.ts';
 import { areaBetween, lineThrough, Plane, type Point } from '../plane.ts';
-import { NAMES } from './answers.ts';
+import { NAMES } from './models.ts';
 import { NOISES, type Look, type Noise } from './numbers/learners.ts';
 
 interface Parts {
   band: SVGPathElement;
   line: SVGPathElement;
-  name: SVGTextElement;
+  share: SVGTextElement;
 }
 
 /** Curves of one learner, one per seed, evaluated at the same times; some may be behind. */
@@ -34,9 +34,6 @@ export function spreadOf(accuracies: readonly number[]): Spread {
   };
 }
 
-/** Largest share of the chart's width for a name. */
-const widestName = 0.25;
-
 export class AccuracyChart {
   readonly plane: Plane;
   private readonly parts = new Map<Noise, Parts>();
@@ -54,11 +51,11 @@ export class AccuracyChart {
     for (const noise of NOISES) {
       const band = this.plane.add('path', { class: `band ${noise}` });
       const line = this.plane.add('path', { class: `line ${noise}` });
-      const name = svg('text', { class: `name ${noise}`, 'text-anchor': 'end' });
-      this.parts.set(noise, { band, line, name });
+      const share = svg('text', { class: `share ${noise}`, 'text-anchor': 'end' });
+      this.parts.set(noise, { band, line, share });
     }
-    // Names are drawn above all lines.
-    for (const { name } of this.parts.values()) this.plane.element.append(name);
+    // Texts are drawn above all lines.
+    for (const { share } of this.parts.values()) this.plane.element.append(share);
   }
 
   show(curves: ReadonlyMap<Noise, Curves>): void {
@@ -101,7 +98,7 @@ export class AccuracyChart {
   }
 
   private drawOne(noise: Noise, curves: Curves): void {
-    const { band, line, name } = this.parts.get(noise)!;
+    const { band, line, share } = this.parts.get(noise)!;
     const { plane } = this;
     const whole = curves[0] ?? [];
     const complete = curves.filter((looks) => looks.length === whole.length);
@@ -116,14 +113,11 @@ export class AccuracyChart {
     band.setAttribute('d', areaBetween(upper, lower));
     line.setAttribute('d', lineThrough(middle));
     const last = middle.at(-1);
-    name.textContent = '';
+    share.textContent = '';
     if (last === undefined) return;
-    const share = spreadOf(complete.map((looks) => looks.at(-1)!.accuracy)).mean;
-    // A name that would reach the steep part of its line is left to the legend.
-    name.textContent = `${NAMES[noise]} ${percent(share)}`;
-    if (name.getComputedTextLength() > widestName * plane.width) name.textContent = percent(share);
-    name.setAttribute('x', String(last.x));
-    // The top line has its name above it, the others below.
-    name.setAttribute('y', String(noise === 'none' ? last.y - 9 : last.y + 22));
+    share.textContent = percent(spreadOf(complete.map((looks) => looks.at(-1)!.accuracy)).mean);
+    share.setAttribute('x', String(last.x));
+    // The top line has its text above it, the others below.
+    share.setAttribute('y', String(noise === 'none' ? last.y - 9 : last.y + 22));
   }
 }

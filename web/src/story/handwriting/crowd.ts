@@ -10,6 +10,7 @@ import { Slider } from '../handle.ts';
 import { lineThrough, Plane } from '../plane.ts';
 import { joined, placesOf } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
+import type { Stage } from '../stage.ts';
 import { loadDigits, type DigitSet } from './numbers/digits.ts';
 import { NUM_PIXELS } from './numbers/image.ts';
 import {
@@ -77,13 +78,13 @@ class Phones {
   }
 }
 
-/** A row of ten pictures with a text before them. */
+/** A row of ten pictures with a title and a text above them. */
 class Row {
   readonly element: HTMLElement;
-  private readonly text = h('p', {});
+  private readonly text = h('span', {});
   private readonly pictures: Picture[];
-
-  private values: Float64Array = new Float64Array();
+  private values: Float64Array = new Float64Array(NUM_CLASSES * NUM_PIXELS);
+  private full = 1;
 
   constructor(
     kind: string,
@@ -96,23 +97,22 @@ class Row {
     this.element = h(
       'div',
       { class: `crowd-row ${kind}` },
-      h('h3', {}, title),
-      this.text,
+      h('p', {}, h('strong', {}, title), this.text),
       h('div', { class: 'ten' }, ...this.pictures.map(({ element }) => element)),
     );
   }
 
   panel(): MapPanel {
-    return digitsPanel(this.title, this.values);
+    return digitsPanel(this.title, this.values, this.full);
   }
 
-  /** Shows values on their own scale. */
-  show(values: Float64Array, text: string): void {
+  /** Shows values on a scale, by default their own. */
+  show(values: Float64Array, text: string, full = largestIn(values)): void {
     setText(this.text, text);
     this.values = values;
-    const full = largestIn(values) || 1;
+    this.full = full || 1;
     this.pictures.forEach((picture, digit) =>
-      picture.show(values.subarray(digit * NUM_PIXELS, (digit + 1) * NUM_PIXELS), full),
+      picture.show(values.subarray(digit * NUM_PIXELS, (digit + 1) * NUM_PIXELS), this.full),
     );
   }
 }
@@ -137,10 +137,9 @@ function progressPanel(rounds: readonly Round[], at: number): Panel {
   };
 }
 
-/** Returns the root mean square of the noise per number that a round publishes. */
-function noiseOf({ sum, published }: Round): number {
-  const squares = published.reduce((total, value, i) => total + (value - sum[i]!) ** 2, 0);
-  return Math.sqrt(squares / sum.length);
+/** Returns the root mean square of some numbers. */
+function sizeOf(values: Float64Array): number {
+  return Math.sqrt(values.reduce((total, value) => total + value ** 2, 0) / values.length);
 }
 
 /** Chart of the held-out images that the model reads correctly, by round. */
@@ -182,18 +181,21 @@ class Progress {
 }
 
 class CrowdView {
-  readonly element: HTMLElement;
+  readonly figure: HTMLElement;
+  readonly rounds: HTMLElement;
   readonly progress = new Progress();
-  private readonly phones = new Phones();
+  readonly phones = new Phones();
+  readonly hidden = h('span', { class: 'crowd-hidden' });
+  readonly total = h('span', { class: 'crowd-total' });
+  readonly accuracy = h('p', { class: 'crowd-accuracy', 'aria-live': 'polite' });
   private readonly one = new Row('secret', 'What one phone sends');
-  private readonly sum = new Row('secret', 'What the server adds up');
-  private readonly out = new Row('published', 'What is published');
+  private readonly sum = new Row('secret', `All ${GROUP} phones together`);
+  private readonly noise = new Row('noise', 'Noise');
+  private readonly out = new Row('published', 'Published');
   private readonly model = new Row('published', 'The model');
-  private readonly facts = h('p', { class: 'crowd-facts' });
-  private readonly total = h('p', { class: 'crowd-total' });
-  private readonly accuracy = h('p', { class: 'crowd-accuracy', 'aria-live': 'polite' });
+  private readonly same: HTMLInputElement;
   private readonly round: Slider;
-  private rounds: readonly Round[] = [];
+  private made: readonly Round[] = [];
   private at = 0;
   private member = 0;
   /** Round that the user selected, from 1; null for the latest. */
@@ -222,43 +224,48 @@ class CrowdView {
       this.member = (this.member + 1) % GROUP;
       this.draw();
     };
-    this.element = h(
+    this.same = h('input', { type: 'checkbox', id: 'crowd-same', onchange: () => this.draw() });
+    const rows = [this.one, this.sum, this.noise, this.out, this.model];
+    this.figure = h(
       'div',
       { class: 'crowd' },
-      this.phones.element,
       h(
         'div',
-        { class: 'rounds' },
-        this.round.element,
-        h('button', { type: 'button', class: 'next-round', onclick: next }, 'Next round'),
+        { class: 'row' },
+        h('label', { for: 'crowd-same' }, this.same, 'same scale'),
         h('button', { type: 'button', class: 'other-phone', onclick: other }, 'Another phone'),
       ),
-      this.one.element,
-      this.sum.element,
-      this.out.element,
-      this.facts,
-      this.model.element,
-      this.progress.plane.element,
-      this.accuracy,
-      this.total,
+      ...rows.map(({ element }) => element),
+    );
+    this.rounds = h(
+      'div',
+      { class: 'rounds' },
+      this.round.element,
+      h('button', { type: 'button', class: 'next-round', onclick: next }, 'Next round'),
     );
   }
 
   /** Shows the selected round, or the latest available. */
   show(rounds: readonly Round[]): void {
-    this.rounds = rounds;
+    this.made = rounds;
     this.go((this.chosen ?? rounds.length) - 1);
   }
 
   panels(): (Panel | MapPanel)[] {
-    if (this.rounds.length === 0) return [];
-    const rows = [this.one, this.sum, this.out, this.model].map((row) => row.panel());
-    return [progressPanel(this.rounds, this.at), ...rows];
+    if (this.made.length === 0) return [];
+    const rows = [this.one, this.sum, this.noise, this.out, this.model];
+    return [progressPanel(this.made, this.at), ...rows.map((row) => row.panel())];
   }
 
   choose(round: number | null): void {
     this.chosen = round;
-    this.go((round ?? this.rounds.length) - 1);
+    this.go((round ?? this.made.length) - 1);
+  }
+
+  /** Puts what is sent and what is published on the same scale, or each row on its own. */
+  compare(isSame: boolean): void {
+    this.same.checked = isSame;
+    this.draw();
   }
 
   /** Describes the noise of all rounds together. */
@@ -267,49 +274,45 @@ class CrowdView {
     const times = quantity(freshStddev / stddev, 2);
     setText(
       this.total,
-      `After all ${NUM_ROUNDS} rounds, noise of ± ${quantity(stddev, 2)} is left in each number of ` +
-        `the total. Fresh noise in every round, with the same privacy, would leave ` +
-        `${times} times as much: ± ${quantity(freshStddev, 2)}.`,
+      `After all ${NUM_ROUNDS} rounds, noise of ±${quantity(stddev, 2)} is left in each number of ` +
+        `their sum. Fresh noise in every round would leave ${times} times as much.`,
     );
   }
 
   private go(round: number): void {
-    this.at = Math.min(round, this.rounds.length - 1);
+    this.at = Math.min(round, this.made.length - 1);
     this.round.put(this.at + 1);
     this.draw();
   }
 
   private draw(): void {
-    const round = this.rounds[this.at];
+    const round = this.made[this.at];
     if (round === undefined) return;
     const { clipNorm } = CROWD_MANNER;
     const { training } = this.digits;
+    const { sum, published } = round;
     const phone = round.group[this.member]!;
     const { clipped, length } = contributionOf(phone, round.weights, training, clipNorm);
+    const noise = published.map((value, i) => value - sum[i]!);
     this.phones.show(round.group, phone);
-    const full = largestIn(round.published);
-    const times = (values: Float64Array): string => quantity(full / largestIn(values), 2);
-    const numImages = imagesOfPhone(phone, training).length;
-    const cut = length > clipNorm ? ` and is shortened to ${clipNorm}` : '';
-    this.one.show(
-      clipped,
-      `How its ${numImages} images would change the model. This has length ${quantity(length, 2)}` +
-        `${cut}: no phone may send more than ${clipNorm}.`,
+    const all = this.same.checked
+      ? Math.max(...[clipped, sum, noise, published].map(largestIn))
+      : undefined;
+    const cut = length > clipNorm ? `, shortened to ${clipNorm}` : '';
+    this.one.show(clipped, `length ${quantity(length, 2)}${cut}`, all);
+    this.sum.show(sum, 'their sum', all);
+    this.noise.show(noise, 'later rounds take part of it back', all);
+    this.out.show(published, 'the sum with the noise', all);
+    this.model.show(round.model, 'computed from what was published');
+    const [most, size] = [largestIn(clipped), sizeOf(noise)];
+    this.hidden.replaceChildren(
+      'It changed no number by more than ',
+      h('data', { class: 'crowd-most', value: most }, quantity(most, 2)),
+      ', and each has noise of ',
+      h('data', { class: 'crowd-noise', value: size }, `±${quantity(size, 2)}`),
+      '. That is the privacy.',
     );
-    this.sum.show(round.sum, `All ${GROUP} phones of round ${this.at + 1} together.`);
-    this.out.show(
-      round.published,
-      'The same sum plus one row of noise; later rounds take part of it back.',
-    );
-    setText(
-      this.facts,
-      'Each row has its own scale. On the scale of what is published, the one phone would be ' +
-        `${times(clipped)} times fainter, and all of them together ${times(round.sum)} times: ` +
-        `the noise is ± ${quantity(noiseOf(round), 2)} in each number, and this phone changed none ` +
-        `by more than ${quantity(largestIn(clipped), 2)}.`,
-    );
-    this.model.show(round.model, 'Computed only from what has been published so far.');
-    this.progress.show(this.rounds, this.at);
+    this.progress.show(this.made, this.at);
     setText(
       this.accuracy,
       `After round ${this.at + 1} the model reads ${percent(round.accuracy)} of new images.`,
@@ -325,24 +328,41 @@ function promise(epsilon: number): string {
   );
 }
 
-function words(digits: DigitSet): HTMLElement {
-  const each = imagesOfPhone(0, digits.training).length;
-  return h(
-    'p',
-    { class: 'hint' },
-    `A simulation: ${NUM_PHONES} phones, each with ${each} of the images above. The server is trusted `,
-    'to add the noise. To keep it from seeing more than sums, the phones must encrypt what they ',
-    'send so that it can be added but not read. How much a phone may send, and how fast the model ',
-    'learns, were chosen on digits that a program drew.',
+/** Adds the steps, with the pictures that belong to them. */
+function tell(stage: Stage, view: CrowdView, numImages: number): void {
+  stage.step(
+    () => view.compare(false),
+    h('strong', {}, 'Every dot is a phone'),
+    `, each with ${numImages} of the images above. In each round ${GROUP} of them send how their `,
+    'images would change the model.',
   );
+  stage.words.append(view.phones.element, view.rounds);
+  stage.step(
+    () => view.compare(false),
+    'What one phone sends shows its handwriting. So only ',
+    h('strong', {}, 'sums'),
+    ' are used, and no phone may send more than ',
+    `length ${CROWD_MANNER.clipNorm}.`,
+  );
+  const vanishing = stage.step(
+    () => view.compare(true),
+    h('strong', {}, 'On the same scale the phone vanishes. '),
+    view.hidden,
+  );
+  const left = stage.step(() => view.compare(false), view.total);
+  for (const step of [vanishing, left]) step.classList.add('computed');
+  stage.words.append(view.progress.plane.element, view.accuracy);
 }
+
+const smallPrint =
+  'A simulation. The server is trusted to add the noise. To keep it from seeing more than sums, ' +
+  'the phones must encrypt what they send so that it can be added but not read. How much a phone ' +
+  'may send, and how fast the model learns, were chosen on digits that a program drew.';
 
 const roundNumbers = Array.from({ length: NUM_ROUNDS }, (_, i) => i + 1);
 
-export const mount: Mount = async (
-  { figure, words: text },
-  context: Context,
-): Promise<SceneView> => {
+export const mount: Mount = async (stage, context: Context): Promise<SceneView> => {
+  const { figure, words } = stage;
   const digits = await context.queue(loadDigits);
   const view = new CrowdView(digits, context.settled);
   const promised = h('p', { class: 'promise', 'aria-live': 'polite' });
@@ -385,8 +405,10 @@ export const mount: Mount = async (
       context.settled();
     },
   });
-  text.append(epsilon.element, promised, words(digits));
-  figure.append(bar, view.element);
+  tell(stage, view, imagesOfPhone(0, digits.training).length);
+  words.append(epsilon.element, promised);
+  stage.curious(h('p', {}, smallPrint));
+  figure.append(bar, view.figure);
   learning = run(EPSILONS[START]!);
   return {
     restyle: () => {},

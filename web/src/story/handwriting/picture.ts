@@ -22,9 +22,12 @@ export function largestIn(values: Float64Array): number {
   return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }
 
-/** Returns pictures of the ten digits in two rows, on a common scale. */
-export function digitsPanel(title: string, values: Float64Array): MapPanel {
-  const full = largestIn(values) || 1;
+/** Returns pictures of the ten digits in two rows, on a common scale: by default their own. */
+export function digitsPanel(
+  title: string,
+  values: Float64Array,
+  full = largestIn(values) || 1,
+): MapPanel {
   const perRow = NUM_CLASSES / 2;
   const shades = Array.from({ length: NUM_CLASSES * NUM_PIXELS }, (_, at) => {
     const [row, column] = [Math.floor(at / (perRow * SIDE)), at % (perRow * SIDE)];
@@ -37,6 +40,7 @@ export function digitsPanel(title: string, values: Float64Array): MapPanel {
 
 export class Picture {
   readonly element: SVGSVGElement;
+  private marks: SVGElement[] = [];
 
   constructor(label: string | null) {
     const role = label === null ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': label };
@@ -46,6 +50,12 @@ export class Picture {
       'shape-rendering': 'crispEdges',
       ...role,
     });
+  }
+
+  /** Marks a pixel from the next time that values are shown. */
+  mark(at: number): void {
+    const [x, y] = [at % SIDE, Math.floor(at / SIDE)];
+    this.marks = [svg('rect', { class: 'mark', x, y, width: 1, height: 1 })];
   }
 
   /**
@@ -68,6 +78,6 @@ export class Picture {
         d: squares(places),
       }),
     );
-    this.element.replaceChildren(...paths);
+    this.element.replaceChildren(...paths, ...this.marks);
   }
 }

@@ -1,74 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { h } from '../../base/dom.ts';
-import { Answers } from './answers.ts';
 import type { DigitSet } from './numbers/digits.ts';
 import { featuresOf, NUM_PIXELS, NUM_SHADES, reduce } from './numbers/image.ts';
-import type { Noise } from './numbers/learners.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
 import { imageOf, type Stroke } from './numbers/strokes.ts';
 import { Pad } from './pad.ts';
 import { Picture } from './picture.ts';
 
-/** Drawing area, images to choose from, and the learners' answers. */
+/** Drawing area, and images to choose from. */
 export class Reading {
-  readonly element: HTMLElement;
+  readonly drawing: HTMLElement;
+  readonly offered: HTMLElement;
   private readonly pad: Pad;
   private readonly seen = new Picture('The digit as the models see it');
-  private readonly answers = new Answers();
   private readonly chooser: HTMLElement;
-  private models: ReadonlyMap<Noise, Float64Array> = new Map();
-  private features: Float64Array | null = null;
   private firstChoice = 0;
 
-  constructor(private readonly digits: DigitSet) {
+  /** `asked` is called with the features of each image to read; null if there is none. */
+  constructor(
+    private readonly digits: DigitSet,
+    private readonly asked: (features: Float64Array | null) => void,
+  ) {
     this.pad = new Pad((strokes) => this.draw(strokes));
     const clear = (): void => {
       this.pad.clear();
       this.draw([]);
     };
-    this.chooser = h('div', { class: 'choices', role: 'group', 'aria-label': 'Held-out images' });
+    const label = 'Images that no model has learned from';
+    this.chooser = h('div', { class: 'images', role: 'group', 'aria-label': label });
     const more = (): void => {
       this.firstChoice = (this.firstChoice + NUM_CLASSES) % digits.heldOut.images.length;
       this.offer();
     };
-    this.element = h(
+    this.drawing = h(
       'div',
-      { class: 'reading-room' },
+      { class: 'drawing' },
+      this.pad.element,
       h(
         'div',
-        { class: 'drawing' },
-        h('h3', {}, 'Draw a digit'),
-        this.pad.element,
+        { class: 'seen' },
+        this.seen.element,
+        h('span', {}, 'what they see'),
         h('button', { type: 'button', class: 'clear', onclick: clear }, 'Clear'),
       ),
-      h(
-        'div',
-        { class: 'chosen-image' },
-        h('h3', {}, 'What they see'),
-        this.seen.element,
-        h(
-          'p',
-          { class: 'hint' },
-          '14 × 14 pixels, moved and scaled like the images they learned from.',
-        ),
-      ),
-      this.answers.element,
-      h(
-        'div',
-        { class: 'held-out' },
-        h('h3', {}, 'Or choose an image that none of them has learned from'),
-        this.chooser,
-        h('button', { type: 'button', class: 'more', onclick: more }, 'Other images'),
-      ),
+    );
+    this.offered = h(
+      'div',
+      { class: 'offered' },
+      h('span', {}, 'or choose one'),
+      this.chooser,
+      h('button', { type: 'button', class: 'more', onclick: more }, 'Others'),
     );
     this.offer();
     this.take(digits.heldOut.images[0]!);
-  }
-
-  show(models: ReadonlyMap<Noise, Float64Array>): void {
-    this.models = models;
-    this.answers.ask(models, this.features);
   }
 
   private offer(): void {
@@ -94,7 +79,6 @@ export class Reading {
 
   private take(image: Uint8Array | null): void {
     this.seen.show(image ?? new Uint8Array(NUM_PIXELS), NUM_SHADES - 1);
-    this.features = image === null ? null : featuresOf(image);
-    this.answers.ask(this.models, this.features);
+    this.asked(image === null ? null : featuresOf(image));
   }
 }

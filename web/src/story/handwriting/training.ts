@@ -6,11 +6,16 @@
 import type { Context } from '../scene.ts';
 import type { Curves } from './accuracy-chart.ts';
 import type { DigitSet } from './numbers/digits.ts';
+import { SIDE } from './numbers/image.ts';
 import { mannerOf, NOISES, NUM_LOOKS, train } from './numbers/learners.ts';
-import type { BatchSize, Look, Noise, Trained } from './numbers/learners.ts';
+import type { BatchSize, Noise, PrivateNoise, Trained, WeightSums } from './numbers/learners.ts';
 
 /** Seeds of the noise; the models of the first seed are shown. */
 const SEEDS = [1, 2, 3, 4, 5];
+/** Weight of a pixel in the middle of the 0, where a 0 has no ink: it moves far. */
+export const WATCHED = 7 * SIDE + 7;
+
+type Progress = Pick<Trained, 'looks' | 'sums'>;
 
 /** Settings chosen by the user. */
 export interface Wish {
@@ -27,7 +32,7 @@ interface Job extends Wish {
 /** Training with two kinds of noise and with none, and the results so far. */
 export class Training {
   private readonly done = new Map<Noise, Trained[]>();
-  private open: { noise: Noise; looks: readonly Look[] } | null = null;
+  private open: (Progress & { noise: Noise }) | null = null;
   private running = new AbortController();
   /** Batch size of all results so far. */
   private batchSize: BatchSize | null = null;
@@ -57,6 +62,17 @@ export class Training {
     return curves;
   }
 
+  /** Returns the sums of the watched weight with the first seed. */
+  get sums(): Map<PrivateNoise, WeightSums> {
+    const sums = new Map<PrivateNoise, WeightSums>();
+    const add = (noise: Noise, one: WeightSums): void => {
+      if (noise !== 'none' && !sums.has(noise)) sums.set(noise, one);
+    };
+    for (const [noise, [first]] of this.done) if (first) add(noise, first.sums);
+    if (this.open !== null) add(this.open.noise, this.open.sums);
+    return sums;
+  }
+
   /** Restarts the training; resolves when all seeds are done or another setting is chosen. */
   async start(wish: Wish): Promise<void> {
     this.running.abort();
@@ -65,6 +81,7 @@ export class Training {
     const kept = wish.batchSize === this.batchSize ? this.done.get('none') : undefined;
     this.batchSize = wish.batchSize;
     this.done.clear();
+    this.open = null;
     if (kept !== undefined) this.done.set('none', kept);
     const jobs = SEEDS.flatMap((seed, i) =>
       NOISES.filter((noise) => noise !== 'none' || (i === 0 && kept === undefined)).map(
@@ -72,9 +89,9 @@ export class Training {
       ),
     );
     for (const [i, { noise, seed }] of jobs.entries()) {
-      const trained = await this.one({ ...wish, noise, seed, signal }, (looks) => {
-        this.open = { noise, looks };
-        this.changed((i + looks.length / NUM_LOOKS) / jobs.length);
+      const trained = await this.one({ ...wish, noise, seed, signal }, (progress) => {
+        this.open = { noise, ...progress };
+        this.changed((i + progress.looks.length / NUM_LOOKS) / jobs.length);
       });
       if (trained === null) return;
       this.open = null;
@@ -88,7 +105,7 @@ export class Training {
   }
 
   /** Trains one learner; null if another setting was chosen meanwhile. */
-  private async one(job: Job, looked: (looks: readonly Look[]) => void): Promise<Trained | null> {
+  private async one(job: Job, looked: (progress: Progress) => void): Promise<Trained | null> {
     const { noise, epsilon, batchSize, seed, signal } = job;
     const manner = mannerOf(noise, batchSize);
     try {
@@ -99,10 +116,11 @@ export class Training {
           manner,
           epsilon,
           seed,
+          ...(noise !== 'none' && seed === SEEDS[0] && { watched: WATCHED }),
           signal,
-          looked: (looks) => {
+          looked: (progress) => {
             signal.throwIfAborted();
-            if (!this.context.calm) looked(looks);
+            if (!this.context.calm) looked(progress);
           },
         });
       };

@@ -4,12 +4,13 @@
 // none.
 
 import type { Engine } from '../../../base/engine.ts';
-import type { DigitSet } from './digits.ts';
+import type { DigitSet, Examples } from './digits.ts';
 import { NUM_PIXELS } from './image.ts';
-import { accuracy, lateMean, NUM_CLASSES } from './softmax.ts';
+import { accuracy, clippedSumAt, lateMean, NUM_CLASSES } from './softmax.ts';
 
 export type Noise = 'optimal' | 'independent' | 'none';
 export const NOISES: readonly Noise[] = ['optimal', 'independent', 'none'];
+export type PrivateNoise = Exclude<Noise, 'none'>;
 
 export const DELTA = 1e-6;
 
@@ -53,15 +54,28 @@ export interface Look {
   accuracy: number;
 }
 
+/** Sums of the gradients of one weight after each step. */
+export interface WeightSums {
+  published: number[];
+  /** The same sums without their noise, which only a simulation can show. */
+  truth: number[];
+  /** Standard deviations of their noise, at all steps of the training. */
+  stddev: Float64Array;
+}
+
 export interface Trained {
   looks: Look[];
   weights: Float64Array;
+  /** Sums of the watched weight; empty if none is. */
+  sums: WeightSums;
 }
 
 /** Common interface of the worker's learners. */
 interface Pupil {
   learn(features: Float64Array, labels: Float64Array): Promise<void>;
   weights(): Promise<Float64Array>;
+  /** Returns the standard deviation of the noise in one sum of gradients, for all steps. */
+  stddev(): Promise<Float64Array>;
   dispose(): void;
 }
 
@@ -70,9 +84,11 @@ export interface TrainOptions {
   manner: Manner;
   epsilon: number;
   seed: number;
+  /** Index of a weight to record the sums of. */
+  watched?: number;
   signal?: AbortSignal;
   /** Called after each evaluation. */
-  looked?(looks: readonly Look[]): void;
+  looked?(progress: Pick<Trained, 'looks' | 'sums'>): void;
 }
 
 async function makePupil(
@@ -80,31 +96,63 @@ async function makePupil(
   numExamples: number,
   { noise, manner, epsilon, seed, signal }: TrainOptions,
 ): Promise<Pupil> {
+  const steps = Math.floor(numExamples / manner.batchSize);
   const options = {
     loss: { softmax: NUM_CLASSES },
     dimension: NUM_PIXELS,
     domain: 'whole-space' as const,
-    steps: Math.floor(numExamples / manner.batchSize),
+    steps,
     ...manner,
   };
-  const call = signal === undefined ? undefined : { signal };
+  // The library without a worker, which the bench uses, takes no further argument.
+  const call: [] | [{ signal: AbortSignal }] = signal === undefined ? [] : [{ signal }];
   if (noise === 'none') {
-    const twin = await engine.study.twin(options, call);
+    const twin = await engine.study.twin(options, ...call);
     return {
-      learn: async (features, labels) => void (await twin.learn(features, labels, call)),
+      learn: async (features, labels) => void (await twin.learn(features, labels, ...call)),
       weights: () => twin.weights(),
+      stddev: async () => new Float64Array(steps),
       dispose: () => twin.dispose(),
     };
   }
   const learner = await engine.learner(
     { ...options, strategy: noise, epsilon, delta: DELTA, insecureSeed: seed },
-    call,
+    ...call,
   );
   return {
-    learn: (features, labels) => learner.learn(features, labels, call),
+    learn: (features, labels) => learner.learn(features, labels, ...call),
     weights: () => learner.weights(),
+    stddev: async () => {
+      const errors = await engine.errorPerStep({ strategy: noise, steps });
+      const { noiseMultiplier } = learner.certificate;
+      return errors.map((error) => error * noiseMultiplier * manner.clip);
+    },
     dispose: () => void learner.dispose(),
   };
+}
+
+/** Learns from examples step by step, and records the sums of a weight. */
+async function learnWatching(
+  pupil: Pupil,
+  { labels, features }: Examples,
+  { batchSize, clip, lambda }: Manner,
+  watched: number,
+  [from, to]: readonly [number, number],
+  { published, truth }: WeightSums,
+): Promise<void> {
+  let weights = await pupil.weights();
+  for (let at = from; at < to; at += batchSize) {
+    const end = at + batchSize;
+    const batch = {
+      labels: labels.subarray(at, end),
+      features: features.subarray(at * NUM_PIXELS, end * NUM_PIXELS),
+    };
+    truth.push((truth.at(-1) ?? 0) + clippedSumAt(watched, weights, batch, clip));
+    await pupil.learn(batch.features, batch.labels);
+    weights = await pupil.weights();
+    // Weights start at 0 and follow the published sums of gradients.
+    published.push(-lambda * batchSize * weights[watched]!);
+  }
 }
 
 /** Trains a learner in one pass over the training images. */
@@ -113,27 +161,32 @@ export async function train(
   { training, heldOut }: DigitSet,
   options: TrainOptions,
 ): Promise<Trained> {
-  const { batchSize } = options.manner;
+  const { manner, watched } = options;
+  const { batchSize } = manner;
   const numSteps = Math.floor(training.labels.length / batchSize);
   const numLooks = Math.min(NUM_LOOKS, numSteps);
   const pupil = await makePupil(engine, training.labels.length, options);
   try {
     const history: Float64Array[] = [];
     const looks: Look[] = [];
+    const stddev = watched === undefined ? new Float64Array() : await pupil.stddev();
+    const sums: WeightSums = { published: [], truth: [], stddev };
     let weights: Float64Array = new Float64Array();
     for (let look = 1, from = 0; look <= numLooks; ++look) {
       const to = Math.round((look * numSteps) / numLooks) * batchSize;
-      await pupil.learn(
-        training.features.subarray(from * NUM_PIXELS, to * NUM_PIXELS),
-        training.labels.subarray(from, to),
-      );
+      if (watched === undefined) {
+        await pupil.learn(
+          training.features.subarray(from * NUM_PIXELS, to * NUM_PIXELS),
+          training.labels.subarray(from, to),
+        );
+      } else await learnWatching(pupil, training, manner, watched, [from, to], sums);
       from = to;
       history.push(await pupil.weights());
       weights = lateMean(history);
       looks.push({ numRead: to, accuracy: accuracy(weights, heldOut) });
-      options.looked?.(looks);
+      options.looked?.({ looks, sums });
     }
-    return { looks, weights };
+    return { looks, weights, sums };
   } finally {
     pupil.dispose();
   }

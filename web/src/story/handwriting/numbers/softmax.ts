@@ -69,6 +69,27 @@ export function gradientSum(
 }
 
 /**
+ * Returns one entry of the sum of the gradients of some examples, each clipped to a norm. Features
+ * have length 1, so that the norm of a gradient is that of its slopes.
+ */
+export function clippedSumAt(
+  weight: number,
+  weights: Float64Array,
+  { labels, features }: Pick<Examples, 'labels' | 'features'>,
+  clip: number,
+): number {
+  const [digit, pixel] = [Math.floor(weight / NUM_PIXELS), weight % NUM_PIXELS];
+  let sum = 0;
+  labels.forEach((label, i) => {
+    const slopes = sharesOf(scoresAt(weights, features, i * NUM_PIXELS));
+    slopes[label]! -= 1;
+    const shrink = Math.min(1, clip / Math.hypot(...slopes));
+    sum += shrink * slopes[digit]! * features[i * NUM_PIXELS + pixel]!;
+  });
+  return sum;
+}
+
+/**
  * Returns the mean of the second half of some models. It is post-processing of private models, so
  * it is as private as they are.
  */
