@@ -783,6 +783,23 @@ test('a shell reads each name of a file or column in the command as one word', (
   const command = parts.command.commandOf({ options: {}, file });
   const script = `dp_ftrl() { printf '%s\\n' "$@"; }\n${command.replace('dp-ftrl', 'dp_ftrl')}`;
   const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
-  const columns = strange.flatMap((name) => ['--columns', name]);
+  // As in CSV, quotes keep a name together.
+  const listed = (name) => (name.includes('"') ? `"${name.replaceAll('"', '""')}"` : name);
+  const columns = strange.flatMap((name) => ['--columns', listed(name)]);
   assert.deepEqual(words, ['release', ...columns, strange[0]]);
+});
+
+test('parameters of a mechanism are saved by one command and used by the next', () => {
+  const file = { name: 'a.csv', columns: ['x'], label: '', person: '', time: '' };
+  const of = (options) => parts.command.commandOf({ options: { numSteps: 9, ...options }, file });
+  assert.equal(
+    of({ mechanism: 'nu', nu: 0.3, workload: { window: 3 }, normalizeColumns: true }),
+    'dp-ftrl optimize --steps 9 --mechanism nu --nu 0.3 --normalize --workload window=3 ' +
+      '--output strategy.json\n' +
+      'dp-ftrl release --steps 9 --workload window=3 --strategy strategy.json --columns x a.csv\n',
+  );
+  assert.equal(
+    of({ mechanism: 'blt', buffers: 3 }),
+    'dp-ftrl release --steps 9 --mechanism blt --buffers 3 --columns x a.csv\n',
+  );
 });

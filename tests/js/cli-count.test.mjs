@@ -4,7 +4,7 @@
 // noisy a bucket is. The oracle counts all rows at once and shares no code with the command.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
@@ -244,10 +244,11 @@ test('count: a day has the noise of a day, and a named mechanism or a budget is 
   const named = await chosen(...month, '--delta', '1e-6', '--mechanism', 'tree');
   assert.equal(named.choice, undefined);
   assert.equal(named.certificate.mechanism, 'tree');
+  const strategy = join(scratchFolder('count-strategy'), 'epochs.json');
+  writeFileSync(strategy, JSON.stringify({ name: 'optimal', epochLength: 7 }));
   for (const parameter of [
     ['--buffers', '4'],
-    ['--objective', 'mean'],
-    ['--epoch-length', '7'],
+    ['--strategy', strategy],
   ]) {
     for (const question of ['days', 'totals', 'both']) {
       const given = [...parameter, '--for', question];

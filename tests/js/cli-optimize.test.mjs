@@ -168,8 +168,12 @@ test('misuse: unsuitable strategy files and options are refused', async () => {
       /^dp-ftrl optimize: --bands is not a parameter of/,
     ],
     [
-      ['optimize', '--steps', '9', '--mechanism', 'blt', '--normalize'],
-      /^dp-ftrl optimize: --normalize cannot be given for a search/,
+      ['optimize', '--steps', '9', '--mechanism', 'blt', '--normalize', '--gap', '0.1'],
+      /^dp-ftrl optimize: --gap is for a search, and blt --normalize has none/,
+    ],
+    [
+      ['optimize', '--steps', '9', '--mechanism', 'tree', '--nu', '0.5'],
+      /^dp-ftrl optimize: --nu is not a parameter of tree/,
     ],
     [
       ['error', '--steps', '9', '--buffers', '99'],
@@ -185,6 +189,59 @@ test('misuse: unsuitable strategy files and options are refused', async () => {
     const { stdout } = await fails(args, 2, message, { input: rows });
     assert.equal(stdout, '', args.join(' '));
   }
+});
+
+test('optimize: parameters are saved without a search, and every command takes them by --strategy', async () => {
+  const path = join(folder, 'nu.json');
+  const nu = ['--mechanism', 'nu', '--nu', '0.3'];
+  const report = await dpFtrl(['optimize', '--steps', '30', ...nu, '--output', path]);
+  assert.equal(report.code, 0, report.stderr);
+  assert.match(report.stdout, /^mechanism +nu --nu 0\.3\n[^]*\nmax error +\d/);
+  const named = JSON.parse(readFileSync(path, 'utf8'));
+  assert.deepEqual(named, { name: 'nu', nu: 0.3 });
+  assert.deepEqual(await json(['optimize', '--steps', '30', ...nu]), named);
+  assert.deepEqual(
+    await json(['error', '--steps', '30', '--strategy', path]),
+    await json(['error', '--steps', '30', ...nu]),
+  );
+  const table = { input: 'when,room,x,y\n2026-03-01,a,1,0\n2026-03-02,b,0,1\n' };
+  const target = ['--epsilon', '1', '--delta', '1e-6', '--quiet', '--json'];
+  const by = ['--by', 'room', '--domain', 'a,b'];
+  const commands = [
+    ['release', '--clip', '1', '--columns', 'x'],
+    ['count', '--time-column', 'when', '--bucket', 'day'],
+    ['moments', '--columns', 'x=0:1'],
+    ['histogram', ...by],
+    ['learn', '--label', 'y', '--columns', 'x=-1:1', '--clip', '1'],
+  ];
+  for (const command of commands) {
+    const { code, stdout, stderr } = await dpFtrl(
+      [...command, ...target, '--strategy', path],
+      table,
+    );
+    assert.equal(code, 0, stderr);
+    assert.equal(JSON.parse(stdout).certificate.mechanism, 'nu', command[0]);
+    await fails(
+      [...command, ...target, ...nu],
+      2,
+      /"--nu"; save it by dp-ftrl optimize --nu \.\.\. --output FILE, and name it by --strategy FILE$/,
+      table,
+    );
+  }
+  const tree = file('tree.json', '{"name":"tree-k","arity":3}');
+  const pure = ['release', '--pure', '--epsilon', '1', '--clip', '1', '--columns', 'x'];
+  const { stdout } = await dpFtrl([...pure, '--quiet', '--json', '--strategy', tree], table);
+  assert.equal(JSON.parse(stdout).certificate.mechanism, 'tree-k');
+  await fails([...pure, '--strategy', strategy], 2, /give --pure or --strategy, not both/, table);
+  for (const [text, message] of [
+    ['{"name":"trees"}', /unknown mechanism "trees"; did you mean tree\?/],
+    ['{"name":"nu","mu":1}', /wrong\.json has the unknown parameter "mu"$/],
+    ['{"name":"nu","nu":"1"}', /--nu must be a number, got/],
+  ]) {
+    const wrong = file('wrong.json', text);
+    await fails(['error', '--steps', '9', '--strategy', wrong], 2, message);
+  }
+  await fails(['compare', '--steps', '9', '--strategy', path], 2, /must be the result of a search/);
 });
 
 test('release: rows past the horizon of the file are refused', async () => {

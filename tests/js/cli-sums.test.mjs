@@ -295,10 +295,6 @@ test('several workloads: what does not go together is refused before anything is
     args.filter((it) => it !== '--delta' && it !== '1e-6').concat('--pure'),
     /--pure does not go with --workloads/,
   );
-  await bad(
-    [...args, '--mechanism', 'optimal', '--objective', 'max'],
-    /--objective must be mean, for several workloads/,
-  );
   const file = join(folder, 'weights.csv');
   writeFileSync(file, '1\n');
   await bad([...args, '--workloads', `own=${file}`, '--output', file], /are the same file/);

@@ -292,7 +292,6 @@ test('release --pure --show-nonprivate: the true sums are clipped in l1-norm', a
 test('release --pure: what does not go with it is refused', async () => {
   for (const [more, text] of [
     [['--delta', '1e-6'], /give --pure or --delta, not both/],
-    [['--strategy', 'x.json'], /give --pure or --strategy, not both/],
     [['--mechanism', 'honaker'], /--mechanism must be tree-k/],
     [['--mode', 'lattice'], /--mode must be left out with --pure/],
     [['--bands', '3'], /--bands must be left out with --pure/],

@@ -11,6 +11,7 @@ import { exitCodeOf, lineOf, Misuse, unknownName } from './base/failure.js';
 import { helpOf, mainHelp, widthFor } from './help/help.js';
 import { formatOfName } from './input/format.js';
 import { Args, typedOptions } from './options/args.js';
+import { PARAMETER_OPTIONS } from './options/mechanism.js';
 import { nameLonger } from './options/horizon.js';
 import type { Command } from './options/command.js';
 import { ANYWHERE } from './options/option.js';
@@ -32,9 +33,12 @@ function commandsWith(option: string): string[] {
   return all.filter(([, { options }]) => Object.hasOwn(options, option)).map(([each]) => each);
 }
 
-/** Says where to write what an unknown option was to say, if that is known. */
-function elsewhere(option: string): string | undefined {
+/** Says where to write what an option that a command lacks was to say, if that is known. */
+function elsewhere(option: string, { options }: Command): string | undefined {
   const bare = option.replace(/^--/, '');
+  if (Object.hasOwn(PARAMETER_OPTIONS, bare) && Object.hasOwn(options, 'strategy')) {
+    return `save it by dp-ftrl optimize ${option} ... --output FILE, and name it by --strategy FILE`;
+  }
   if (bare === 'range') return 'the range of a column stands in --columns NAME=LOW:HIGH';
   const others = bare === option ? [] : commandsWith(bare);
   if (others.length === 0) return undefined;
@@ -72,7 +76,7 @@ async function run(name: string | undefined, argv: string[]): Promise<void> {
   if (name === undefined) throw new Misuse(`give a command: ${known.join(', ')}, or --help`);
   const command = commandOf(name);
   if (command === undefined) throw unknownCommand(name);
-  const args = Args.parse(argv, command.options, elsewhere);
+  const args = Args.parse(argv, command.options, (option) => elsewhere(option, command));
   if (args.has('version')) return print(`${PACKAGE_VERSION}\n`);
   if (args.has('help')) {
     const isFull = args.files.includes('all');

@@ -3,6 +3,7 @@
 // Writes the run on the page as a command.
 
 import type { Participation, Workload } from 'dp-ftrl';
+import { PARAMETER_NAMES } from '../../../wasm/src/shared/parameters.ts';
 import type { Roles } from '../data/contributions.ts';
 import type { SnippetSource } from '../data/source.ts';
 
@@ -20,6 +21,7 @@ const flags: Readonly<Record<string, string>> = {
   clipNorm: 'clip',
   mechanismLambda: 'lambda',
   noiseSeed: 'seed',
+  normalizeColumns: 'normalize',
 };
 
 const flagOf = (name: string): string =>
@@ -40,6 +42,37 @@ const workloadText = (workload: Workload): string => {
 
 /** Options that do not apply to a release. */
 const unused = ['loss', 'lambda', 'descent', 'table', 'batchSize'];
+
+/** Parameters of mechanisms that the command takes from a file of `dp-ftrl optimize`. */
+const saved: readonly string[] = [
+  ...PARAMETER_NAMES.filter((name) => !['bands', 'buffers', 'lambda'].includes(name)),
+  'mechanismLambda',
+];
+/** Options that such a file has. */
+const inStrategy = [...saved, 'mechanism', 'bands', 'buffers'];
+
+/** Returns an option as a flag of the command; undefined if it is off. */
+function flagText(name: string, value: unknown): string | undefined {
+  if (value === false) return undefined;
+  return value === true ? `--${flagOf(name)}` : `--${flagOf(name)} ${quoted(String(value))}`;
+}
+
+/** Returns the command that saves a mechanism with its parameters, and what names its file. */
+function saving(options: SnippetSource['options']) {
+  const { numSteps, workload, participation } = options;
+  const flagsOf = (names: readonly string[]) =>
+    Object.entries(options).flatMap(([name, value]) =>
+      names.includes(name) ? (flagText(name, value) ?? []) : [],
+    );
+  if (flagsOf(saved).length === 0) return undefined;
+  const flags = flagsOf(inStrategy);
+  const problem = [
+    ...(workload === undefined ? [] : [`--workload ${workloadText(workload)}`]),
+    ...(typeof participation === 'object' ? participationFlags(participation) : []),
+  ];
+  const parts = [`dp-ftrl optimize --steps ${numSteps}`, ...flags, ...problem];
+  return { save: `${parts.join(' ')} --output strategy.json\n`, use: '--strategy strategy.json' };
+}
 
 /**
  * Returns the flags for the user column and its limits, and for the time column that defines steps.
@@ -64,11 +97,13 @@ function roleFlags(
 /** Returns a command that writes all releases; null if the command does not support the run. */
 export function commandOf({ options, file }: SnippetSource): string | null {
   if (file === null || file.label !== '' || typeof options.mechanism === 'object') return null;
+  const strategy = saving(options);
   const parts = ['dp-ftrl release'];
+  const others = strategy ? inStrategy : [];
   for (const [name, value] of Object.entries(options)) {
     // The command derives the number of buckets from --to.
     const isCounted = name === 'numSteps' && file.time !== '' && file.to !== '';
-    if (unused.includes(name) || isCounted) continue;
+    if (unused.includes(name) || others.includes(name) || isCounted) continue;
     if (name === 'participation') {
       if (file.person === '') parts.push(...participationFlags(value as Participation));
       continue;
@@ -77,12 +112,12 @@ export function commandOf({ options, file }: SnippetSource): string | null {
       parts.push(`--workload ${workloadText(value as Workload)}`);
       continue;
     }
-    const flag = `--${flagOf(name)}`;
-    if (value === true) parts.push(flag);
-    else if (value !== false) parts.push(`${flag} ${quoted(String(value))}`);
+    const flag = flagText(name, value);
+    if (flag !== undefined) parts.push(flag);
   }
+  if (strategy) parts.push(strategy.use);
   parts.push(...roleFlags(file, options.participation));
   if (file.hasGaps) parts.push('--missing skip');
   for (const column of file.columns) parts.push(`--columns ${quoted(nameInList(column))}`);
-  return `${parts.join(' ')} ${quoted(file.name)}\n`;
+  return `${strategy?.save ?? ''}${parts.join(' ')} ${quoted(file.name)}\n`;
 }

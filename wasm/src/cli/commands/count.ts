@@ -13,7 +13,7 @@ import { PEOPLE_OPTIONS } from '../input/people.js';
 import { TIME_OPTIONS, type Times } from '../input/time.js';
 import { Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
-import { MECHANISM_OPTIONS } from '../options/mechanism.js';
+import { STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { partOf, type Counts, type Part } from '../output/counts.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
 import { CountWriter } from './count/writer.js';
@@ -86,7 +86,7 @@ export const command: Command = {
     }),
     ...FORMAT_OPTIONS,
     ...MISSING_OPTIONS,
-    ...MECHANISM_OPTIONS,
+    ...STRATEGY_OPTIONS,
     ...BUDGET_OPTIONS,
     ...under('State', {
       steps: {

@@ -10,7 +10,7 @@ import type { DpFtrl, MechanismName, Participation } from '../../types/all.js';
 import type { PureError, StackError, UnitError } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
 import { type Args, required } from '../options/args.js';
-import { STRATEGY_OPTIONS } from '../options/mechanism.js';
+import { PARAMETER_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { chosenParticipation, otherParticipation, readChosen } from '../options/strategy.js';
 import { stepsOf, withDefault, type Chosen } from '../options/strategy.js';
 import {
@@ -47,6 +47,7 @@ export const command: Command = {
       meaning: `${WORKLOADS_OPTIONS.workloads.meaning}, as in dp-ftrl release. Not with --strategy, --paths`,
     },
     ...STRATEGY_OPTIONS,
+    ...PARAMETER_OPTIONS,
     ...PARTICIPATION_OPTIONS,
     ...under('Privacy', {
       pure: {

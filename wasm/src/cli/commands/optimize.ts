@@ -5,11 +5,17 @@
 import { Worker } from 'node:worker_threads';
 import { load } from '../../index.js';
 import { boundOf } from '../../shared/problem.js';
-import type { OptimizeOptions, SavedStrategy } from '../../types/all.js';
+import type { OptimizeOptions, SavedStrategy, UnitError } from '../../types/all.js';
 import type { StrategyParameters } from '../../types/streams/options.js';
 import { connect } from '../../worker-client.js';
+import { Misuse } from '../base/failure.js';
 import { type Args, required } from '../options/args.js';
-import { MECHANISM_OPTIONS, nameText, readMechanism } from '../options/mechanism.js';
+import {
+  MECHANISM_OPTIONS,
+  nameText,
+  PARAMETER_OPTIONS,
+  readMechanism,
+} from '../options/mechanism.js';
 import { requireWritable, StandardOutput, writeFile } from '../output/output.js';
 import { ProgressLine } from '../output/progress.js';
 import { boundLabels, report } from '../output/report.js';
@@ -36,7 +42,8 @@ export const command: Command = {
     'Finds the parameters of an optimised mechanism and writes them as JSON, with its error, a ' +
     'certified lower bound on the error of every factorization (with three epochs and more: for ' +
     'records of several numbers), their ratio, and how the search ended. With the saved numbers, ' +
-    'noise is the same bit for bit on every machine.',
+    'noise is the same bit for bit on every machine. With other parameters than --bands, --buffers ' +
+    'and --objective it saves the mechanism as it is, without a search.',
   details: [
     'The search fits the workload and the participation where it can: optimal up to 2048 steps ' +
       'for any workload (beyond: prefix and decay only), with --epochs up to 1024 (the mean of ' +
@@ -57,9 +64,12 @@ export const command: Command = {
     ...MECHANISM_OPTIONS,
     mechanism: {
       ...MECHANISM_OPTIONS.mechanism,
-      meaning: 'optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded',
+      meaning:
+        'optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded; with ' +
+        'parameters to save, any',
       brief: 'optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded',
     },
+    ...PARAMETER_OPTIONS,
     ...under('Search', {
       solver: {
         value: 'S',
@@ -109,6 +119,7 @@ export const command: Command = {
   essentials: ['steps', 'mechanism', 'objective', 'workload', 'epochs', 'output'],
   examples: [
     'dp-ftrl optimize --steps 256 --mechanism blt --buffers 2',
+    'dp-ftrl optimize --steps 256 --mechanism tree-k --arity 4 --output tree.json',
     'dp-ftrl optimize --steps 840 --json > strategy.json && dp-ftrl release --epsilon 1 ' +
       '--delta 1e-6 --clip 1 --strategy strategy.json --columns count examples/shop_day.csv',
   ],
@@ -159,6 +170,29 @@ async function search(options: OptimizeOptions & { strategy: StrategyParameters 
   }
 }
 
+/** Parameters that a search fits, or leaves alone. */
+const SEARCHED: readonly string[] = ['bands', 'buffers', 'objective'];
+
+function describeError(error: UnitError, name: string): string {
+  return report({ ...error, name }, false, {
+    name: 'mechanism',
+    numSteps: 'steps',
+    workload: 'workload',
+    participation: 'participation',
+    maxError: 'max error',
+    meanError: 'mean error (root mean square)',
+    ...boundLabels(error),
+  });
+}
+
+/** Writes what is saved, and a report unless the former is on standard output. */
+async function write(args: Args, saved: object, text: () => string): Promise<void> {
+  const json = `${JSON.stringify(saved)}\n`;
+  const output = args.text('output');
+  if (output !== undefined) await writeFile(output, json);
+  await new StandardOutput().write(args.has('json') ? json : text());
+}
+
 async function run(args: Args): Promise<void> {
   args.requireNoFile('optimize');
   const numSteps = required('steps', args.number('steps'));
@@ -169,24 +203,24 @@ async function run(args: Args): Promise<void> {
   const gap = args.number('gap');
   const queryWeights = await readQueryWeights(args, numSteps);
   const output = args.text('output');
-  const { mechanism, ...parameters } = readMechanism(args, (await load()).strategies);
+  const dp = await load();
+  const { mechanism, ...parameters } = readMechanism(args, dp.strategies);
+  const strategy = { name: mechanism, ...parameters };
   await requireWritable(output);
+  const problem = { strategy, steps: numSteps, workload, participation: boundOf(participation) };
+  const name = nameText(mechanism, parameters);
+  if (Object.keys(parameters).some((each) => !SEARCHED.includes(each))) {
+    const stray = ['solver', 'max-iterations', 'gap', 'query-weights'].find((it) => args.has(it));
+    if (stray !== undefined) throw new Misuse(`--${stray} is for a search, and ${name} has none`);
+    const error = dp.error(problem);
+    return write(args, strategy, () => describeError(error, name));
+  }
   const saved = await search({
-    strategy: { name: mechanism, ...parameters },
-    steps: numSteps,
-    workload,
-    participation: boundOf(participation),
+    ...problem,
     solver,
     ...(maxIterations !== undefined && { maxIterations }),
     ...(gap !== undefined && { gap }),
     ...(queryWeights && { queryWeights }),
   });
-  const json = `${JSON.stringify(saved)}\n`;
-  const asTable = output !== undefined && !args.has('json');
-  if (output !== undefined) {
-    await writeFile(output, json);
-  }
-  await new StandardOutput().write(
-    asTable || !args.has('json') ? describe(saved, nameText(mechanism, parameters)) : json,
-  );
+  return write(args, saved, () => describe(saved, name));
 }

@@ -44,8 +44,8 @@ export const command: Command = {
     ...under('Privacy', {
       pure: {
         meaning:
-          'instead of --delta: no delta, by discrete Laplace noise on a tree (tree-k; with the ' +
-          'least error unless --arity and --subtractive choose another). --clip is then an l1-norm',
+          'instead of --delta: no delta, by discrete Laplace noise on a tree (tree-k) with ' +
+          'the least error, unless --strategy has another one. --clip is then an l1-norm',
         brief: 'instead of --delta: no delta; --clip is then an l1-norm',
       },
     }),

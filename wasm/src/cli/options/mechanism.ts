@@ -39,6 +39,13 @@ function parameterOption(name: ParameterName): Omit<Option, 'heading'> {
   };
 }
 
+/** Parameters that every command takes. */
+const USUAL: readonly ParameterName[] = ['bands', 'buffers'];
+
+function parameterOptions(names: readonly ParameterName[]) {
+  return Object.fromEntries(names.map((name) => [optionOf(name), parameterOption(name)]));
+}
+
 export const MECHANISM_OPTIONS = under('Mechanism', {
   mechanism: {
     value: 'M',
@@ -49,8 +56,14 @@ export const MECHANISM_OPTIONS = under('Mechanism', {
         .join(', '),
     brief: 'optimal (default), blt, honaker, square-root, ...: dp-ftrl compare lists them',
   },
-  ...Object.fromEntries(PARAMETER_NAMES.map((name) => [optionOf(name), parameterOption(name)])),
+  ...parameterOptions(USUAL),
 });
+
+/** Parameters that dp-ftrl optimize saves for the other commands. */
+export const PARAMETER_OPTIONS = under(
+  'Parameters',
+  parameterOptions(PARAMETER_NAMES.filter((name) => !USUAL.includes(name))),
+);
 
 /** Options of commands whose mechanism can also come from a file. */
 export const STRATEGY_OPTIONS = {
@@ -60,15 +73,17 @@ export const STRATEGY_OPTIONS = {
       value: 'FILE',
       file: 'read',
       meaning:
-        'a mechanism saved by dp-ftrl optimize, with its horizon, its workload and, unless ' +
-        'another one is given, its participation',
+        'a mechanism saved by dp-ftrl optimize: with other parameters, or the best for a horizon, ' +
+        'which it brings along, as it does its workload and, unless another one is given, its ' +
+        'participation',
     },
   }),
 };
 
 /** Names of the mechanism options that are given, including `mechanism`. */
 export function givenParameters(args: Args): string[] {
-  return Object.keys(MECHANISM_OPTIONS).filter((name) => args.has(name));
+  const all = { ...MECHANISM_OPTIONS, ...PARAMETER_OPTIONS };
+  return Object.keys(all).filter((name) => args.has(name));
 }
 
 /** Only `optimal` can use as many buffers as full accuracy requires. */
@@ -110,6 +125,11 @@ export function nameText(mechanism: string, parameters: MechanismParameters): st
   return words.join(' ');
 }
 
+export function requireMechanism(name: MechanismName, catalogue: readonly StrategyInfo[]): void {
+  const known = catalogue.map((entry) => entry.name);
+  if (!known.includes(name)) throw unknownName('mechanism', name, known);
+}
+
 /** Reads the mechanism and those of its parameters that are given. */
 export function readMechanism(
   args: Args,
@@ -117,8 +137,7 @@ export function readMechanism(
 ): MechanismParameters & { mechanism: MechanismName } {
   const fallback = args.has('pure') ? PURE_MECHANISM : DEFAULT_MECHANISM;
   const mechanism = (args.text('mechanism') ?? fallback) as MechanismName;
-  const known = catalogue.map((entry) => entry.name);
-  if (!known.includes(mechanism)) throw unknownName('mechanism', mechanism, known);
+  requireMechanism(mechanism, catalogue);
   const parameters = PARAMETER_NAMES.map((name) => [name, readParameter(args, name)] as const);
   return {
     mechanism,

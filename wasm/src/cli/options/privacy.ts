@@ -84,7 +84,6 @@ export function readPrivacy(args: Args) {
 /** Reads the privacy target of a stream; a pure one has no delta. */
 export function readTarget(args: Args): { epsilon: number; delta: number } {
   if (!args.has('pure')) return readPrivacy(args);
-  const stray = ['delta', 'strategy'].find((name) => args.has(name));
-  if (stray !== undefined) throw new Misuse(`give --pure or --${stray}, not both`);
+  if (args.has('delta')) throw new Misuse('give --pure or --delta, not both');
   return { epsilon: required('epsilon', args.number('epsilon')), delta: 0 };
 }

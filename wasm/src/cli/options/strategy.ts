@@ -5,10 +5,11 @@
 import type { StrategyInfo, MechanismName, MechanismParameters } from '../../types/all.js';
 import type { Participation, SavedStrategy, Workload } from '../../types/all.js';
 import { defaultMechanism, pureMechanism } from '../../shared/defaults.js';
+import { PARAMETERS } from '../../shared/parameters.js';
 import type { Args } from './args.js';
 import { Misuse } from '../base/failure.js';
 import { readJsonFile } from './json-file.js';
-import { givenParameters, nameText, readMechanism } from './mechanism.js';
+import { givenParameters, nameText, readMechanism, requireMechanism } from './mechanism.js';
 import { PARTICIPATION_OPTIONS, participationText, readParticipation } from './participation.js';
 
 /** The chosen mechanism, either named with its parameters or read from a file. */
@@ -22,26 +23,42 @@ export interface Chosen {
   isNamed?: boolean;
 }
 
+/** A mechanism with its parameters, as dp-ftrl optimize saves it if there is nothing to search. */
+type Named = MechanismParameters & { name: MechanismName };
+
+/** Reads what dp-ftrl optimize saved: the result of a search, or a mechanism with its parameters. */
+async function readSaved(path: string): Promise<SavedStrategy | Named> {
+  return (await readJsonFile('strategy', path, 'a saved strategy')) as SavedStrategy | Named;
+}
+
+/** Reads the result of a search. */
 export async function readStrategyFile(path: string): Promise<SavedStrategy> {
-  return (await readJsonFile('strategy', path, 'a saved strategy')) as SavedStrategy;
+  const saved = await readSaved(path);
+  if (!('name' in saved)) return saved;
+  throw new Misuse(`--strategy ${path} must be the result of a search, got parameters`);
 }
 
 export async function readChosen(args: Args, catalogue: readonly StrategyInfo[]): Promise<Chosen> {
   const path = args.text('strategy');
   if (path === undefined) {
     const { mechanism, ...parameters } = readMechanism(args, catalogue);
-    const isNamed = args.has('mechanism');
-    return {
-      mechanism,
-      parameters,
-      name: nameText(mechanism, parameters),
-      saved: undefined,
-      isNamed,
-    };
+    const name = nameText(mechanism, parameters);
+    return { mechanism, parameters, name, saved: undefined, isNamed: args.has('mechanism') };
   }
   const [other] = givenParameters(args);
   if (other !== undefined) throw new Misuse(`give --strategy or --${other}, not both`);
-  const saved = await readStrategyFile(path);
+  const saved = await readSaved(path);
+  if ('name' in saved) {
+    const { name: mechanism, ...parameters } = saved;
+    requireMechanism(mechanism, catalogue);
+    const stray = Object.keys(parameters).find((each) => !Object.hasOwn(PARAMETERS, each));
+    if (stray !== undefined) {
+      throw new Misuse(`--strategy ${path} has the unknown parameter ${JSON.stringify(stray)}`);
+    }
+    const name = nameText(mechanism, parameters);
+    return { mechanism, parameters, name, saved: undefined, isNamed: true };
+  }
+  if (args.has('pure')) throw new Misuse('give --pure or --strategy, not both');
   return { mechanism: saved, parameters: {}, name: `${saved.mechanism} from ${path}`, saved };
 }
 
