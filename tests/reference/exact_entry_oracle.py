@@ -131,6 +131,13 @@ def buffered_row(decays, weights, step):
     return summed_row(solved(c, step + 1), step)
 
 
+def autoregressive_row(offset, decay, innovation, step):
+    row = {0: Fraction(offset), 1: Fraction(decay) ** step}
+    for t in range(1, step + 1):
+        row[t + 1] = Fraction(innovation) * Fraction(decay) ** (step - t)
+    return row
+
+
 def toeplitz_row(coefficients, step):
     return {j: Fraction(coefficients[step - j]) for j in range(step + 1)}
 
@@ -191,6 +198,7 @@ OTHER_FORMS = {
     "banded": lambda t: summed_row(solved(BANDED, t + 1), t),
     "banded_growing": lambda t: summed_row(solved((1.0, -1.2), t + 1), t),
     "banded_inverse": lambda t: summed_row((0.9, -0.5, 0.3, -0.7, 0.1), t),
+    "autoregressive": lambda t: autoregressive_row(0.3, 0.625, 0.8, t),
     "buffered": lambda t: buffered_row((0.9, 0.5, 0.0), (0.3, 0.4, 0.2), t),
     "block": mixed,
     "filtered_prefix": lambda t: filtered_row(
@@ -285,7 +293,8 @@ def main():
              ("kary_subtractive", 47, 3), ("kary_subtractive", 110, 2), ("haar", 0, 3),
              ("haar", 12, 4), ("haar", 30, 8), ("banded", 0, 10), ("banded", 38, 2),
              ("banded_growing", 30, 3), ("banded_inverse", 2, 4), ("banded_inverse", 40, 5),
-             ("buffered", 0, 6), ("buffered", 37, 1), ("block", 4, 9), ("block", 7, 12),
+             ("buffered", 0, 6), ("buffered", 37, 1),
+             ("autoregressive", 0, 2), ("autoregressive", 41, 7), ("block", 4, 9), ("block", 7, 12),
              ("block", 14, 3), ("block", 22, 8), ("filtered_prefix", 0, 5),
              ("filtered_prefix", 28, 7), ("filtered_momentum", 21, 2), ("filtered_window", 3, 1),
              ("filtered_window", 23, 6), ("filtered_plain_window", 60, 4),

@@ -276,6 +276,7 @@ def texts(document):
 # golden/<file>.json -> cpp/golden/<key>_golden.hpp, namespace golden::<key>; the file is <key>
 # except for those in FILES.
 SOURCES = {
+    "active": records,
     "added_noise": records,
     "blt_closed_form": lambda rows: with_lists("buffers", rows),
     "blt_normalized": lambda rows: with_lists("buffers", rows),
