@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const groups = [
   [/^docs\/guide\//, 'Guides'],
-  [/^docs\/(math\/|NOTATION\.md$)/, 'Mathematics'],
+  [/^docs\/(math\/|NOTATION\.md$|sources\.md$)/, 'Mathematics'],
   [/^docs\/adr\//, 'Decisions'],
   [/./, 'Reference'],
 ];
