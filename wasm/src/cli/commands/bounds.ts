@@ -14,7 +14,7 @@ import { HORIZON_OPTION } from '../options/horizon.js';
 import { COUNT, POSITIVE, PROBABILITY } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { JSON_OPTION } from '../options/output.js';
+import { jsonOption } from '../options/output.js';
 import { PRIVACY_OPTIONS } from '../options/privacy.js';
 
 export const command: Command = {
@@ -59,17 +59,14 @@ export const command: Command = {
         meaning: 'with --epochs: its bounds are this close, relative (default 1e-6)',
       },
     }),
-    ...JSON_OPTION,
-    json: {
-      ...JSON_OPTION.json,
-      meaning:
-        'numSteps, max, mean, schatten, squareRoot {max, mean}, published {max, mean, lower}, each ' +
+    ...jsonOption(
+      'numSteps, max, mean, schatten, squareRoot {max, mean}, published {max, mean, lower}, each ' +
         'with value, holds, holdsFrom and checkedTo; with --epsilon or --rho, without --delta, also ' +
         'mechanisms {unbiased {max, mean}, every (mechanism, biased or not; at the worst stream), ' +
         'blockLength}; with --epsilon also addedNoise {max, mean, variance (of one number)}: noise ' +
         'that does not depend on the stream; with --epochs also epochs {lower, upper, ' +
         'minDimension: of records}',
-    },
+    ),
   },
   essentials: ['steps', 'epsilon', 'delta', 'rho', 'epochs', 'json'],
   examples: [

@@ -11,7 +11,7 @@ import { report } from '../output/report.js';
 import { POSITIVE } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { JSON_OPTION } from '../options/output.js';
+import { jsonOption } from '../options/output.js';
 import { PRIVACY_OPTIONS, readDelta } from '../options/privacy.js';
 
 export const command: Command = {
@@ -33,11 +33,7 @@ export const command: Command = {
       mu: { value: 'M', number: POSITIVE, meaning: 'M-Gaussian differential privacy' },
       delta: { ...PRIVACY_OPTIONS.delta, meaning: 'between 0 and 1' },
     }),
-    ...JSON_OPTION,
-    json: {
-      ...JSON_OPTION.json,
-      meaning: 'noiseMultiplier, epsilon, delta, rho, mu (null with --rho), method, classical',
-    },
+    ...jsonOption('noiseMultiplier, epsilon, delta, rho, mu (null with --rho), method, classical'),
   },
   examples: [
     'dp-ftrl calibrate --epsilon 1 --delta 1e-6',

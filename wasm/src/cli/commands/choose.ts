@@ -23,7 +23,7 @@ import { choiceCosts } from '../state/composition.js';
 import { POSITIVE } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { JSON_OPTION, QUIET_OPTION, SEED_OPTION } from '../options/output.js';
+import { jsonOption, QUIET_OPTION, SEED_OPTION } from '../options/output.js';
 import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
 export const command: Command = {
@@ -64,11 +64,7 @@ export const command: Command = {
       ...BUDGET_OPTIONS.budget,
       meaning: `${BUDGET_OPTIONS.budget.meaning}. A choice is pure; in an account one of epsilon e costs mu = 2 Phi^-1(1 / (1 + exp(-e))) or rho = e^2 / 8`,
     },
-    ...JSON_OPTION,
-    json: {
-      ...JSON_OPTION.json,
-      meaning: 'one object: private, protects, neighbours, epsilon, choice, values',
-    },
+    ...jsonOption('one object: private, protects, neighbours, epsilon, choice, values'),
     ...QUIET_OPTION,
     ...SEED_OPTION,
     seed: {

@@ -19,7 +19,7 @@ import { readWorkload, WORKLOAD_OPTION } from '../input/workload.js';
 import { HORIZON_OPTION } from '../options/horizon.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { JSON_OPTION } from '../options/output.js';
+import { jsonOption } from '../options/output.js';
 import { PARTICIPATION_OPTIONS, participationText } from '../options/participation.js';
 import { readParticipation } from '../options/participation.js';
 import { PRIVACY_OPTIONS } from '../options/privacy.js';
@@ -55,16 +55,13 @@ export const command: Command = {
         meaning: 'a saved strategy to compare, too; repeat for more',
       },
     }),
-    ...JSON_OPTION,
-    json: {
-      ...JSON_OPTION.json,
-      meaning:
-        'numSteps, workload, participation, objective, lowerBound, boundMethod, ' +
+    ...jsonOption(
+      'numSteps, workload, participation, objective, lowerBound, boundMethod, ' +
         'lowerBoundMinDimension, lowerBoundEveryDimension (as in error), mechanisms, leftOut, ' +
         'raisedByNormalizing; pure with --epsilon. optimisedFor of a mechanism: as in error; ' +
         'pureDp: Laplace noise in its measurements would be purely private (delta 0), which all of ' +
         'them allow; release --pure draws it on trees, all others draw Gaussian noise',
-    },
+    ),
   },
   essentials: ['steps', 'workload', 'epochs', 'objective', 'json'],
   examples: [

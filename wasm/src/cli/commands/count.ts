@@ -24,7 +24,7 @@ import { BUCKETS } from '../../shared/calendar.js';
 import { COUNT, STEPS } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { SHOW_OPTION } from '../options/output.js';
+import { jsonOption, SHOW_OPTION } from '../options/output.js';
 import { PRIVACY_OPTIONS } from '../options/privacy.js';
 import { CONTINUE_OPTIONS } from '../state/state.js';
 
@@ -99,13 +99,11 @@ export const command: Command = {
     }),
     ...CONTINUE_OPTIONS,
     ...OUTPUT_OPTIONS,
-    json: {
-      ...OUTPUT_OPTIONS.json,
-      meaning:
-        'one object: private, mode, protects, timeZone, certificate, by, categories, rows, ' +
+    ...jsonOption(
+      'one object: private, mode, protects, timeZone, certificate, by, categories, rows, ' +
         'complete, choice (of the noise); and error, with code, row, line and column but no cell, ' +
         'if a row ended it early',
-    },
+    ),
     ...SHOW_OPTION,
     'show-nonprivate': {
       ...SHOW_OPTION['show-nonprivate'],

@@ -28,7 +28,7 @@ import { HORIZON_OPTION } from '../options/horizon.js';
 import { COUNT, POSITIVE, PROBABILITY } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { JSON_OPTION } from '../options/output.js';
+import { jsonOption } from '../options/output.js';
 import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS, readNeighbours } from '../options/privacy.js';
 import { PARTICIPATION_OPTIONS, participationText } from '../options/participation.js';
 
@@ -89,11 +89,8 @@ export const command: Command = {
       },
       seed: { value: 'S', meaning: 'with --paths: seed of the simulated noise (default 0)' },
     }),
-    ...JSON_OPTION,
-    json: {
-      ...JSON_OPTION.json,
-      meaning:
-        'mechanism, parameters (as given), steps, workload, participation, maxParticipations, ' +
+    ...jsonOption(
+      'mechanism, parameters (as given), steps, workload, participation, maxParticipations, ' +
         "separation (of a user's steps), neighbours, sensitivity, sensitivityExactness, " +
         'sensitivityMethod, maxError, meanError, objective, lowerBound (on the error of the ' +
         'objective, of every factorization with Gaussian noise), boundMethod, ' +
@@ -110,7 +107,7 @@ export const command: Command = {
         'workloads: of each workload, maxError, meanError, with --beta simultaneousError, ' +
         'simultaneousMethod, simultaneousNorm. With --pure also epsilon, clipNorm, and ' +
         'simultaneousMethod is union; no bounds, no norms',
-    },
+    ),
   },
   essentials: ['steps', 'mechanism', 'workload', 'epochs', 'beta', 'json'],
   examples: [

@@ -13,6 +13,7 @@ import { HistogramWriter } from './histogram/writer.js';
 import { answer, type Run } from './stream/run.js';
 import { readStatistic, STATISTIC_OPTIONS } from './stream/statistics.js';
 import type { Command } from '../options/command.js';
+import { jsonOption } from '../options/output.js';
 import { under } from '../options/option.js';
 import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
@@ -66,13 +67,11 @@ export const command: Command = {
       ...STATISTIC_OPTIONS['fixed-times'],
       meaning: `${STATISTIC_OPTIONS['fixed-times'].meaning}. Counts are then more precise, and the total as precise as a count`,
     },
-    json: {
-      ...STATISTIC_OPTIONS.json,
-      meaning:
-        'one object: private, mode, protects, certificate, by, categories, confidence, ' +
+    ...jsonOption(
+      'one object: private, mode, protects, certificate, by, categories, confidence, ' +
         'postProcessing if given, rows (with total, and for each category count, share and ' +
         'consistent), complete; and error, if a row ended it early',
-    },
+    ),
   },
   essentials: [
     ...['epsilon', 'delta', 'by', 'domain', 'other', 'total', 'user-column', 'max-contributions'],

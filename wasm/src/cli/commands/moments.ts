@@ -14,6 +14,7 @@ import { MomentsWriter } from './moments/writer.js';
 import { answer, type Run } from './stream/run.js';
 import { readStatistic, STATISTIC_OPTIONS } from './stream/statistics.js';
 import type { Command } from '../options/command.js';
+import { jsonOption } from '../options/output.js';
 import { under } from '../options/option.js';
 import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
@@ -62,13 +63,11 @@ export const command: Command = {
     }),
     ...STATISTIC_OPTIONS,
     ...DECIMAL_OPTIONS,
-    json: {
-      ...STATISTIC_OPTIONS.json,
-      meaning:
-        'one object: private, mode, protects, certificate, columns, confidence, rows (with count, ' +
+    ...jsonOption(
+      'one object: private, mode, protects, certificate, columns, confidence, rows (with count, ' +
         'mean, variance, covariance, standardDeviation, of which each has value, low, high, ' +
         'stddev), complete; and error, if a row ended it early',
-    },
+    ),
   },
   essentials: [
     ...['epsilon', 'delta', 'columns', 'covariance', 'user-column', 'max-contributions'],

@@ -29,7 +29,7 @@ import { HORIZON_OPTION } from '../options/horizon.js';
 import { COUNT, PROBABILITY } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { JSON_OPTION, OUTPUT_OPTION } from '../options/output.js';
+import { jsonOption, OUTPUT_OPTION } from '../options/output.js';
 import { PARTICIPATION_OPTIONS, participationText } from '../options/participation.js';
 import { readParticipation } from '../options/participation.js';
 
@@ -106,15 +106,12 @@ export const command: Command = {
       meaning: 'written whole or not at all; standard output then gets the report',
       brief: 'saves the mechanism, for --strategy of other commands',
     },
-    ...JSON_OPTION,
-    json: {
-      ...JSON_OPTION.json,
-      meaning:
-        'the saved strategy on standard output: format, version, mechanism, numSteps, workload, ' +
+    ...jsonOption(
+      'the saved strategy on standard output: format, version, mechanism, numSteps, workload, ' +
         'participation, objective, queryWeights (if given), error, lowerBound, boundMethod, ' +
         'lowerBoundMinDimension and lowerBoundEveryDimension (where the former is not 1; as in ' +
         'error), ratio, status, iterations, parameters. Without it a report',
-    },
+    ),
   },
   essentials: ['steps', 'mechanism', 'objective', 'workload', 'epochs', 'output'],
   examples: [

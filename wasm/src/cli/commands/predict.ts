@@ -19,7 +19,7 @@ import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../outpu
 import { RowText, type Format } from '../output/row-text.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { JSON_OPTION, OUTPUT_OPTION, QUIET_OPTION } from '../options/output.js';
+import { jsonOption, OUTPUT_OPTION, QUIET_OPTION } from '../options/output.js';
 
 export const command: Command = {
   summary: 'predictions of a model for each row of a CSV file',
@@ -53,11 +53,7 @@ export const command: Command = {
       brief: 'rows with a missing cell: refuse (default), zero or skip',
     },
     ...OUTPUT_OPTION,
-    ...JSON_OPTION,
-    json: {
-      ...JSON_OPTION.json,
-      meaning: 'one object: loss, modelIsPrivate, protects, rows, complete',
-    },
+    ...jsonOption('one object: loss, modelIsPrivate, protects, rows, complete'),
     ...QUIET_OPTION,
   },
   essentials: ['model', 'missing', 'output', 'json', 'quiet'],

@@ -25,7 +25,7 @@ import { readWorkload, type Workload } from './queries/asked.js';
 import { FRACTION } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { JSON_OPTION, OUTPUT_OPTION, QUIET_OPTION, SEED_OPTION } from '../options/output.js';
+import { jsonOption, OUTPUT_OPTION, QUIET_OPTION, SEED_OPTION } from '../options/output.js';
 import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
 export const command: Command = {
@@ -101,16 +101,13 @@ export const command: Command = {
     },
     ...OUTPUT_OPTION,
     ...PLOT_OPTIONS,
-    ...JSON_OPTION,
-    json: {
-      ...JSON_OPTION.json,
-      meaning:
-        'one object: private, protects, neighbours, epsilon, delta, noise, mu, unitError, ' +
+    ...jsonOption(
+      'one object: private, protects, neighbours, epsilon, delta, noise, mu, unitError, ' +
         'lowerBound, ratio, bounds {addedNoise, unbiased, every} (on errors in counts of ' +
         'mechanisms that need not be factorizations: of noise that does not depend on the rows; ' +
         'without a delta also of any around the true answers, and of every mechanism), ' +
         'numMeasurements, rmsError, answers; with --fractions fractionsOf, the number of rows',
-    },
+    ),
     ...QUIET_OPTION,
     ...SEED_OPTION,
   },

@@ -23,7 +23,7 @@ import { areTold } from './stream/told.js';
 import { POSITIVE } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
-import { SHOW_OPTION } from '../options/output.js';
+import { jsonOption, SHOW_OPTION } from '../options/output.js';
 import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../options/privacy.js';
 
 export const command: Command = {
@@ -104,15 +104,13 @@ export const command: Command = {
     ...SHOW_OPTION,
     ...DECIMAL_OPTIONS,
     ...MODE_OPTIONS,
-    json: {
-      ...STREAM_OPTIONS.json,
-      meaning:
-        'one object: private, mode, protects, certificate, columns, rows, complete; and error, ' +
+    ...jsonOption(
+      'one object: private, mode, protects, certificate, columns, rows, complete; and error, ' +
         'with code, row, line and column but no cell, if a row ended it early. With --pure also ' +
         'halfWidthProbability (0.05) and in rows halfWidth, which the noise exceeds with at most ' +
         'that probability. With --workloads also workloads, with the errors of each, and rows ' +
         'have sums and std by name',
-    },
+    ),
   },
   essentials: [
     ...[

@@ -14,9 +14,10 @@ export const OUTPUT_OPTION = under('Output', {
   },
 });
 
-export const JSON_OPTION = under('Output', {
-  json: { meaning: 'writes one JSON object instead of rows', brief: 'writes JSON' },
-});
+/** @param meaning  contents of the object. */
+export function jsonOption(meaning: string, brief = 'writes JSON') {
+  return under('Output', { json: { meaning, brief } });
+}
 
 export const QUIET_OPTION = under('Output', {
   quiet: { meaning: 'no guarantee or notice on standard error' },

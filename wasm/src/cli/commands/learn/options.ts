@@ -12,7 +12,7 @@ import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { MODE_OPTIONS } from '../../options/mode.js';
 import { COUNT, FRACTION, POSITIVE, PROBABILITY, STEPS } from '../../options/numbers.js';
 import { under } from '../../options/option.js';
-import { JSON_OPTION, QUIET_OPTION, SEED_OPTION, SHOW_OPTION } from '../../options/output.js';
+import { jsonOption, QUIET_OPTION, SEED_OPTION, SHOW_OPTION } from '../../options/output.js';
 import { PARTICIPATION_OPTIONS } from '../../options/participation.js';
 import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../../options/privacy.js';
 import { BUDGET_OPTIONS } from '../../state/budget.js';
@@ -207,17 +207,14 @@ export const LEARN_OPTIONS = {
       'numbers as a table. They are functions of private sums; no band is drawn, as the effect ' +
       'of noise on them depends on the rows',
   },
-  ...JSON_OPTION,
-  json: {
-    ...JSON_OPTION.json,
-    meaning:
-      'the model on standard output: format, version, loss, inputs, intercept, weights (of each ' +
+  ...jsonOption(
+    'the model on standard output: format, version, loss, inputs, intercept, weights (of each ' +
       'feature, then of the intercept; as --average says, and as printed without --json), ' +
       'lastWeights (the latest), numExamples, private, certificate, protects; with second moments ' +
       'also preconditioning: momentsEpsilon, learnerEpsilon; epsilon, mu and rho of the ' +
       'certificate are then of both, its noise of the learner',
-    brief: 'prints the model as JSON',
-  },
+    'prints the model as JSON',
+  ),
   ...QUIET_OPTION,
   ...SEED_OPTION,
   ...SHOW_OPTION,

@@ -15,7 +15,7 @@ import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { readMode } from '../../options/mode.js';
 import { STEPS } from '../../options/numbers.js';
 import { under } from '../../options/option.js';
-import { JSON_OPTION, OUTPUT_OPTION, QUIET_OPTION, SEED_OPTION } from '../../options/output.js';
+import { OUTPUT_OPTION, QUIET_OPTION, SEED_OPTION } from '../../options/output.js';
 import { PARTICIPATION_OPTIONS } from '../../options/participation.js';
 import { readNeighbours, readTarget } from '../../options/privacy.js';
 import { chosenParticipation, readChosen, stepsOf } from '../../options/strategy.js';
@@ -35,7 +35,6 @@ export const OUTPUT_OPTIONS = {
       'early writes the steps that it released',
   },
   ...PLOT_OPTIONS,
-  ...JSON_OPTION,
   ...QUIET_OPTION,
   ...SEED_OPTION,
 };
