@@ -248,7 +248,7 @@ test('budget: after a choice that fails, the meter shows the settings in force',
   await page.evaluate(() => {
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (message, ...rest) {
-      if (message?.method === 'make') throw new Error('no room');
+      if (message?.method === 'open') throw new Error('no room');
       post.call(this, message, ...rest);
     };
   });

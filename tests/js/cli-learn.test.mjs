@@ -165,9 +165,9 @@ test('learn: losses on the data are shown with --show-nonprivate only', async ()
     1e-12,
   );
   const twin = dp.study.twin({ steps: 400, dimension: 3 });
-  twin.learn(features, labels, predictions);
+  const scores = twin.learn(features, labels);
   twin.dispose();
-  const exact = mean(labels.map((y, i) => Math.log1p(Math.exp((y > 0 ? -1 : 1) * predictions[i]))));
+  const exact = mean(labels.map((y, i) => Math.log1p(Math.exp((y > 0 ? -1 : 1) * scores[i]))));
   close(nonprivate.twin.progressiveLoss, exact, 1e-9);
   assert.ok(exact < nonprivate.progressiveLoss && nonprivate.twin.progressiveAccuracy > 0.5);
   const comparator = dp.study.comparator({ dimension: 3 });

@@ -13,8 +13,7 @@ import type { Certificate, DpFtrl, ErrorCode, LearnedModel } from 'dp-ftrl';
 import type { ComparedMechanism, Comparison, ErrorOptions, Matrices } from 'dp-ftrl';
 import type { Estimates, Moments, SavedStrategy, Total } from 'dp-ftrl';
 import { load as loadExternal } from 'dp-ftrl/external';
-import { connect, type Client, type RemoteSimulation } from 'dp-ftrl/worker-client';
-import type { BatchProgress, RemoteTwin } from 'dp-ftrl/worker-client';
+import { connect, type Async, type Client, type Simulation, type Twin } from 'dp-ftrl/worker-client';
 import { serve } from 'dp-ftrl/worker';
 
 const multiplierOf = (dp: DpFtrl): number => dp.calibrate({ mu: 1, delta: 1e-6 }).noiseMultiplier;
@@ -36,7 +35,7 @@ export async function use(): Promise<Certificate> {
   const client: Client = connect({ worker: { postMessage() {} } });
   const costs: number[] = [dp.calibrate(target).mu, (await client.calibrate(target)).mu];
   if (!dp.budget(target).fits({ mu: costs[0]! })) throw new DpError('internal', 'no');
-  const remote: RemoteSimulation = await client.study.simulation({ numSteps: 8, ...target });
+  const remote: Async<Simulation> = await client.study.simulation({ numSteps: 8, ...target });
   const { noisySums } = await remote.advance(4, { maxMilliseconds: 8 });
   noisySums.fill(0);
   client.cancel();
@@ -49,9 +48,13 @@ export async function use(): Promise<Certificate> {
   learner.learn(day, [1, 0]);
   const model: LearnedModel = learner.model();
   dp.predict(model, [1, 2]).fill(multiplierOf(await createInstance()));
-  const onRows = ({ done, total }: BatchProgress) => done / total;
-  const remoteTwin: RemoteTwin = await client.study.twin({ steps: 8, loss: { huber: 1 } });
-  await remoteTwin.learn([1], [1], { onProgress: onRows });
+  const remoteTwin: Async<Twin> = await client.study.twin({ steps: 8, loss: { huber: 1 } });
+  const scores: Float64Array = await remoteTwin.learn([1], [1], { signal: AbortSignal.timeout(9) });
+  await remoteTwin.dispose();
+  const queries = await client.queries.linear({ workload: { prefix: 2 }, ...target });
+  scores.fill(queries.mu, (await queries.release([1, 2])).answers.length);
+  // @ts-expect-error a handle in a worker is disposed of later
+  { using lost = queries; }
   // @ts-expect-error not a name
   people.add(7, 1);
   // @ts-expect-error no such loss

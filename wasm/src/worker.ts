@@ -6,34 +6,25 @@
  */
 
 import { certificateInPieces, errorInPieces, foundFirst, inPieces } from './api/searches.js';
-import { streamInPieces, type Pieces } from './api/searches.js';
+import type { Pieces } from './api/searches.js';
 import { wrongType } from './core/check.js';
 import { DpError, refusalOf } from './core/errors.js';
 import { load } from './index.js';
 import { nextTask } from './shared/turns.js';
-import type { DpFtrl, Progress, Simulation, SimulationChunk } from './types/all.js';
-import { BatchCall, rowsBefore } from './worker/batches.js';
-import { joinChunks } from './worker/chunks.js';
-import { OBJECTS, placeAt, type FunctionName, type Kind } from './worker/methods.js';
-import type { Objects, Stream, StreamKind } from './worker/methods.js';
-import { listen, type Failure, type MessageTarget, type Methods } from './worker/protocol.js';
-import type { Port, Request, Turn } from './worker/protocol.js';
-import { factsOf, placeOf, turnOf, type PiecewiseStream } from './worker/turn.js';
+import type { DpFtrl, Progress } from './types/all.js';
+import { membersOf, placeAt, STREAMS } from './worker/methods.js';
+import type { FunctionName, Held, Kind, Members } from './worker/methods.js';
+import { listen, type MessageTarget, type Port } from './worker/port.js';
+import type { Failure, Methods, Request, Turn } from './worker/protocol.js';
+import { propertiesOf, turnOf } from './worker/turn.js';
 
 /** Longest time between two checks for messages, so that a cancellation is noticed. */
 const SLICE_MILLISECONDS = 8;
 
 /** An object that the worker holds for the client. */
-interface Held {
-  kind: Kind;
-  object: Objects[Kind];
-  epoch: number;
-  /** Number of simulation steps that take about one slice, adapted while running. */
-  sliceSteps: number;
-}
-
-interface HeldStream {
-  stream: PiecewiseStream;
+interface HeldObject {
+  object: Held;
+  members: Members;
   epoch: number;
 }
 
@@ -59,6 +50,7 @@ const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   'queries.linear': (api, options) => inPieces(api.queries.linear(options)),
   noise: afterSearch('noise'),
   'study.simulation': afterSearch('study.simulation'),
+  ...Object.fromEntries(STREAMS.map((name) => [name, afterSearch(name)])),
 };
 
 /** Returns the value of a property, or the result of a method. */
@@ -67,15 +59,6 @@ function reply(object: object, name: string, args: unknown[]): unknown {
   return typeof member === 'function'
     ? (member as (...args: unknown[]) => unknown).apply(object, args)
     : member;
-}
-
-/** Returns the facts of an object. Arrays are copied, because messages transfer them. */
-function infoOf(kind: Kind, object: Objects[Kind]): object {
-  const all = OBJECTS[kind].facts.map((name) => {
-    const fact = (object as unknown as Record<string, unknown>)[name];
-    return [name, fact instanceof Float64Array ? fact.slice() : fact] as const;
-  });
-  return Object.fromEntries(all);
 }
 
 /** Returns the buffers of a value, each once; parts of a reading share one. */
@@ -90,19 +73,19 @@ function buffersOf(value: unknown): ArrayBuffer[] {
 }
 
 function describe(error: unknown): Failure {
-  const { message, code } = (error ?? {}) as Partial<Failure>;
+  const { message, code, released } = (error ?? {}) as Partial<Failure>;
   return {
     code: code ?? 'internal',
     message: message ?? String(error),
     refusal: refusalOf(error),
-    rows: rowsBefore(error),
+    ...(released && { released }),
   };
 }
 
-/** Answers a verb that was stopped after some steps of a batch. */
-function stoppedTurn({ stream }: HeldStream, released: unknown[]): Turn {
-  const failure = { code: 'aborted', message: 'aborted', refusal: {}, rows: { released } } as const;
-  return { failure, place: placeOf(stream) };
+/** Answers a method that was stopped after some of its steps. */
+function stoppedTurn({ object, members }: HeldObject, released: unknown[]): Turn {
+  const failure = { code: 'aborted', message: 'aborted', refusal: {}, released } as const;
+  return { failure, place: propertiesOf(object, members, 'changing') };
 }
 
 type Call = Extract<Request, { dpFtrl: 'call' }>;
@@ -111,12 +94,10 @@ type Call = Extract<Request, { dpFtrl: 'call' }>;
 class Server {
   private loadOptions: Methods['load'][0] = {};
   /** Objects by the id of the call that made them. */
-  private readonly handles = new Map<number, Held>();
+  private readonly handles = new Map<number, HeldObject>();
   private readonly queue: Call[] = [];
   private epoch = 0;
   private running = false;
-  /** Streams by the id of the call that made them. */
-  private readonly streams = new Map<number, HeldStream>();
   /** Calls that are to stop before their next piece. */
   private readonly stopped = new Set<number>();
   /** Aborted calls that are no longer queued, including the one that is running. */
@@ -142,7 +123,7 @@ class Server {
   }
 
   private dropStale(): void {
-    for (const [id, { epoch }] of [...this.handles, ...this.streams]) {
+    for (const [id, { epoch }] of this.handles) {
       if (this.stale(epoch)) this.drop(id);
     }
   }
@@ -150,18 +131,16 @@ class Server {
   private drop(id: number): void {
     this.handles.get(id)?.object.dispose();
     this.handles.delete(id);
-    this.streams.get(id)?.stream.dispose();
-    this.streams.delete(id);
   }
 
-  /** Takes out a verb of a stream that waits, or lets it end after its current piece. */
+  /** Takes out a call of a method that waits, or lets it end after its current piece. */
   private stop(id: number): void {
     const at = this.queue.findIndex((call) => call.id === id);
     if (at < 0) {
       if (this.running) this.stopped.add(id);
       return;
     }
-    const held = this.streams.get((this.queue[at]!.argument as Methods['turn'][0]).id);
+    const held = this.handles.get((this.queue[at]!.argument as Methods['turn'][0]).id);
     if (!held) return; // Its answer will say that it was disposed of.
     this.queue.splice(at, 1);
     this.port.postMessage({ dpFtrl: 'result', id, value: stoppedTurn(held, []) }, []);
@@ -210,16 +189,6 @@ class Server {
         const { name, args } = argument as Methods['call'][0];
         return this.run(api, { call, name, args });
       }
-      case 'make':
-        return this.make(api, call);
-      case 'ask': {
-        const { id, name, args } = argument as Methods['ask'][0];
-        return reply(this.held(id).object, name, args);
-      }
-      case 'batch':
-        return this.batch(call);
-      case 'advance':
-        return this.advance(call);
       case 'open':
         return this.open(api, call);
       case 'turn':
@@ -240,38 +209,35 @@ class Server {
     return reply(object, own, args);
   }
 
-  private async make(api: DpFtrl, call: Call): Promise<Methods['make'][1] | undefined> {
-    const { kind, options } = call.argument as Methods['make'][0];
-    const made = await this.run(api, { call, name: kind, args: [options] });
-    if (made === undefined) return undefined;
-    const object = made as Objects[Kind];
-    const { id, epoch } = call;
-    this.handles.set(id, { kind, object, epoch, sliceSteps: 1 });
-    return { id, info: infoOf(kind, object) };
-  }
-
   private async open(api: DpFtrl, call: Call): Promise<Methods['open'][1] | undefined> {
     const { kind, options } = call.argument as Methods['open'][0];
-    const made = await this.inPieces(call, streamInPieces(api, kind, options as object));
+    const made = await this.run(api, { call, name: kind, args: [options] });
     if (made === undefined) return undefined;
-    const stream = made as PiecewiseStream;
+    const object = made as Held;
     const { id, epoch } = call;
-    this.streams.set(id, { stream, epoch });
-    return { id, facts: factsOf(stream), place: placeOf(stream) };
+    const members = membersOf(kind, object);
+    this.handles.set(id, { object, members, epoch });
+    return {
+      id,
+      facts: propertiesOf(object, members, 'fixed'),
+      place: propertiesOf(object, members, 'changing'),
+      methods: members.methods,
+    };
   }
 
   private async turn(call: Call): Promise<Turn> {
-    const { id, verb, args } = call.argument as Methods['turn'][0];
-    const held = this.streams.get(id);
-    if (!held) throw new DpError('disposed', 'this stream was disposed of');
-    const { stream } = held;
-    const pieces = turnOf(stream, verb, args);
+    const { id, method, args } = call.argument as Methods['turn'][0];
+    const held = this.handles.get(id);
+    if (!held) throw new DpError('disposed', 'this handle was disposed of');
+    const { object, members } = held;
+    const place = (): object => propertiesOf(object, members, 'changing');
+    const pieces = turnOf(object, method, args);
     let readings: unknown[] = [];
     try {
       for (let start = performance.now(); ; ) {
         if (this.stopped.has(call.id) || this.unwanted(call)) return stoppedTurn(held, readings);
         const piece = pieces.next();
-        if (piece.done) return { value: piece.value, place: placeOf(stream) };
+        if (piece.done) return { value: piece.value, place: place() };
         readings = piece.value.readings;
         if (performance.now() - start < SLICE_MILLISECONDS) continue;
         const { fraction } = piece.value;
@@ -280,26 +246,8 @@ class Server {
         start = performance.now();
       }
     } catch (error) {
-      return { failure: describe(error), place: placeOf(stream) };
+      return { failure: describe(error), place: place() };
     }
-  }
-
-  private held(id: number): Held {
-    const held = this.handles.get(id);
-    if (!held) throw new DpError('disposed', 'this handle was disposed of');
-    return held;
-  }
-
-  private async batch(call: Call): Promise<Float64Array | undefined> {
-    const { id, name, args } = call.argument as Methods['batch'][0];
-    const { kind, object } = this.held(id);
-    const batch = new BatchCall(kind as StreamKind, object as Stream, name, args);
-    while (!this.unwanted(call) && batch.advance(SLICE_MILLISECONDS)) {
-      const { progress } = batch;
-      this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress }, []);
-      await nextTask();
-    }
-    return batch.result();
   }
 
   /**
@@ -331,39 +279,6 @@ class Server {
     } finally {
       pieces.return(undefined as never);
     }
-  }
-
-  /** Advances in slices and handles messages between them. */
-  private async advance(call: Call): Promise<SimulationChunk> {
-    const { id, maxSteps, maxMilliseconds } = call.argument as Methods['advance'][0];
-    const held = this.held(id);
-    const simulation = held.object as Simulation;
-    const total = Math.min(maxSteps, simulation.numSteps - simulation.step);
-    const chunks: SimulationChunk[] = [];
-    const start = performance.now();
-    let left = maxSteps;
-    do {
-      const sliceStart = performance.now();
-      const steps = Math.min(left, held.sliceSteps);
-      chunks.push(simulation.advance(steps));
-      left -= steps;
-      const spent = performance.now() - sliceStart;
-      if (spent < SLICE_MILLISECONDS / 2) held.sliceSteps *= 2;
-      else if (spent > SLICE_MILLISECONDS && held.sliceSteps > 1) held.sliceSteps >>>= 1;
-      if (held.sliceSteps > 1 << 20) held.sliceSteps = 1 << 20;
-      if (left > 0 && !simulation.finished) {
-        const progress = { done: maxSteps - left, total };
-        this.port.postMessage({ dpFtrl: 'progress', id: call.id, progress }, []);
-        await nextTask();
-      }
-    } while (
-      left > 0 &&
-      !this.unwanted(call) &&
-      !simulation.disposed &&
-      !simulation.finished &&
-      performance.now() - start < maxMilliseconds
-    );
-    return joinChunks(chunks);
   }
 }
 
@@ -398,4 +313,4 @@ function ownScope(): Port | undefined {
 const scope = ownScope();
 if (scope) serve(scope);
 
-export type { MessageTarget } from './worker/protocol.js';
+export type { MessageTarget } from './worker/port.js';

@@ -38,10 +38,11 @@ const libraryAlone = (page, script) =>
           worker.postMessage({ dpFtrl: 'call', id, epoch: 0, method, argument });
         });
       await call('load', {});
-      const { id } = await call('make', { kind: 'study.simulation', options: given });
+      const { id } = await call('open', { kind: 'study.simulation', options: given });
       const start = performance.now();
       const maxSteps = given.numSteps;
-      const chunk = await call('advance', { id, maxSteps, maxMilliseconds: Infinity });
+      const asked = { id, method: 'advance', args: [maxSteps] };
+      const { value: chunk } = await call('turn', asked);
       const seconds = (performance.now() - start) / 1000;
       worker.terminate();
       return chunk.numSteps / seconds;

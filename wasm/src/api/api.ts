@@ -204,7 +204,7 @@ export function makeApi(core: Core): DpFtrl {
     budget: ((options: unknown) => makeBudget(instance, options)) as DpFtrl['budget'],
     consistent: (readings, how) => consistent(core, readings, how),
     ...ofTables(instance),
-    predict: (model, features, out) => predict(model, features, out),
+    predict: (model, features) => predict(model, features),
     noise: ((options: unknown) => makeNoise(instance, options)) as DpFtrl['noise'],
     queries: queriesOf(instance),
     study: studyOf(instance),

@@ -14,7 +14,6 @@ import type { MechanismName, MechanismOptions, Problem } from '../types/all.js';
 import type { OptimizeOptions, Progress, Search } from '../types/all.js';
 import type { SavedStrategy, SearchLimits, UnitError, UnitErrorOptions } from '../types/all.js';
 import type { Strategy, StrategyParameters } from '../types/streams/options.js';
-import type { Streams } from '../types/streams/stream.js';
 import type { Optimization } from './optimization.js';
 import { defaultOf, readProblem } from './options.js';
 import { readProblemWords } from './problem.js';
@@ -135,16 +134,6 @@ function withSaved<Options extends object>(options: Options, strategy: SavedStra
   const names = ['bands', 'buffers', 'objective'];
   const others = Object.entries(options).filter(([name]) => !names.includes(name));
   return { ...Object.fromEntries(others), mechanism: strategy } as Options;
-}
-
-/** Makes a stream, after searching for its strategy piece by piece if that takes long. */
-export function* streamInPieces(
-  api: DpFtrl,
-  name: keyof Streams,
-  options: object,
-): Pieces<unknown> {
-  const make = api[name] as (options: object) => unknown;
-  return make(yield* foundFirst(api, options));
 }
 
 /** Options of learners and of sums that are no streams, which have a word of their own for steps. */

@@ -159,33 +159,18 @@ export function asErrorsOf<T>(where: Where, act: () => T): T {
   }
 }
 
-/** Rows of `width` entries each, starting with row `first` of the call. */
+/** Rows of `width` entries each. */
 interface Rows {
   kind: 'record' | 'example';
   width: number;
-  first?: number;
 }
 
 /** An error of the core within an array of rows, with the number of entries processed before it. */
 export type Partway = RefusalError & { released?: number };
 
 /** Turns it into an error of the method that was called, with the index of the row at fault. */
-export function atRow(
-  error: Partway,
-  call: string,
-  { kind, width, first = 0 }: Rows,
-): RefusalError {
+export function atRow(error: Partway, call: string, { kind, width }: Rows): RefusalError {
   const { released } = error;
-  const row = released === undefined ? {} : { row: { kind, index: first + released / width } };
+  const row = released === undefined ? {} : { row: { kind, index: released / width } };
   return told(error, { call, ...row });
-}
-
-/**
- * Turns an error about a row of a piece, which starts at row `from`, into one about that row of the
- * whole.
- */
-export function ofRow(error: RefusalError, from: number): Error {
-  const { call, row } = error;
-  if (row === undefined || from === 0) return error;
-  return told(error, { ...(call && { call }), row: { ...row, index: row.index + from } });
 }

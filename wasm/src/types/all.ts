@@ -2,6 +2,7 @@
 
 // All public types.
 
+export type * from './async.js';
 export type * from './budget.js';
 export type * from './certificate.js';
 export type * from './comparison.js';

@@ -36,32 +36,8 @@ import type {
   UnitErrorOptions,
 } from './unit-error.js';
 
-/** The library. All functions are methods of this object: `const dp = await load()`. */
-export interface DpFtrl extends Streams, Budgets {
-  readonly version: string;
-  /**
-   * Makes the counts of a histogram consistent by post-processing, which costs no privacy.
-   * 'non-negative' sets negative counts to 0, which moves none farther from the truth; 'monotone'
-   * replaces the counts of all steps by the closest ones that are non-negative and never decrease,
-   * which increases neither the sum of squared errors of a category nor its largest error. It takes
-   * the readings of all steps from the first on, and counts of a window may truly decrease. The
-   * results are biased, and `stddev`, `low` and `high` do not apply to them.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const drinks = dp.histogram({ steps: 84, epsilon: 1, delta: 1e-6, categories: ['tea', 'milk'] });
-   * const days = drinks.releaseMany(['tea', 'milk', 'tea']);
-   * console.log(dp.consistent(days, 'monotone').at(-1).count.tea >= 0);
-   * ```
-   */
-  consistent<K extends string>(
-    readings: readonly Histogram<K>[],
-    how: 'non-negative' | 'monotone',
-  ): ConsistentCounts<K>[];
-  /** The strategies that noise can be shared by, and what each takes and costs. */
-  readonly strategies: readonly StrategyInfo[];
+/** Functions that a worker has, too, with promises. */
+export interface Analysis {
   /**
    * Returns the noise required by a privacy target, at unit sensitivity.
    * @example
@@ -274,11 +250,22 @@ export interface DpFtrl extends Streams, Budgets {
    * console.log(dp.predict(model, [0.5, 1])); // two examples of one input
    * ```
    */
-  predict(model: LearnedModel, features: ArrayLike<number>, out?: Float64Array): Float64Array;
-  /** Linear queries on a histogram, and private choices. */
-  readonly queries: Queries;
-  /** Functions that look at true data or at noise with a known seed: NOTHING here is private. */
-  readonly study: Study;
+  predict(model: LearnedModel, features: ArrayLike<number>): Float64Array;
+  /**
+   * Creates noise at a privacy target, for sums of gradients that the caller clips.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { steps: 100, epsilon: 4, delta: 1e-6, clip: 1 };
+   * const noise = dp.noise({ strategy: 'blt', ...target, dimension: 3, increments: true });
+   * const clipped = [0.6, 0, -0.8]; // the sum of a batch of gradients of norm at most 1
+   * console.log(noise.addNoiseTo(clipped, 0), noise.certificate.noiseStddev);
+   * noise.dispose();
+   * ```
+   */
+  noise(options: GradientNoiseOptions): GradientNoise;
   /**
    * Creates exactly rounded rows of noise, for all coordinates or for a shard of them.
    * @example
@@ -296,21 +283,38 @@ export interface DpFtrl extends Streams, Budgets {
    * ```
    */
   noise(options: NoiseOptions): Noise;
+}
+
+/** The library. All functions are methods of this object: `const dp = await load()`. */
+export interface DpFtrl extends Analysis, Streams, Budgets {
+  readonly version: string;
+  /** The strategies that noise can be shared by, and what each takes and costs. */
+  readonly strategies: readonly StrategyInfo[];
   /**
-   * Creates noise at a privacy target, for sums of gradients that the caller clips.
+   * Makes the counts of a histogram consistent by post-processing, which costs no privacy.
+   * 'non-negative' sets negative counts to 0, which moves none farther from the truth; 'monotone'
+   * replaces the counts of all steps by the closest ones that are non-negative and never decrease,
+   * which increases neither the sum of squared errors of a category nor its largest error. It takes
+   * the readings of all steps from the first on, and counts of a window may truly decrease. The
+   * results are biased, and `stddev`, `low` and `high` do not apply to them.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const target = { steps: 100, epsilon: 4, delta: 1e-6, clip: 1 };
-   * const noise = dp.noise({ strategy: 'blt', ...target, dimension: 3, increments: true });
-   * const clipped = [0.6, 0, -0.8]; // the sum of a batch of gradients of norm at most 1
-   * console.log(noise.addNoiseTo(clipped, 0), noise.certificate.noiseStddev);
-   * noise.dispose();
+   * const drinks = dp.histogram({ steps: 84, epsilon: 1, delta: 1e-6, categories: ['tea', 'milk'] });
+   * const days = drinks.releaseMany(['tea', 'milk', 'tea']);
+   * console.log(dp.consistent(days, 'monotone').at(-1).count.tea >= 0);
    * ```
    */
-  noise(options: GradientNoiseOptions): GradientNoise;
+  consistent<K extends string>(
+    readings: readonly Histogram<K>[],
+    how: 'non-negative' | 'monotone',
+  ): ConsistentCounts<K>[];
+  /** Linear queries on a histogram, and private choices. */
+  readonly queries: Queries;
+  /** Functions that look at true data or at noise with a known seed: NOTHING here is private. */
+  readonly study: Study;
   /** Number of handles that are not disposed of yet, for leak tests. */
   readonly liveHandles: number;
 }

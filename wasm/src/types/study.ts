@@ -59,9 +59,8 @@ export interface Study {
    *
    * const dp = await load();
    * const twin = dp.study.twin({ steps: 1000, dimension: 2 });
-   * const predictions = new Float64Array(2);
-   * twin.learn([0.6, -0.2, -0.5, 0.1], [1, 0], predictions);
-   * console.log(predictions); // what it would have said before each label was known
+   * const scores = twin.learn([0.6, -0.2, -0.5, 0.1], [1, 0]);
+   * console.log(scores); // what it would have said before each label was known
    * twin.dispose();
    * ```
    */

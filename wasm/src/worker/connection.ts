@@ -2,60 +2,28 @@
 
 // Calls of a client that are waiting for the worker's answers.
 
-import { optionsObject, wrongType } from '../core/check.js';
 import { DpError, makeError, recalled } from '../core/errors.js';
-import type * as api from '../types/all.js';
-import type { BatchProgress } from './batches.js';
-import type { Takes } from './methods.js';
-import { listen, type Failure, type Methods, type Port, type Response } from './protocol.js';
-
-/** Options of a call that may take long. */
-export interface CallOptions {
-  /**
-   * When it is aborted, the call rejects at once with its reason; the worker stops at the end of a
-   * piece.
-   */
-  signal?: api.LoadOptions['signal'];
-}
-
-/** Options of a call that may search. */
-export interface OptimizeCallOptions extends CallOptions {
-  /** Called repeatedly during a search or a comparison; never if neither takes long. */
-  onProgress?: (progress: api.Progress) => void;
-}
-
-/** Options of a call with many rows. */
-export interface BatchCallOptions extends CallOptions {
-  /** Called after each piece of about 8 ms. */
-  onProgress?: (progress: BatchProgress) => void;
-}
-
-/** Options of a call that runs steps of a simulation. */
-export interface AdvanceOptions extends BatchCallOptions {
-  /** Returns with fewer steps after about this time. Default: no limit. */
-  maxMilliseconds?: number;
-}
-
-type OnProgress = (progress: never) => void;
+import type { Call } from '../types/async.js';
+import { listen, type Port } from './port.js';
+import type { Failure, Methods, Response } from './protocol.js';
 
 interface Pending {
   epoch: number;
-  onProgress: OnProgress | undefined;
+  onProgress: Call['onProgress'];
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
-/** The options of a call, and the function that its errors name. */
-interface Call extends CallOptions {
+/** A call, and the function that its errors name. */
+interface Sending extends Call {
   where?: string;
   /** Whether the worker answers a call that is aborted, with what it has done. */
   isAnswered?: boolean;
   epoch?: number;
-  onProgress?: OnProgress;
 }
 
-export function errorOf({ code, message, refusal, rows }: Failure): Error {
-  return Object.assign(recalled(code, message, refusal), rows);
+export function errorOf({ code, message, refusal }: Failure): Error {
+  return recalled(code, message, refusal);
 }
 
 /** True for the platform's error about an argument that cannot be cloned. */
@@ -106,7 +74,7 @@ export class Connection {
   call<M extends keyof Methods>(
     method: M,
     argument: Methods[M][0],
-    { where = method, epoch = this.epoch, signal, onProgress, isAnswered }: Call = {},
+    { where = method, epoch = this.epoch, signal, onProgress, isAnswered }: Sending = {},
   ): Promise<Methods[M][1]> {
     if (this.closed) return Promise.reject(this.closed);
     if (signal?.aborted && !isAnswered) return Promise.reject(signal.reason);
@@ -178,37 +146,11 @@ export class Connection {
     const waiting = this.pending.get(response.id);
     if (!waiting) return;
     if (response.dpFtrl === 'progress') {
-      waiting.onProgress?.(response.progress as never);
+      waiting.onProgress?.(response.progress);
       return;
     }
     this.pending.delete(response.id);
     if (response.dpFtrl === 'result') waiting.resolve(response.value);
     else waiting.reject(errorOf(response.failure));
   }
-}
-
-/** Options of a call, by its kind. */
-const CALL_OPTIONS: Readonly<Record<Takes, readonly string[]>> = {
-  plain: [],
-  abortable: ['signal'],
-  searching: ['signal', 'onProgress'],
-};
-
-/** Checks and returns the options of a call. */
-export function readCall(
-  where: string,
-  call: object | undefined,
-  takes: Takes,
-  others: readonly string[] = [],
-): Call {
-  if (takes === 'plain') return { where };
-  const known = [...others, ...CALL_OPTIONS[takes]];
-  const { signal, onProgress }: Call = optionsObject(where, call ?? {}, known);
-  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
-    throw wrongType(where, 'signal', 'an AbortSignal', signal);
-  }
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw wrongType(where, 'onProgress', 'a function', onProgress);
-  }
-  return { where, signal, ...(onProgress && { onProgress }) };
 }

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The only table of what a worker does for its client. Messages, worker, client and types follow
-// it.
+// The only table of what a worker does for its client: names and numbers of arguments. Their types
+// follow from the library's.
 
 import type * as api from '../types/all.js';
+import type { MemoryStream } from '../api/streams/stream.js';
 
-/**
- * Functions of the library by their path, with the number of their arguments, grouped by what a call
- * takes in addition: nothing, a signal, or a signal and `onProgress`.
- */
+/** Functions and properties of the library by their path, with the number of their arguments. */
 export const FUNCTIONS = {
-  plain: {
-    ...{ strategies: 0, liveHandles: 0, calibrate: 1 },
-    ...{ 'queries.randomizedResponse': 1, 'queries.estimateCount': 1, learnPlan: 1 },
-  },
-  abortable: {
-    ...{ bounds: 1, learn: 1, 'study.regretBounds': 2, predict: 2 },
-    ...{ 'queries.choose': 1, 'queries.winner': 1, 'queries.quantile': 1 },
-  },
-  searching: {
-    ...{ error: 1, errorPerStep: 1, incrementStddevs: 1, matrices: 1 },
-    ...{ compare: 1, optimize: 1, certificate: 1 },
-  },
-} as const satisfies Record<string, { [path: string]: number }>;
+  ...{ strategies: 0, liveHandles: 0, calibrate: 1, bounds: 1, learn: 1, learnPlan: 1, predict: 2 },
+  ...{ error: 1, errorPerStep: 1, incrementStddevs: 1, matrices: 1 },
+  ...{ compare: 1, optimize: 1, certificate: 1, 'study.regretBounds': 2 },
+  ...{ 'queries.randomizedResponse': 1, 'queries.estimateCount': 1 },
+  ...{ 'queries.choose': 1, 'queries.winner': 1, 'queries.quantile': 1 },
+} as const satisfies { [path: string]: number };
+export type FunctionName = keyof typeof FUNCTIONS;
 
 /** The last name of a path, by which errors call a function. */
 export function nameOf(path: string): string {
@@ -48,22 +40,11 @@ export const STREAMS = [
 ] as const;
 export type StreamName = (typeof STREAMS)[number];
 
-/**
- * Verbs of streams, with the number of their arguments; undefined for those that take a record, or
- * lists of records.
- */
-export const VERBS = {
-  ...{ add: undefined, addMany: undefined, release: undefined, releaseBatch: undefined },
-  ...{ releaseMany: undefined, end: 0, endMany: 1, stddev: 1, halfWidth: 1 },
-} as const;
-export type Verb = keyof typeof VERBS;
-
-/** Kinds of calls, by the options they take. */
-export type Takes = keyof typeof FUNCTIONS;
-export type FunctionName = { [Each in Takes]: keyof (typeof FUNCTIONS)[Each] }[Takes];
+/** A stream, with what the library's own streams have besides. */
+type Stream = MemoryStream<never, unknown>;
 
 /** Objects that can live in a worker, by the path of the function that makes them. */
-export interface Objects {
+interface Objects extends Record<StreamName, Stream> {
   'study.twin': api.Twin;
   'study.comparator': api.Comparator;
   'queries.linear': api.LinearQueries;
@@ -71,95 +52,81 @@ export interface Objects {
   'study.simulation': api.Simulation;
 }
 export type Kind = keyof Objects;
+export type Held = Objects[Kind];
 
-/** Contents of an argument with many rows: `dimension` numbers per row, or one entry per row. */
-type Column = 'record' | 'entry';
-
-interface Members<T> {
-  /** Properties that are sent with the object, and never change. */
-  facts: readonly (keyof T)[];
-  /** Other properties and short methods, with the number of arguments. */
-  asks: { [Name in keyof T]?: number };
-  /** Methods that also take a signal, with the number of their other arguments. */
-  calls?: { [Name in keyof T]?: number };
-  /** Methods on many rows, with their arguments. They run in pieces and report progress. */
-  batches?: { [Name in keyof T]?: readonly Column[] };
+/** Members of an object, as its client needs to know them. */
+export interface Members {
+  /** Whether a property never changes, so that it is sent once. */
+  readonly properties: Readonly<Record<string, 'fixed' | 'changing'>>;
+  /** Methods, with the number of their arguments. */
+  readonly methods: Readonly<Record<string, number>>;
 }
 
-const ofHindsight = ['dimension', 'numScores'] as const;
+type MethodOf<T> = keyof {
+  [Name in Exclude<keyof T, keyof api.Handle> as T[Name] extends (...args: never[]) => unknown
+    ? Name
+    : never]: T[Name];
+};
+type PropertyOf<T> = Exclude<keyof T, keyof api.Handle | MethodOf<T>>;
 
-export const OBJECTS = {
-  'study.twin': {
-    facts: ofHindsight,
-    asks: { endBatch: 0, weights: 0 },
-    batches: { learn: ['record', 'entry'] },
-  },
-  'study.comparator': {
-    facts: ofHindsight,
-    asks: {},
-    calls: { best: 0 },
-    batches: { append: ['record', 'entry'] },
-  },
+/** All members of an object: one that is left out does not compile. */
+interface All<T> {
+  properties: Record<PropertyOf<T>, 'fixed' | 'changing'>;
+  methods: Record<MethodOf<T>, number>;
+}
+
+const ofExamples = { dimension: 'fixed', numScores: 'fixed' } as const;
+
+const MEMBERS: { readonly [Each in Exclude<Kind, StreamName>]: All<Objects[Each]> } = {
+  'study.twin': { properties: ofExamples, methods: { learn: 2, endBatch: 0, weights: 0 } },
+  'study.comparator': { properties: ofExamples, methods: { append: 2, best: 0 } },
   'queries.linear': {
-    facts: [
-      'numQueries',
-      'numValues',
-      'numMeasurements',
-      'neighbours',
-      'noise',
-      'mu',
-      'unitError',
-      'lowerBound',
-      'ratio',
-      'textbookRatio',
-      'standardErrors',
-    ],
-    asks: { label: 1, labels: 0 },
-    calls: { bounds: 0, matrices: 0, release: 2 },
+    properties: {
+      ...{ numQueries: 'fixed', numValues: 'fixed', numMeasurements: 'fixed', noise: 'fixed' },
+      ...{ neighbours: 'fixed', mu: 'fixed', unitError: 'fixed', lowerBound: 'fixed' },
+      ...{ ratio: 'fixed', textbookRatio: 'fixed', standardErrors: 'fixed' },
+    },
+    methods: { label: 1, labels: 0, bounds: 0, matrices: 0, release: 2 },
   },
   noise: {
-    facts: ['dimension', 'numSteps'],
-    asks: { step: 0, seek: 1, checkpoint: 0 },
-    calls: { rounded: 1 },
+    properties: { dimension: 'fixed', numSteps: 'fixed', step: 'changing' },
+    methods: { seek: 1, rounded: 2, checkpoint: 0, restore: 1 },
   },
   'study.simulation': {
-    facts: [
-      'certificate',
-      'dimension',
-      'numSteps',
-      'learns',
-      'classifies',
-      'clippingImpossible',
-      'grid',
-      'lambda',
-      'regretBound',
-    ],
-    asks: {},
-    calls: { heldOutRisk: 1 },
+    properties: {
+      ...{ certificate: 'fixed', dimension: 'fixed', numSteps: 'fixed', grid: 'fixed' },
+      ...{ learns: 'fixed', classifies: 'fixed', clippingImpossible: 'fixed', lambda: 'fixed' },
+      ...{ regretBound: 'fixed', step: 'changing', finished: 'changing' },
+    },
+    methods: { advance: 2, heldOutRisk: 1 },
   },
-} as const satisfies { [Each in Kind]: Members<Objects[Each]> };
+};
 
-type Table = typeof OBJECTS;
-type KeysOf<K extends Kind, Part extends keyof Members<never>> = Table[K] extends {
-  [Each in Part]: infer Names;
+/** Kinds of objects that are not streams. */
+export const OBJECTS = Object.keys(MEMBERS) as Exclude<Kind, StreamName>[];
+
+const OF_STREAMS: Members['properties'] = {
+  ...{ steps: 'fixed', certificate: 'fixed', grid: 'fixed', insecure: 'fixed' },
+  ...{ step: 'changing', records: 'changing', waiting: 'changing', dropped: 'changing' },
+};
+/** Verbs of all streams; undefined for those that take a record, or lists of records. */
+const VERBS = {
+  ...{ add: undefined, addMany: undefined, release: undefined, releaseBatch: undefined },
+  ...{ releaseMany: undefined, end: 0, endMany: 1, stddev: 1, halfWidth: 1 },
+} as const;
+
+export function isStreamName(kind: Kind): kind is StreamName {
+  return (STREAMS as readonly string[]).includes(kind);
 }
-  ? keyof Names
-  : never;
 
-/** Facts of an object, as they are when it is made. */
-export type Info<K extends Kind> = Pick<Objects[K], Table[K]['facts'][number] & keyof Objects[K]>;
-/** Names of the properties and methods that a client can use. */
-export type Asked<K extends Kind> = KeysOf<K, 'asks'> | KeysOf<K, 'calls'> | KeysOf<K, 'batches'>;
-/** Names of the methods on many rows. */
-export type BatchMethod = { [Each in Kind]: KeysOf<Each, 'batches'> }[Kind];
-/** Kinds of objects that have methods on many rows. */
-export type StreamKind = {
-  [Each in Kind]: Table[Each] extends { batches: unknown } ? Each : never;
-}[Kind];
-export type Stream = Objects[StreamKind];
-
-/** Returns the columns of a batch. */
-export function columnsOf(kind: Kind, method: BatchMethod): readonly Column[] {
-  const { batches } = OBJECTS[kind] as { batches?: Record<string, readonly Column[]> };
-  return batches?.[method] ?? [];
+/** Returns the members of an object that a client can use. */
+export function membersOf(kind: Kind, object: Held): Members {
+  if (!isStreamName(kind)) return MEMBERS[kind];
+  const { given, members } = object as Stream;
+  const own = Object.entries(members).map(([name, { arity }]) => [name, arity] as const);
+  const methods = [...Object.entries(VERBS), ...own].map(([name, arity]) => [
+    name,
+    arity ?? given.arity,
+  ]);
+  return { properties: OF_STREAMS, methods: Object.fromEntries(methods) };
 }

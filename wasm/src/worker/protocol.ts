@@ -3,16 +3,7 @@
 // Messages between worker and client.
 
 import type * as api from '../types/all.js';
-import type { Stream } from '../types/streams/stream.js';
-import type { CallProgress } from '../types/streams/stream.js';
-import type { BatchProgress, RowsBefore } from './batches.js';
-import type { BatchMethod, FunctionName, Info, Kind, StreamName } from './methods.js';
-
-export type SimulationInfo = Info<'study.simulation'>;
-/** Facts of a twin or comparator that do not change. */
-export type HindsightInfo = Info<'study.twin'>;
-export type QueriesInfo = Info<'queries.linear'>;
-export type NoiseInfo = Info<'noise'>;
+import type { FunctionName, Kind } from './methods.js';
 
 /** Methods of the worker: name -> [argument, result]. */
 export interface Methods {
@@ -20,40 +11,30 @@ export interface Methods {
   /** Calls a function of the library. Functions that search report progress. */
   call: [{ name: FunctionName; args: unknown[] }, unknown];
   /** Makes an object that stays in the worker. Reports the progress of a search. */
-  make: [{ kind: Kind; options: unknown }, { id: number; info: object }];
-  /** Reads a property or calls a method of an object. */
-  ask: [{ id: number; name: string; args: unknown[] }, unknown];
-  /** Calls a method on many rows in pieces, and reports progress. */
-  batch: [{ id: number; name: BatchMethod; args: unknown[] }, Float64Array | undefined];
-  /** Runs steps of a simulation in pieces, and reports progress. */
-  advance: [{ id: number; maxSteps: number; maxMilliseconds: number }, api.SimulationChunk];
-  /** Makes a stream. Reports the progress of a search. */
-  open: [{ kind: StreamName; options: unknown }, { id: number; facts: StreamFacts; place: Place }];
-  /** Calls a verb of a stream. Batches run in pieces, and report progress. */
-  turn: [{ id: number; verb: string; args: readonly unknown[] }, Turn];
+  open: [{ kind: Kind; options: unknown }, Opening];
+  /** Calls a method of an object. Batches run in pieces, and report progress. */
+  turn: [{ id: number; method: string; args: readonly unknown[] }, Turn];
   dispose: [{ id: number }, undefined];
 }
 
-/** Properties of a stream that never change. */
-export type StreamFacts = Pick<
-  Stream<never, unknown>,
-  'steps' | 'certificate' | 'grid' | 'insecure'
-> & {
-  /** Number of arguments that make a record. */
-  arity: number;
-  /** Number of arguments of the members that not all streams have. */
-  members: Readonly<Record<string, number>>;
-};
-/** Properties of a stream that its verbs change. */
-export type Place = Pick<Stream<never, unknown>, 'step' | 'records' | 'waiting' | 'dropped'>;
+/** An object that the worker has made. */
+export interface Opening {
+  id: number;
+  /** Properties that never change. */
+  facts: object;
+  /** Properties that methods change. */
+  place: object;
+  /** Methods, with the number of their arguments. */
+  methods: Readonly<Record<string, number>>;
+}
 
-/** How a call of a verb has ended, and the place of the stream after it. */
-export type Turn = { place: Place } & ({ value: unknown } | { failure: Failure });
+/** How a call of a method has ended, and what it has changed. */
+export type Turn = { place: object } & ({ value: unknown } | { failure: Failure });
 
 /**
  * `epoch` only grows; the worker drops everything of an earlier one. `abort` gives up one call,
- * which then gets no answer; an object that it has made is disposed of. `stop` ends a verb of a
- * stream before its next piece, and its answer says how far it came. An object has the `id` of the
+ * which then gets no answer; an object that it has made is disposed of. `stop` ends a method of an
+ * object before its next piece, and its answer says how far it came. An object has the `id` of the
  * call that made it.
  */
 export type Request =
@@ -67,40 +48,11 @@ export interface Failure {
   code: api.ErrorCode;
   message: string;
   refusal: api.Refusal;
-  rows: RowsBefore;
+  /** Readings before the record that was refused. */
+  released?: unknown[];
 }
 
 export type Response =
   | { dpFtrl: 'result'; id: number; value: unknown }
-  | {
-      dpFtrl: 'progress';
-      id: number;
-      progress: api.Progress | BatchProgress | CallProgress;
-    }
+  | { dpFtrl: 'progress'; id: number; progress: api.CallProgress }
   | { dpFtrl: 'failure'; id: number; failure: Failure };
-
-/**
- * Target of messages: a Worker, a MessagePort, the scope of a worker, or their counterparts in
- * Node's worker_threads.
- */
-export interface MessageTarget {
-  postMessage(message: unknown, transfer: never[]): void;
-}
-
-/** The members of a target that we use. */
-export interface Port {
-  postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
-  addEventListener?(type: string, listener: (event: { data: unknown }) => void): void;
-  on?(type: string, listener: (data: unknown) => void): unknown;
-  start?(): void;
-  terminate?(): unknown;
-  close?(): void;
-}
-
-export function listen(port: Port, type: string, listener: (data: unknown) => void): void {
-  if (port.addEventListener) {
-    port.addEventListener(type, (event) => listener(type === 'message' ? event.data : event));
-  } else {
-    port.on?.(type, listener);
-  }
-}

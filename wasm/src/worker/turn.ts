@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Streams that live in a worker, on the worker's side.
+// Calls of the methods of an object, on the worker's side.
 
 import type { Piece } from '../api/streams/stream.js';
-import type { Stream } from '../types/streams/stream.js';
-import type { Verb } from './methods.js';
-import type { Place, StreamFacts } from './protocol.js';
+import type { Held, Members } from './methods.js';
 
-/** A stream, and the batches in pieces that the library's own streams have besides. */
-export type PiecewiseStream = Stream<never, unknown> & {
-  readonly given: { readonly arity: number };
-  readonly members: Readonly<Record<string, { readonly arity: number | undefined }>>;
-  pieces(verb: string, args: readonly unknown[]): Generator<Piece<unknown>, unknown[]>;
-};
-
-export function factsOf({
-  steps,
-  certificate,
-  grid,
-  insecure,
-  given,
-  members,
-}: PiecewiseStream): StreamFacts {
-  const arities = Object.entries(members).map(([name, { arity }]) => [name, arity ?? given.arity]);
-  const all = Object.fromEntries(arities) as Record<string, number>;
-  return { steps, certificate, grid, insecure, arity: given.arity, members: all };
+/** An object with methods that run in pieces. */
+interface Piecewise {
+  /** Members of a stream, of which those without an arity take batches and return nothing. */
+  readonly members?: Readonly<Record<string, { readonly arity: number | undefined }>>;
+  pieces(method: string, args: readonly unknown[]): Generator<Piece<unknown>, unknown>;
 }
 
-export function placeOf({ step, records, waiting, dropped }: PiecewiseStream): Place {
-  return { step, records, waiting, dropped };
+/** Methods that run in pieces. */
+const IN_PIECES = ['releaseMany', 'endMany', 'advance'];
+
+/** Returns the properties that change, or those that do not. */
+export function propertiesOf(
+  object: Held,
+  { properties }: Members,
+  which: 'fixed' | 'changing',
+): object {
+  const names = Object.keys(properties).filter((name) => properties[name] === which);
+  const values = names.map((name) => {
+    const value = (object as unknown as Record<string, unknown>)[name];
+    // Messages transfer arrays, which would take them away from the object.
+    return [name, value instanceof Float64Array ? value.slice() : value] as const;
+  });
+  return Object.fromEntries(values);
 }
 
-/** Calls a verb; a batch yields its readings so far after each piece. */
+/** Calls a method; one that runs in pieces yields its results so far after each piece. */
 export function* turnOf(
-  stream: PiecewiseStream,
-  verb: string,
+  object: Held,
+  method: string,
   args: readonly unknown[],
 ): Generator<Piece<unknown>, unknown> {
-  if (verb === 'releaseMany' || verb === 'endMany') return yield* stream.pieces(verb, args);
-  const member = stream.members[verb];
-  if (member && member.arity === undefined) {
-    yield* stream.pieces(verb, args);
-    return undefined;
+  const { members } = object as Partial<Piecewise>;
+  const member = members?.[method];
+  const isSilent = member !== undefined && member.arity === undefined;
+  if (!isSilent && !IN_PIECES.includes(method)) {
+    const all = object as unknown as Record<string, (...args: readonly unknown[]) => unknown>;
+    return all[method]!(...args);
   }
-  return (stream[verb as Verb] as (...args: readonly unknown[]) => unknown)(...args);
+  const result = yield* (object as unknown as Piecewise).pieces(method, args);
+  return isSilent ? undefined : result;
 }

@@ -2,9 +2,18 @@
 
 // The library in a worker, or on this thread in short slices if no worker can be started.
 
+import type { Async, Handle, Simulation } from 'dp-ftrl';
 import { connect, type Client } from 'dp-ftrl/worker-client';
 
-export type { Client as Engine, RemoteSimulation } from 'dp-ftrl/worker-client';
+export type { Client as Engine } from 'dp-ftrl/worker-client';
+
+/** Properties of a simulation that never change. */
+export type SimulationInfo = Omit<
+  Simulation,
+  keyof Handle | 'step' | 'finished' | 'advance' | 'heldOutRisk'
+>;
+/** Members of a simulation in the worker that a run uses. */
+export type Simulated = SimulationInfo & Pick<Async<Simulation>, 'advance' | 'dispose'>;
 
 /**
  * Starts a worker from the page's own script: the single-file build has no other, and it serves

@@ -50,7 +50,7 @@ import { RolesField, type RoleChoice } from '../data/roles-field.ts';
 import { choiceOf, maxStatisticSteps, type StatisticTable } from '../data/statistic-choice.ts';
 import { unitOf } from '../data/units.ts';
 import type { SnippetSource } from '../data/source.ts';
-import type { SimulationInfo } from 'dp-ftrl/worker-client';
+import type { SimulationInfo } from '../base/engine.ts';
 
 /**
  * Choices for the user's own data before its clip norm is chosen; nothing runs on the data until

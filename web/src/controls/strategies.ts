@@ -2,7 +2,7 @@
 
 // Cache of optimised mechanisms: each is searched for once, and every figure uses the same numbers.
 
-import type { StrategyInfo, Progress, Participation, SavedStrategy, Workload } from 'dp-ftrl';
+import type { CallProgress, StrategyInfo, Participation, SavedStrategy, Workload } from 'dp-ftrl';
 import { boundOf } from '../../../wasm/src/shared/problem.ts';
 import type { Engine } from '../base/engine.ts';
 import type { ParameterName } from './parameters.ts';
@@ -10,7 +10,7 @@ import type { Choice } from './settings.ts';
 
 export interface SearchOptions {
   signal: AbortSignal;
-  onProgress: (progress: Progress) => void;
+  onProgress: (progress: CallProgress) => void;
 }
 
 /** Parameters that make a search unnecessary, or modify its result. */

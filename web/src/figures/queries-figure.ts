@@ -3,8 +3,7 @@
 // Figure of many counts of one histogram: with noise on each answer, and with noise on the
 // measurements that suit the queries best.
 
-import type { QueryMatrices, QueryWorkload } from 'dp-ftrl';
-import type { RemoteQueries } from 'dp-ftrl/worker-client';
+import type { Async, LinearQueries, QueryMatrices, QueryWorkload } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Line } from './chart.ts';
@@ -31,8 +30,8 @@ const maxTableRows = 40;
  * Mechanisms for one workload and privacy target: measuring each query, and the best factorization.
  */
 interface Found {
-  each: RemoteQueries;
-  best: RemoteQueries;
+  each: Async<LinearQueries>;
+  best: Async<LinearQueries>;
   labels: string[];
   matrices: QueryMatrices;
 }

@@ -3,7 +3,7 @@
 // Everything that one simulation has shown so far, so that another view of it needs no second run.
 
 import type { SimulationChunk } from 'dp-ftrl';
-import type { SimulationInfo } from 'dp-ftrl/worker-client';
+import type { SimulationInfo } from '../base/engine.ts';
 
 export interface Regret {
   steps: number[];

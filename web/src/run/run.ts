@@ -4,14 +4,14 @@
 
 import type { MechanismName, MechanismOptions, MechanismParameters } from 'dp-ftrl';
 import type { SavedStrategy, SimulationChunk, SimulationOptions } from 'dp-ftrl';
-import type { Engine } from '../base/engine.ts';
+import type { Engine, Simulated } from '../base/engine.ts';
 import type { Records } from '../data/contributions.ts';
 import { numClipped } from '../data/csv.ts';
 import { History, type Kept } from './history.ts';
 import { choicesOf, type Choice, type Settings } from '../controls/settings.ts';
 import { learnsFrom, problemOf, weightsOf, workloadOf } from '../controls/workload.ts';
 import { weightedSums } from '../data/weighted-sums.ts';
-import { WeightedRun, type Simulated } from './weighted-run.ts';
+import { WeightedRun } from './weighted-run.ts';
 
 /** A mechanism with the settings of one run. */
 interface Chosen {

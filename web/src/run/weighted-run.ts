@@ -2,15 +2,19 @@
 
 // Weighted sums of a table behind the interface of a simulation, which has running totals only.
 
-import type { Async, MechanismOptions, Row, SimulationChunk, Stream, Totals } from 'dp-ftrl';
-import type { SimulationInfo } from 'dp-ftrl/worker-client';
+import type {
+  AdvanceOptions,
+  Async,
+  MechanismOptions,
+  Row,
+  SimulationChunk,
+  Stream,
+  Totals,
+} from 'dp-ftrl';
 import type { Records } from '../data/contributions.ts';
 import { clippedSteps, weightedSums, type Weights } from '../data/weighted-sums.ts';
-import type { Engine, RemoteSimulation } from '../base/engine.ts';
+import type { Engine, Simulated, SimulationInfo } from '../base/engine.ts';
 import { streamOptions } from './stream-options.ts';
-
-/** Members of a simulation that a run uses. */
-export type Simulated = SimulationInfo & Pick<RemoteSimulation, 'advance' | 'dispose'>;
 
 /** Options of a weighted run. */
 export interface WeightedOptions {
@@ -60,7 +64,7 @@ export class WeightedRun {
   /** Advances like a simulation; checks the clock every few milliseconds. */
   async advance(
     maxSteps: number,
-    { maxMilliseconds = Infinity }: { maxMilliseconds?: number } = {},
+    { maxMilliseconds = Infinity }: AdvanceOptions = {},
   ): Promise<SimulationChunk> {
     const firstStep = this.step;
     const end = Math.min(this.numSteps, firstStep + maxSteps);
@@ -93,8 +97,8 @@ export class WeightedRun {
     };
   }
 
-  dispose(): void {
-    void this.sums.dispose();
+  dispose(): Promise<void> {
+    return this.sums.dispose();
   }
 
   /** Releases the steps before `to`; sends all requests before awaiting any. */

@@ -10,7 +10,7 @@ import { NEIGHBOURS } from '../../shared/defaults.js';
 import { openHeld, type HeldStore } from '../../stores/stored.js';
 import type { Budget, Charge, Cost } from '../../types/budget.js';
 import type { PrivacyTarget } from '../../types/streams/options.js';
-import type { Async } from '../../types/streams/stream.js';
+import type { Async } from '../../types/async.js';
 import { readOptions } from '../options.js';
 import { readCall, Turns } from '../streams/turns.js';
 import { readLosses } from './cost.js';

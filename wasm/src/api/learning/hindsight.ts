@@ -3,7 +3,7 @@
 // Comparisons for a learner's run: its twin without noise, the best fixed weights, and the bounds
 // of the regret theorems. The first two are NOT private.
 
-import { optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
+import { newFloat64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
 import { makeError, within, type Where } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
@@ -37,10 +37,12 @@ function readShared(reader: Reader) {
 }
 
 class CoreTwinHandle extends ExampleHandle implements Twin {
-  learn(features: ArrayLike<number>, labels: ArrayLike<number>, predictions?: Float64Array): void {
-    this.scoring({ features, labels, predictions }, (rows, known, scores) =>
-      this.numbered('learn', () => this.core.call('twinLearn', this.id, rows, known, scores)),
-    );
+  learn(features: ArrayLike<number>, labels: ArrayLike<number>): Float64Array {
+    const where = 'learn';
+    const { rows, known } = this.read(where, features, labels);
+    const scores = newFloat64s(where, 'labels', known.length * this.numScores);
+    this.numbered(where, () => this.core.call('twinLearn', this.id, rows, known, scores));
+    return scores;
   }
 
   endBatch(): void {

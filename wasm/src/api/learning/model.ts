@@ -3,16 +3,9 @@
 // Learned models as plain data: reads them as carefully as any file, and predicts with them.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
-import {
-  newFloat64s,
-  overwrite,
-  requireFinite,
-  requireFormat,
-  writableLength,
-} from '../../core/check.js';
+import { newFloat64s, requireFinite, requireFormat } from '../../core/check.js';
 import { makeError, within, type Where } from '../../core/errors.js';
 import type { LearnedModel, ModelInput } from '../../types/all.js';
-import { requireLength } from '../options.js';
 import { LOSSES } from './loss.js';
 import { counted } from '../../shared/counted.js';
 
@@ -102,7 +95,7 @@ export function scaled(value: number, { low, high }: ModelInput): number {
   return ((inside - low) / (high - low)) * 2 - 1;
 }
 
-export function predict(model: unknown, features: unknown, out?: Float64Array): Float64Array {
+export function predict(model: unknown, features: unknown): Float64Array {
   const where = 'predict';
   const { inputs, numScores, weights } = readModel(where, model);
   const width = inputs.length;
@@ -116,7 +109,6 @@ export function predict(model: unknown, features: unknown, out?: Float64Array): 
   }
   const numRows = rows.length / width;
   const length = numRows * numScores;
-  if (out !== undefined) requireLength(where, 'out', writableLength(where, 'out', out), length);
   requireFinite(where, 'features', rows);
   const scores = newFloat64s(where, 'features', length);
   const stride = weights.length / numScores;
@@ -129,9 +121,7 @@ export function predict(model: unknown, features: unknown, out?: Float64Array): 
     }
     scores[i] = score;
   }
-  if (out === undefined) return scores;
-  overwrite(out, scores);
-  return out;
+  return scores;
 }
 
 /**

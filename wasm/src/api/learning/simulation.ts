@@ -6,8 +6,10 @@ import { makeError } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism } from '../options.js';
 import { readTable, withOwnLambda } from '../options.js';
+import type { Piece } from '../streams/stream.js';
+import { joinChunks } from './chunks.js';
 import { LOSS_OPTIONS, readLoss, readSteps } from './loss.js';
-import type { HeldOutRisk, Simulation } from '../../types/all.js';
+import type { AdvanceOptions, HeldOutRisk, Simulation } from '../../types/all.js';
 import type { SimulationChunk } from '../../types/all.js';
 
 const STREAMS = [
@@ -33,10 +35,28 @@ const OPTIONS = [
   'numRegretPrefixes',
 ];
 
+/** Target time of a piece. */
+const PIECE_MILLISECONDS = 8;
+
+function readAdvance(maxSteps: unknown, options: unknown = {}) {
+  const where = 'advance';
+  if (typeof maxSteps !== 'number') throw wrongType(where, 'maxSteps', 'a number', maxSteps);
+  if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
+    throw outOfRange(where, 'maxSteps', 'an integer of at least 1', maxSteps);
+  }
+  const reader = readOptions(where, options, ['maxMilliseconds']);
+  const maxMilliseconds = reader.numberOr('maxMilliseconds', Infinity);
+  if (maxMilliseconds >= 0) return { maxSteps, maxMilliseconds };
+  throw outOfRange(where, 'maxMilliseconds', 'at least 0', maxMilliseconds);
+}
+
 /** Declares the facts, which the constructor copies unchanged. */
 interface CoreSimulationHandle extends Omit<CoreSimulation, 'id'> {}
 
 class CoreSimulationHandle extends CoreHandle implements Simulation {
+  /** Number of steps that take about the time of a piece, adapted while running. */
+  private pieceSteps = 1;
+
   constructor(instance: Instance, { id, ...facts }: CoreSimulation) {
     super(instance, id, 'simulation');
     Object.freeze(facts.certificate);
@@ -51,12 +71,36 @@ class CoreSimulationHandle extends CoreHandle implements Simulation {
     return this.step === this.numSteps;
   }
 
-  advance(maxSteps: number): SimulationChunk {
-    if (typeof maxSteps !== 'number') throw wrongType('advance', 'maxSteps', 'a number', maxSteps);
-    if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
-      throw outOfRange('advance', 'maxSteps', 'an integer of at least 1', maxSteps);
+  advance(maxSteps: number, options?: AdvanceOptions): SimulationChunk {
+    const { maxMilliseconds } = readAdvance(maxSteps, options);
+    if (maxMilliseconds === Infinity) {
+      return this.core.call('simulationAdvance', this.id, maxSteps);
     }
-    return this.core.call('simulationAdvance', this.id, maxSteps);
+    const pieces = this.pieces('advance', [maxSteps, options]);
+    for (;;) {
+      const piece = pieces.next();
+      if (piece.done) return piece.value;
+    }
+  }
+
+  /** Advances in pieces, between which a worker handles messages. */
+  *pieces(_: 'advance', args: readonly unknown[]): Generator<Piece<never>, SimulationChunk> {
+    const { maxSteps, maxMilliseconds } = readAdvance(args[0], args[1]);
+    const steps = Math.min(maxSteps, this.numSteps - this.step);
+    const chunks: SimulationChunk[] = [];
+    const start = performance.now();
+    let left = maxSteps;
+    do {
+      const begin = performance.now();
+      const size = Math.min(left, this.pieceSteps);
+      chunks.push(this.core.call('simulationAdvance', this.id, size));
+      left -= size;
+      const spent = performance.now() - begin;
+      if (spent < PIECE_MILLISECONDS / 2) this.pieceSteps = Math.min(2 ** 20, 2 * this.pieceSteps);
+      else if (spent > PIECE_MILLISECONDS && this.pieceSteps > 1) this.pieceSteps >>>= 1;
+      if (left > 0 && !this.finished) yield { readings: [], fraction: (maxSteps - left) / steps };
+    } while (left > 0 && !this.finished && performance.now() - start < maxMilliseconds);
+    return joinChunks(chunks);
   }
 
   heldOutRisk(numExamples: number): HeldOutRisk {

@@ -9,7 +9,8 @@ import { Turns as Slices } from '../../shared/turns.js';
 import type { StreamLog } from '../../stores/log.js';
 import type { StoreHold } from '../../stores/store-hold.js';
 import type { Certificate } from '../../types/all.js';
-import type { Async, Call, Journal, Stream } from '../../types/streams/stream.js';
+import type { Async, Call } from '../../types/async.js';
+import type { Journal, Stream } from '../../types/streams/stream.js';
 import type { CommonOptions } from './kind.js';
 import type { Member, Place, StreamHandle } from './stream.js';
 import { abortedError, readCall, Turns } from './turns.js';
@@ -36,7 +37,9 @@ interface Batch {
   decide(from: number, to: number): void;
 }
 
-export class JournaledStream<R> implements Async<Stream<[never], R> & Journal<[never], R>> {
+export class JournaledStream<R>
+  implements Async<Stream<[never], unknown> & Journal<[never], unknown>>
+{
   readonly certificate: Certificate;
   readonly grid: number;
   readonly insecure: boolean;

@@ -4,7 +4,7 @@
 
 import { optionsObject, wrongType } from '../../core/check.js';
 import { makeError } from '../../core/errors.js';
-import type { Call } from '../../types/streams/stream.js';
+import type { Call } from '../../types/async.js';
 
 /** Checks and returns the last argument of a call. */
 export function readCall(where: string, given: unknown): Call {

@@ -5,7 +5,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { foundFirst, type Pieces } from '../../api/searches.js';
-import type { DpFtrl, Progress } from '../../types/all.js';
+import type { CallProgress, DpFtrl } from '../../types/all.js';
 
 /** Data shared by both threads. */
 interface Shared {
@@ -62,7 +62,7 @@ export class ProgressLine {
     thread.unref();
   }
 
-  update({ iterations, fraction }: Progress): void {
+  update({ iterations = 0, fraction }: CallProgress): void {
     this.numbers.set([iterations, fraction]);
   }
 

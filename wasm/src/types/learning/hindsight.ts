@@ -39,10 +39,10 @@ export interface Twin extends Handle {
   /** Number of scores of an example: the number of classes for `softmax`, else 1. */
   readonly numScores: number;
   /**
-   * Learns from examples, `batchSize` of them a step. `scores` receives those of each example from
-   * before its label was used.
+   * Learns from examples, `batchSize` of them a step, and returns the scores of each from before
+   * its label was used.
    */
-  learn(features: ArrayLike<number>, labels: ArrayLike<number>, scores?: Float64Array): void;
+  learn(features: ArrayLike<number>, labels: ArrayLike<number>): Float64Array;
   /** Ends the step before its batch is full. */
   endBatch(): void;
   /** Returns the weights used for the next batch, concatenated by class: NOT private. */

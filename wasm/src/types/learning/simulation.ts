@@ -58,6 +58,11 @@ export interface SimulationOptions extends MechanismOptions, LossOptions {
   numRegretPrefixes?: number;
 }
 
+export interface AdvanceOptions {
+  /** Returns with fewer steps after about this time. Default: no limit. */
+  maxMilliseconds?: number;
+}
+
 /** Results of consecutive steps; k = numSteps, d = dimension, b = batchSize. */
 export interface SimulationChunk {
   firstStep: number;
@@ -112,7 +117,7 @@ export interface Simulation extends Handle {
    */
   readonly regretBound: { private: number; twin: number } | null;
   /** Runs at most `maxSteps` steps. Returns an empty chunk past the end. */
-  advance(maxSteps: number): SimulationChunk;
+  advance(maxSteps: number, options?: AdvanceOptions): SimulationChunk;
   /**
    * Returns the mean losses of the average of the iterates and of the latest weights, on
    * `numExamples` examples of the synthetic stream after the horizon. If examples are independent,

@@ -4,7 +4,8 @@
 // A private stream, where it lives, and the functions that make one.
 
 import type { Certificate } from '../certificate.js';
-import type { Handle, LoadOptions } from '../instance.js';
+import type { Async, Call } from '../async.js';
+import type { Handle } from '../instance.js';
 import type { Store } from '../store.js';
 import type { Budget, BudgetOptions } from '../budget.js';
 import type { Axes, Bound, Named, PrivacyTarget, Row } from './options.js';
@@ -95,31 +96,6 @@ export interface Journal<A extends readonly unknown[], R> {
   /** 32 hexadecimal digits that identify the key and reveal nothing about it. */
   readonly identity: string;
 }
-
-/** How far a call has come. */
-export interface CallProgress {
-  /** From 0 to 1. */
-  readonly fraction: number;
-}
-
-/** The last argument of asynchronous calls. */
-export interface Call {
-  /** Takes out a call that waits for its turn, and stops a batch of steps between two of them. */
-  signal?: LoadOptions['signal'];
-  onProgress?: (progress: CallProgress) => void;
-}
-
-/**
- * A handle whose methods return promises. Calls take their turn, in the order in which they are
- * made; properties are those after the last call that has settled.
- */
-export type Async<T> = {
-  readonly [Each in keyof T as Each extends typeof Symbol.dispose
-    ? typeof Symbol.asyncDispose
-    : Each]: T[Each] extends (...args: infer A) => infer R
-    ? (...args: [...args: A, call?: Call]) => Promise<R>
-    : T[Each];
-};
 
 /**
  * The form of a stream with these options at this place.

@@ -54,8 +54,7 @@ export class Hindsight {
     labels: Float64Array,
     { predictions, areNew }: { predictions: Float64Array; areNew: boolean },
   ): Promise<void> {
-    const exact = new Float64Array(predictions.length);
-    this.twin.learn(features, labels, exact);
+    const exact = this.twin.learn(features, labels);
     await this.own.add(predictions, labels, areNew);
     await this.exact.add(exact, labels, areNew);
     if (areNew) this.comparator?.append(features, labels);

@@ -7,7 +7,8 @@ import { rowsPerLook, TailAverage } from '../../../api/learning/tail-average.js'
 import { refusalOf } from '../../../core/errors.js';
 import type { DpFtrl, Learner, ModelInput } from '../../../types/all.js';
 import type { Weights } from '../../../types/streams/readings.js';
-import type { Async, Stream } from '../../../types/streams/stream.js';
+import type { Async } from '../../../types/async.js';
+import type { Stream } from '../../../types/streams/stream.js';
 import type { WeightsChart } from '../../charts/weights.js';
 import { addNote, inOptions, Misuse } from '../../base/failure.js';
 import { Examples, RowsHash } from '../../input/examples.js';

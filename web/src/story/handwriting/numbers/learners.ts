@@ -112,7 +112,7 @@ async function makePupil(
       learn: async (features, labels) => void (await twin.learn(features, labels, ...call)),
       weights: () => twin.weights(),
       stddev: async () => new Float64Array(steps),
-      dispose: () => twin.dispose(),
+      dispose: () => void twin.dispose(),
     };
   }
   const learner = await engine.learner(

@@ -2,7 +2,7 @@
 
 // Joins chunks of a simulation.
 
-import type { SimulationChunk } from '../types/all.js';
+import type { SimulationChunk } from '../../types/all.js';
 
 function join<A extends Float64Array | Uint8Array>(parts: A[], empty: A): A {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
