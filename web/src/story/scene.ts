@@ -9,7 +9,7 @@ import type { Position } from './position.ts';
 import type { SourceName } from './sources.ts';
 import type { Stage } from './stage.ts';
 
-/** What a scene gets from the story. */
+/** The part of the story that every scene gets. */
 export interface Frame {
   /** True for reduced motion: finished frames, and steps instead of animations. */
   readonly calm: boolean;

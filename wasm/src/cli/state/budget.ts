@@ -178,11 +178,7 @@ export class Budget {
           return file;
         }
       }
-      const budget = budgetOf(dp, file, releases);
-      const paid = this.charge(budget, file, cost);
-      const entry: Entry = { when: new Date().toISOString(), [paid.part]: paid.cost, ...about };
-      releases.push(entry);
-      file.spent = totalsOf(budget);
+      const entry = this.enter(dp, file, { cost, about });
       this.tell(file);
       if (before.length === 0 && state && state.numReleased > 0) {
         const what = `--state has released ${counted(state.numReleased, 'step')}`;
@@ -198,6 +194,40 @@ export class Budget {
       return file;
     });
     this.isCharged = true;
+  }
+
+  /**
+   * Returns what the file would say after a release, without a charge; refuses one that would exceed
+   * the limit.
+   */
+  async quote(dp: DpFtrl, spending: Spending): Promise<string> {
+    const { neighbours, unit, cost, ...about } = spending;
+    const file = await this.open(this.path, { neighbours, unit, isPure: about.delta === 0 });
+    this.enter(dp, file, { cost, about });
+    const { length } = file.releases;
+    const verb = length === 1 ? 'release would spend' : 'releases would spend';
+    return `--budget ${this.path}: ${length} ${verb} ${this.spent(file)}`;
+  }
+
+  /** Charges a release, and enters it into the file's list. */
+  private enter(
+    dp: DpFtrl,
+    file: BudgetFile,
+    { cost, about }: { cost: Cost; about: Omit<Spending, 'neighbours' | 'unit' | 'cost'> },
+  ): Entry {
+    const budget = budgetOf(dp, file, file.releases);
+    const paid = this.charge(budget, file, cost);
+    const entry: Entry = { when: new Date().toISOString(), [paid.part]: paid.cost, ...about };
+    file.releases.push(entry);
+    file.spent = totalsOf(budget);
+    return entry;
+  }
+
+  /** Returns what a file has spent, of what, in words. */
+  private spent({ spent: { epsilon, delta }, limit }: BudgetFile): string {
+    // Sums of decimals are shown without the rounding of their last digits.
+    const all = pair({ epsilon: shownBeyond(epsilon * (1 - 2 ** -49), 0), delta });
+    return `${all} of ${pair(limit)} together`;
   }
 
   /** Adds to an error that ends a run that its release stays charged, if it is. */
@@ -247,10 +277,7 @@ export class Budget {
       return;
     }
     if (this.quiet) return;
-    const { epsilon, delta } = file.spent;
-    // Sums of decimals are shown without the rounding of their last digits.
-    const all = pair({ epsilon: shownBeyond(epsilon * (1 - 2 ** -49), 0), delta });
-    const what = `${releases.length} releases spend ${all} of ${pair(file.limit)} together`;
+    const what = `${releases.length} releases spend ${this.spent(file)}`;
     process.stderr.write(`dp-ftrl: --budget ${this.path}: ${what}\n`);
   }
 

@@ -20,7 +20,7 @@ export type FloorCurves = Readonly<Record<LineName, Float64Array | null>>;
 export interface Checkpoint {
   readonly kind: string;
   readonly name: string;
-  /** What it shows, after the name where there is room. */
+  /** Further words, after the name where there is room. */
   readonly why: string;
   error: number;
 }

@@ -68,7 +68,7 @@ export function sortByTime(rows: RowStream, times: Times): Promise<void> {
 }
 
 /** Counts the steps of the input, which is then read twice. */
-async function countSteps({ people, times }: Settings, rows: RowStream): Promise<number> {
+export async function countSteps({ people, times }: Settings, rows: RowStream): Promise<number> {
   let numSteps = 0;
   const timed = times && {
     clock: new Clock(times),
@@ -95,7 +95,7 @@ async function countSteps({ people, times }: Settings, rows: RowStream): Promise
 }
 
 /** Returns the given horizon; undefined if the input must be counted. */
-function givenSteps({ steps, times, state }: Settings): number | undefined {
+export function givenSteps({ steps, times, state }: Settings): number | undefined {
   // With --state, --to only limits this run, not the horizon of all runs.
   const isRange = times?.last !== undefined && !state;
   if (!isRange) return steps;

@@ -23,6 +23,7 @@ import { spendingOf, type Budget } from '../../state/budget.js';
 import { ended, unfinished } from '../../state/state-file.js';
 import { openStream, type Opened, type StreamKind } from './open.js';
 import { choiceText, shownOf } from './choice.js';
+import { forecast } from './forecast.js';
 import { prepare, rehearse, type TableQuestion, type ReleasePlan } from './prepare.js';
 import type { Settings } from './settings.js';
 import type { StepWriter } from './step-writer.js';
@@ -243,6 +244,7 @@ function noteSeen(error: unknown, budget: Budget | undefined, { seen }: Sink): v
 export async function answer<R extends Reading>(dp: DpFtrl, question: Question<R>): Promise<void> {
   const { settings } = question;
   const { output, plot, quiet, budget } = settings;
+  if (settings.isDry) return forecast(dp, question);
   await requireWritable(output);
   await plot?.check();
   const prepared = await prepare(dp, settings, question);

@@ -36,6 +36,14 @@ export const OUTPUT_OPTIONS = {
   },
   ...PLOT_OPTIONS,
   ...QUIET_OPTION,
+  ...under('Output', {
+    'dry-run': {
+      meaning:
+        'shows the guarantee, the noise and what a --budget would say, and releases nothing. It ' +
+        'reads at most the times of the table, or counts its rows, for the horizon',
+      brief: 'shows guarantee, noise and cost, and releases nothing',
+    },
+  }),
   ...SEED_OPTION,
 };
 
@@ -93,6 +101,7 @@ export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
     plot: PlotFile.read(args),
     json: args.has('json'),
     quiet: args.has('quiet'),
+    isDry: args.has('dry-run'),
     ...readColumns(args),
     confidence: args.number('confidence'),
     workloads,
