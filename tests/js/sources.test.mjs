@@ -66,6 +66,9 @@ test('sources: every scene and every figure is on the page', () => {
   for (const number of figures) {
     assert.ok(page.includes(`>Figure ${number}</span>`), number);
   }
+  const labels = Array.from(text.matchAll(/"([^"]+)" at Figure \d/g), ([, label]) => label);
+  assert.ok(labels.length > 1, `${labels.length}`);
+  for (const label of labels) assert.match(page, new RegExp(`>\\s*${label}<`));
 });
 
 test('sources: every experiment and every folder that is named exists', () => {
