@@ -194,15 +194,14 @@ test('state: the last day of a run cannot be continued, and --to can end a run l
     input: `${header}2026-03-03,ann,1\n`,
   });
   assert.equal(late.stdout.trim().split('\n').length, 1, 'only the header');
-  await fails(
-    [...args, '--to', '2026-03-04'],
-    2,
-    /row 1 \(line 2\) is past the horizon of --to, 2026-03-04/,
-    {
-      input: `${header}2026-03-05,ann,1\n`,
-    },
+  // A row after --to is left out, and can be given to a later run.
+  const next = '2026-03-05,ann,1\n';
+  const ended = await rowsOf([...args, '--to', '2026-03-04'], header + days[3] + next);
+  assert.deepEqual(
+    ended.map((row) => row.split(',')[1]),
+    ['2026-03-04'],
   );
-  assert.equal((await rowsOf(args, header + days[3])).length, 1);
+  assert.equal((await rowsOf(args, header + next)).length, 1);
   await fails(
     [...args, '--from', '2026-02-01'],
     2,

@@ -3,12 +3,11 @@
 // Turns the rows of a table into acts on a stream: what is added to the open step, and which steps
 // end. A step is a row, or all rows of an hour, a day, ...
 
-import { bucketText } from '../../shared/calendar.js';
 import { Misuse } from '../base/failure.js';
 import { personOf, type People } from './people.js';
 import { faultAt, placeOf, type Place } from './place.js';
 import type { Batch } from './rows.js';
-import { Clock, OUTSIDE, type Times } from './time.js';
+import { Clock, type Times } from './time.js';
 
 /** Rows of the table, and the person of each if persons are protected. */
 export interface Rows {
@@ -184,13 +183,20 @@ class BucketSteps implements Steps {
     for (let i = 0; i < batch.numRows; ++i) {
       const where = placeOf(batch, i);
       let fault: Misuse | undefined;
-      let step = this.next;
+      let step: number | undefined = this.next;
       try {
         step = this.clock.advance(batch.texts[columns.time]!, i, where);
-        fault = this.outside(step, where);
+        fault = step === undefined ? undefined : this.outside(step, where);
       } catch (error) {
         if (!(error instanceof Misuse)) throw error;
         fault = error;
+      }
+      if (step === undefined) {
+        // Whether a row is left out depends on its own time alone.
+        if (yield* this.add(batch, from, i)) return;
+        from = i + 1;
+        if (this.clock.isPast && !isLasting) yield* this.close(this.numSteps);
+        continue;
       }
       // A row past the horizon completes the steps before it; a later run may give their rows.
       const completes = fault?.fault.code === 'past_horizon' && !isLasting;
@@ -221,13 +227,15 @@ class BucketSteps implements Steps {
   /** Returns the fault of a row outside the steps of this run. */
   private outside(step: number, where: Place): Misuse | undefined {
     const { numBefore, numSteps, times } = this.options;
+    if (step < 0) {
+      const what = `is before the first ${times.bucket} of this --state`;
+      return faultAt(where, { code: 'already_released', what });
+    }
     if (step < numBefore) {
       const what = `is in a ${times.bucket} that an earlier run with this --state released`;
       return faultAt(where, { code: 'already_released', what });
     }
-    if (step < this.numSteps) return undefined;
-    if (times.last === undefined) return beyond(`--steps ${numSteps}`, where);
-    return beyond(`--to, ${bucketText(times.last, times)}: ${OUTSIDE}`, where);
+    return step < this.numSteps ? undefined : beyond(`--steps ${numSteps}`, where);
   }
 
   /** Adds rows to the open step; returns whether one of them names no person. */

@@ -50,14 +50,14 @@ export const TIME_OPTIONS = under('Time', {
   from: {
     value: 'TIME',
     meaning:
-      'first bucket; rows before it are refused. With --from and --to rows are released as they ' +
+      'first bucket; rows before it are left out. With --from and --to rows are released as they ' +
       'arrive. Default: that of the first row, which is then public',
     brief: 'first bucket. Default: that of the data, which it then shows',
   },
   to: {
     value: 'TIME',
     meaning:
-      'last bucket; rows after it are refused. Default: that of the last row, which is then public',
+      'last bucket; rows after it are left out. Default: that of the last row, which is then public',
     brief: 'last bucket; likewise',
   },
   sort: {
@@ -66,9 +66,6 @@ export const TIME_OPTIONS = under('Time', {
       'guarantee is unchanged: the bucket of a row depends on its own time',
   },
 });
-
-/** Advice for rows outside a range of buckets. */
-export const OUTSIDE = 'rows outside --from and --to are refused, remove them from the file first';
 
 export interface Times extends Buckets {
   column: string;
@@ -81,6 +78,8 @@ export interface Times extends Buckets {
   sorts: boolean;
   /** First bucket; if not given, the bucket of the first row. */
   first: number | undefined;
+  /** Bucket of --from: rows before it are left out. A state may have begun earlier. */
+  from: number | undefined;
   /** Last bucket, if the range is given. */
   last: number | undefined;
 }
@@ -111,7 +110,8 @@ export function readTimes(args: Args): Times | undefined {
   const axis = `${column} (${zone.name})`;
   const heading = args.has('time-zone') ? axis : column;
   const format = TimeFormat.read(args, buckets);
-  return { ...buckets, column, heading, axis, format, sorts: args.has('sort'), first, last };
+  const named = { column, heading, axis, format, sorts: args.has('sort') };
+  return { ...buckets, ...named, first, from: first, last };
 }
 
 function readZone(args: Args): Zone {
@@ -184,7 +184,9 @@ const IN_ORDER = 'rows must be in time order; --sort sorts them';
 /** Turns the times of the rows into 0-based steps, which must not decrease. */
 export class Clock {
   private first: number | undefined;
-  /** Step of the latest row. */
+  /** Bucket of the latest row, also of one that is left out. */
+  private latest = -Infinity;
+  /** Step of the latest row that is not left out. */
   step = -1;
 
   constructor(private readonly times: Times) {
@@ -196,22 +198,28 @@ export class Clock {
     return this.first;
   }
 
-  /** Returns the step of the next row, the i-th of these times. */
-  advance(texts: readonly string[], i: number, where: Place): number {
-    const { times } = this;
+  /** True once a row was past --to. */
+  get isPast(): boolean {
+    return this.latest > (this.times.last ?? Infinity);
+  }
+
+  /**
+   * Returns the step of the next row, the i-th of these times; undefined if --from or --to leaves it
+   * out.
+   */
+  advance(texts: readonly string[], i: number, where: Place): number | undefined {
+    const { times, latest } = this;
     const { column, bucket } = times;
     const index = bucketOf(timeOf(texts, i, { times, where }), times);
-    this.first ??= index;
-    const step = index - this.first;
-    if (step < Math.max(0, this.step)) {
-      const what =
-        this.step < 0
-          ? `is before the ${bucket} of --from: ${OUTSIDE}`
-          : `${earlierText(this.step - step, bucket)}: ${IN_ORDER}`;
+    if (index < latest) {
+      const what = `${earlierText(latest - index, bucket)}: ${IN_ORDER}`;
       throw faultAt(where, { code: 'out_of_order', what, column });
     }
-    this.step = step;
-    return step;
+    this.latest = index;
+    if (this.isPast || index < (times.from ?? -Infinity)) return undefined;
+    this.first ??= index;
+    this.step = index - this.first;
+    return this.step;
   }
 
   /** The bucket of a step, in words. */

@@ -78,14 +78,18 @@ export async function countSteps({ people, times }: Settings, rows: RowStream): 
     const { numRows, texts } = batch;
     for (let i = 0; i < numRows; ++i) {
       if (people && !batch.blank?.has(i)) personOf(batch, i, people, texts[0]!);
-      numSteps += 1;
-      if (!timed) continue;
+      if (!timed) {
+        numSteps += 1;
+        continue;
+      }
       const place = placeOf(batch, i);
       const step = timed.clock.advance(texts.at(-1)!, i, place);
+      if (step === undefined) continue;
       timed.span.add(step, place);
       numSteps = step + 1;
     }
   });
+  if (numSteps === 0) throw new Misuse('no row of the input is at or after --from');
   const excess = timed?.span.excess((place) => (place ? placeText(place) : '--from'));
   if (excess) {
     const what = `${excess.what}, or give --from and --to`;
