@@ -525,6 +525,43 @@ test('loading moves nothing: layout shift at most 0.02', async () => {
   }
 });
 
+for (const [width, height] of some(
+  [
+    [1280, 720],
+    [390, 844],
+  ],
+  2,
+)) {
+  test(`scrolling to the end moves nothing else: layout shift at most 0.02 at ${width} px`, async () => {
+    const { page } = await openStory('hero', {
+      ...{ address: '', calm: false, width, height },
+      before: () => {
+        window.shifts = {};
+        new PerformanceObserver((list) => {
+          for (const { value, sources } of list.getEntries()) {
+            const { node } = sources[0] ?? {};
+            const id = (node?.closest ? node : node?.parentElement)?.closest('.scene')?.id ?? '';
+            window.shifts[id] = (window.shifts[id] ?? 0) + value;
+          }
+        }).observe({ type: 'layout-shift', buffered: true });
+      },
+    });
+    await page.evaluate(async () => {
+      const left = () => document.documentElement.scrollHeight - innerHeight - scrollY;
+      while (left() > 1) {
+        scrollBy(0, 90);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    });
+    await becomes(page, () => document.querySelector('.scene:not([data-state=ready])') === null);
+    await sleep(500);
+    const shifts = await page.evaluate(() => window.shifts);
+    const total = Object.values(shifts).reduce((sum, value) => sum + value, 0);
+    assert.ok(total <= 0.02, JSON.stringify(shifts));
+    await page.close();
+  });
+}
+
 test('before any interaction the story transfers at most 60 KB, and starts no library', async () => {
   const { page, asked } = await openStory('hero', { address: '', width: 1280, height: 720 });
   const bytes = await transferred(asked, site);

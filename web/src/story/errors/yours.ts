@@ -84,11 +84,14 @@ class YoursScene implements SceneView {
   private readonly link = h('a', { class: 'button', id: 'yours-lab', hidden: true });
   private readonly handle: Handle;
 
-  /** `noiseMultiplier` is the one at epsilon 1. */
+  /** Noise multiplier at epsilon 1. */
+  private unit: number | null = null;
+  /** The numbers in the table, which appear after the scene. */
+  working = Promise.resolve();
+
   constructor(
     stage: Stage,
     private readonly context: Context,
-    private readonly noiseMultiplier: number,
   ) {
     this.plane = new Plane({
       label: 'Noise on the noisiest total, by the number of counts',
@@ -124,11 +127,13 @@ class YoursScene implements SceneView {
       ),
       this.numbers,
       this.readout,
-      h('div', { class: 'row' }, this.link),
+      h('div', { class: 'row link' }, this.link),
       dropPlace(),
     );
     stage.curious(h('p', {}, smallPrint));
     stage.figure.append(plane.element);
+    this.write(this.horizon, this.margin, null);
+    this.refresh();
   }
 
   restyle(): void {}
@@ -233,7 +238,7 @@ class YoursScene implements SceneView {
   private moved(index: number): void {
     this.index = index;
     this.drawCursor();
-    void this.refresh();
+    this.refresh();
   }
 
   private typed(): void {
@@ -245,21 +250,26 @@ class YoursScene implements SceneView {
     this.input.setAttribute('aria-invalid', String(!right));
     if (value === null) return;
     this.margin = value;
-    void this.refresh();
+    this.refresh();
   }
 
   /** Computes the epsilons, and repeats if anything changed meanwhile. */
-  async refresh(): Promise<void> {
+  private refresh(): void {
     this.stale = true;
-    if (this.busy) return;
+    if (!this.busy) this.working = this.compute();
+  }
+
+  private async compute(): Promise<void> {
+    const { engine, queue } = this.context;
     this.busy = true;
     while (this.stale) {
       this.stale = false;
       const { horizon, margin } = this;
       const errors = [...horizon.errors, horizon.floor];
-      const epsilons = await this.context.queue(() =>
-        Promise.all(errors.map((error) => this.epsilonFor(margin, error))),
-      );
+      const epsilons = await queue(async () => {
+        this.unit ??= (await engine.calibrate({ epsilon: 1, delta })).noiseMultiplier;
+        return Promise.all(errors.map((error) => this.epsilonFor(margin, error)));
+      });
       if (!this.stale) this.write(horizon, margin, epsilons);
     }
     this.busy = false;
@@ -270,25 +280,30 @@ class YoursScene implements SceneView {
     return (await this.context.engine.calibrate({ mu, delta })).epsilon;
   }
 
-  private write(horizon: HorizonErrors, margin: number, epsilons: readonly number[]): void {
+  /** Writes the table; without epsilons, for what is not computed yet, with dashes. */
+  private write(horizon: HorizonErrors, margin: number, epsilons: readonly number[] | null): void {
     const { numSteps, errors, floor } = horizon;
-    const offBy = (error: number): number => deviationsShown * this.noiseMultiplier * error;
-    const line = (id: string, name: string, error: number, epsilon: number): HTMLElement =>
-      row(
+    const line = (id: string, name: string, error: number, i: number): HTMLElement => {
+      const noise = number(`${id} noise`, error, short(error));
+      if (epsilons === null) return row(`of-${id}`, name, noise, '–', '–');
+      const offBy = deviationsShown * this.unit! * error;
+      return row(
         `of-${id}`,
         name,
-        number(`${id} noise`, error, short(error)),
-        number(`${id} margin`, offBy(error), `±${count(Math.round(offBy(error)))}`),
-        number(`${id} epsilon`, epsilon, quantity(epsilon, 3)),
+        noise,
+        number(`${id} margin`, offBy, `±${count(Math.round(offBy))}`),
+        number(`${id} epsilon`, epsilons[i]!, quantity(epsilons[i]!, 3)),
       );
-    const lines = rankedMechanisms.map((id, i) => line(id, names[id], errors[i]!, epsilons[i]!));
-    lines.push(line('floor', 'the floor', floor, epsilons.at(-1)!));
+    };
+    const lines = rankedMechanisms.map((id, i) => line(id, names[id], errors[i]!, i));
+    lines.push(line('floor', 'the floor', floor, errors.length));
     const wanted = `±${count(margin)}`;
     this.numbers.replaceChildren(
       h('caption', {}, `The noisiest of ${counts(numSteps)}`),
       headRow('', 'noise', 'off by, at ε\u00a0=\u00a01', `ε for ${wanted}`),
       h('tbody', {}, ...lines),
     );
+    if (epsilons === null) return;
     const [forFresh, forOptimal] = [epsilons[0]!, epsilons.at(-2)!].map((one) => quantity(one, 3));
     setText(
       this.readout,
@@ -337,10 +352,4 @@ function short(value: number): string {
   return value >= 100 ? count(Math.round(value)) : fixed(value, value >= 10 ? 1 : 2);
 }
 
-export const mount: Mount = async (stage, context) => {
-  const { engine, queue } = context;
-  const { noiseMultiplier } = await queue(() => engine.calibrate({ epsilon: 1, delta }));
-  const scene = new YoursScene(stage, context, noiseMultiplier);
-  await scene.refresh();
-  return scene;
-};
+export const mount: Mount = async (stage, context) => new YoursScene(stage, context);

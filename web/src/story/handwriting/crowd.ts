@@ -363,7 +363,7 @@ const roundNumbers = Array.from({ length: NUM_ROUNDS }, (_, i) => i + 1);
 
 export const mount: Mount = async (stage, context: Context): Promise<SceneView> => {
   const { figure, words } = stage;
-  const digits = await context.queue(loadDigits);
+  const digits = await loadDigits();
   const view = new CrowdView(digits, context.settled);
   const promised = h('p', { class: 'promise', 'aria-live': 'polite' });
   const bar = h('progress', { max: NUM_ROUNDS, value: 0, 'aria-label': 'Rounds computed' });

@@ -141,7 +141,7 @@ class Wishes {
         say: (i) => `epsilon ${EPSILONS[i]}`,
       }),
       field('batch', {
-        label: 'How often a model is published',
+        label: 'A model is published',
         ends: ['rarely', 'often'],
         say: (i) => `a new model after every ${BATCH_SIZES[i]} images`,
       }),
@@ -262,11 +262,15 @@ function tell(
     ...symbol('S', 't'),
     ' the sum of all gradients so far, their ',
     h('strong', {}, 'prefix sum'),
-    '. Only that total needs to be ',
+    '. Nothing else needs to be published.',
+  );
+  stage.step(
+    () => show('sums', 'optimal'),
+    'Here is that running total for the outlined weight of the 0: ',
     coloured('optimal', 'published'),
-    '. Here it is for the outlined weight of the 0; the ',
-    coloured('truth', 'true total'),
-    ' is known in this simulation only.',
+    ', and ',
+    coloured('truth', 'true'),
+    ', which only this simulation knows.',
   );
   stage.step(
     () => show('sums', 'independent'),
@@ -291,7 +295,7 @@ function tell(
 
 export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const { figure, words } = stage;
-  const digits = await context.queue(loadDigits);
+  const digits = await loadDigits();
   const numImages = digits.training.labels.length;
   const [models, results] = [new Models(WATCHED), new Results()];
   const reading = new Reading(digits, (features) => models.ask(features));

@@ -29,7 +29,9 @@ export function examplesOf(images: Uint8Array[], labels: ArrayLike<number>): Exa
   return { images, labels: Float64Array.from(labels), features };
 }
 
-export async function loadDigits(): Promise<DigitSet> {
+let loading: Promise<DigitSet> | undefined;
+
+async function load(): Promise<DigitSet> {
   const { images, labels, numTraining } = await import('virtual:digits');
   const all = unpack(await inflate(images));
   const known = Array.from(labels, Number);
@@ -37,4 +39,10 @@ export async function loadDigits(): Promise<DigitSet> {
     training: examplesOf(all.slice(0, numTraining), known.slice(0, numTraining)),
     heldOut: examplesOf(all.slice(numTraining), known.slice(numTraining)),
   };
+}
+
+/** Returns the digits, which all scenes share. */
+export function loadDigits(): Promise<DigitSet> {
+  loading ??= load();
+  return loading;
 }
