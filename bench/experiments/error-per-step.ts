@@ -51,7 +51,7 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
   for (const [i, mechanism] of MECHANISMS.entries()) {
     const it = ready(dp, { mechanism }, { numSteps: steps });
     const options = { strategy: it.mechanism, steps };
-    const errors = [...dp.errorPerStep(options)];
+    const errors = [...dp.error({ ...options, perStep: true }).perStep!];
     const places = errors.map((_, t) => t).filter((t) => t % stride === 0 || t === steps - 1);
     series.push({
       name: mechanism,

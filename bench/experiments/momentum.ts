@@ -29,7 +29,7 @@ interface Steps {
 function errorAfterwards(dp: DpFtrl, { mechanism }: Ready, { momentum, rates }: Steps): number {
   const numSteps = rates.length;
   const { sensitivity } = dp.error({ strategy: mechanism, steps: numSteps });
-  const { decoder } = dp.matrices({ strategy: mechanism, steps: numSteps });
+  const { decoder } = dp.error({ strategy: mechanism, steps: numSteps, matrices: true }).matrices!;
   // Rows of the decoder yield prefix sums: applies momentum to their differences and adds these up.
   const velocity = new Float64Array(numSteps);
   const sums = new Float64Array(numSteps * numSteps);
@@ -49,7 +49,9 @@ function errorThrough(dp: DpFtrl, { momentum, rates: { length: numSteps } }: Ste
   const workload: Workload = momentum > 0 ? { momentum } : 'prefix';
   const how = { strategy: MECHANISM, steps: numSteps, workload } as const;
   const { sensitivity } = dp.error(how);
-  return sensitivity * rootMeanSquare(dp.matrices(how).decoder, numSteps);
+  return (
+    sensitivity * rootMeanSquare(dp.error({ ...how, matrices: true }).matrices!.decoder, numSteps)
+  );
 }
 
 function rootMeanSquare(rows: Float64Array, numRows: number): number {

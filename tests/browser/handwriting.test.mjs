@@ -225,7 +225,7 @@ test('running total: the recorded truth is exact, and what is published has the 
     const options = { noise, manner, epsilon, seed: 7 };
     const { sums, weights } = await parts.train(dp, digits, { ...options, watched });
     assert.deepEqual((await parts.train(dp, digits, options)).weights, weights, 'watching is free');
-    const errors = dp.errorPerStep({ strategy: noise, steps });
+    const errors = dp.error({ strategy: noise, steps, perStep: true }).perStep;
     let squares = 0;
     for (let i = 0; i < steps; ++i) {
       const stddev = errors[i] * noiseMultiplier * manner.clip;

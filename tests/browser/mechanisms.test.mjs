@@ -198,7 +198,7 @@ const readEntry = (page, map) =>
 test('the matrices of the tree: the keyboard reads entries, and each value has its own colour', async () => {
   const { page, said } = await open('steps=8&mechanism=tree');
   await reveal(page, 'factorization', '.map');
-  const matrices = library.matrices({ strategy: 'tree', steps: 8 });
+  const matrices = library.error({ strategy: 'tree', steps: 8, matrices: true }).matrices;
   const { encoder, decoder, noiseCovariance, numMeasurements: m } = matrices;
   // In the whole tree over eight steps, the root covers all of them and two leaves one each.
   assert.equal(
@@ -258,7 +258,11 @@ test('the pointer reads an entry, and leaving gives the summary back', async () 
   const before = await heights();
   const box = await (await page.$('.map:nth-child(1) canvas')).boundingBox();
   await page.mouse.move(box.x + (2.5 / 64) * box.width, box.y + (10.5 / 64) * box.height);
-  const { encoder } = library.matrices({ strategy: 'square-root', steps: 64 });
+  const { encoder } = library.error({
+    strategy: 'square-root',
+    steps: 64,
+    matrices: true,
+  }).matrices;
   const [text, value] = await readEntry(page, 1);
   assert.match(text, /^row 11, column 3: /);
   assert.equal(value, encoder[10 * 64 + 2]);
@@ -284,7 +288,7 @@ test('two mechanisms share their scales; their first entries are in tables', asy
   const rows = await page.$$eval('#factorization-numbers table:first-child tbody tr', (all) =>
     all.map((row) => [...row.querySelectorAll('data')].map((one) => Number(one.value))),
   );
-  const { encoder } = library.matrices({ strategy: 'tree', steps: 32 });
+  const { encoder } = library.error({ strategy: 'tree', steps: 32, matrices: true }).matrices;
   rows.forEach((row, i) => assert.deepEqual(row, [...encoder.slice(32 * i, 32 * i + 8)]));
   await page.close();
 });
@@ -298,7 +302,7 @@ test('the errors are those of the library, on either axis, with the lower bound'
     const each = ['tree', 'square-root'].flatMap((mechanism) => {
       const options = { strategy: mechanism, steps: 300 };
       const { maxError, meanError } = library.error(options);
-      return [library.errorPerStep(options)[step - 1], maxError, meanError];
+      return [library.error({ ...options, perStep: true }).perStep[step - 1], maxError, meanError];
     });
     return [...each, library.error({ strategy: 'tree', steps: 300 }).lowerBound];
   };
@@ -431,7 +435,7 @@ test('figures that cannot be computed show the error in their place', async () =
       // The library accepts every mechanism that can run, so requests are corrupted in transit.
       const breaks = (message) => {
         const { name, args } = message?.argument ?? {};
-        if (!['matrices', 'errorPerStep', 'compare'].includes(name)) return message;
+        if (!['error', 'compare'].includes(name)) return message;
         return { ...message, argument: { name, args: [{ ...args[0], steps: -1 }] } };
       };
       Worker.prototype.postMessage = new Proxy(Worker.prototype.postMessage, {

@@ -76,7 +76,7 @@ test('the tree: the numbers are those of the library, and the handle lights the 
       const said = await attribute(page, slider, 'aria-valuetext');
       assert.match(said, /^step [\d,]+: (one|\d+) blocks?, noise [\d.]+ against [\d.]+$/);
     }
-    const stddev = dp.errorPerStep({ strategy: 'tree', steps: numSteps });
+    const stddev = dp.error({ strategy: 'tree', steps: numSteps, perStep: true }).perStep;
     const readout = await page.$eval(`${scene} .readout`, (one) => one.textContent);
     assert.ok(readout.includes(stddev[1022].toFixed(2)), readout);
 

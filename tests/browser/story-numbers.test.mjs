@@ -32,7 +32,7 @@ function uniforms(seed) {
 
 test('the blocks of a total are dyadic and adjacent, and give the error of the library', () => {
   for (const numSteps of [1, 2, 3, 7, 8, 20, 21, 1000, 1024]) {
-    const stddev = dp.errorPerStep({ strategy: 'tree', steps: numSteps });
+    const stddev = dp.error({ strategy: 'tree', steps: numSteps, perStep: true }).perStep;
     const heights = tree.numHeights(numSteps);
     for (let step = 1; step <= numSteps; ++step) {
       const blocks = tree.blocksOf(step);
@@ -81,7 +81,7 @@ test('bars: the square root, one bar and two bars have the errors of the library
       const { sensitivity, maxError } = dp.error(problem);
       assertNear(own.sensitivity, sensitivity, `${what}, sensitivity`);
       assertNear(own.worst, maxError, `${what}, worst step`);
-      const stddev = dp.errorPerStep(problem);
+      const stddev = dp.error({ ...problem, perStep: true }).perStep;
       own.stddev.forEach((value, i) => assertNear(value, stddev[i], `${what}, step ${i}`));
     }
   }
@@ -151,7 +151,11 @@ test('bars: the square root makes an increment noisier and the worst total quiet
   assert.equal((root.increment / fresh.increment).toFixed(2), '2.04');
   assert.equal((fresh.worst / root.worst).toFixed(1), '9.8');
   // Variance of the last of 64 increments, from the library's covariance of the totals.
-  const { noiseCovariance: cov } = dp.matrices({ strategy: 'square-root', steps: 64 });
+  const { noiseCovariance: cov } = dp.error({
+    strategy: 'square-root',
+    steps: 64,
+    matrices: true,
+  }).matrices;
   const at = (i, j) => cov[64 * i + j];
   const variance = at(63, 63) + at(62, 62) - 2 * at(63, 62);
   const own = floor.errorsOfBars(floor.squareRootBars(64), 64);

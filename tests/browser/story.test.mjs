@@ -396,10 +396,11 @@ async function checkTotals(page, lambda) {
   }));
   const ys = d.match(/[ML][\d.]+ [\d.]+/g).map((point) => Number(point.split(' ')[1]));
   const shown = ys[numSteps] - ys[numSteps - 1];
-  const errors = library.errorPerStep({
+  const errors = library.error({
     strategy: { name: 'lambda-cgd', lambda },
     steps: numSteps,
-  });
+    perStep: true,
+  }).perStep;
   const band = 2 * library.calibrate(privacy).noiseMultiplier * errors[numSteps - 1];
   const wanted = ((2 * band) / 600) * (height - 66); // the axis goes from -300 to 300
   assert.ok(Math.abs(shown - wanted) < 1, `lambda ${lambda}: ${shown} px, expected ${wanted}`);
@@ -632,7 +633,10 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
     }
     const spokenStep = await page.$eval('#scene-tree [role=slider]', (one) => one.ariaValueText);
     const [last, fresh] = ['tree', 'independent'].map((mechanism) =>
-      library.errorPerStep({ strategy: mechanism, steps: numSteps }).at(-1).toFixed(2),
+      library
+        .error({ strategy: mechanism, steps: numSteps, perStep: true })
+        .perStep.at(-1)
+        .toFixed(2),
     );
     assert.equal(spokenStep, `step 1,024: one block, noise ${last} against ${fresh}`);
     near(await numbers('floor', 'square-root'), errorOf('square-root').maxError, 'square root');

@@ -154,7 +154,7 @@ test('a window: chosen by keyboard, it is in every figure and in the link', asyn
   near(key.max, maxError);
   near(key.rms, meanError);
   near(key['lower bound'], lowerBound);
-  near(key['square-root'], library.errorPerStep(problem)[839]);
+  near(key['square-root'], library.error({ ...problem, perStep: true }).perStep[839]);
   await reveal(page, 'ranking', 'tbody tr');
   const { mechanisms, leftOut } = library
     .compare({ steps: 840, objective: 'max', workload })
@@ -206,7 +206,7 @@ test('a window takes a mechanism that needs no long search, as the library does'
   assert.equal((await readTable(page, 'sums-numbers')).size, 25);
   const { optimal } = await reveal(page, 'errors', '.key').then(() => readKey(page, '#errors'));
   const problem = { steps: 100, strategy: 'optimal', workload: { window: 30 } };
-  near(optimal, library.errorPerStep(problem)[99], 1e-6);
+  near(optimal, library.error({ ...problem, perStep: true }).perStep[99], 1e-6);
   await page.select('#set-workload', 'total');
   await page.waitForFunction(() => !location.hash.includes('workload'));
   await settled(page);

@@ -170,7 +170,7 @@ test('error: maxError is the largest error of a step, and meanError is their roo
   for (const mechanism of names) {
     for (const numSteps of [1, 2, 3, 7, 8, 100]) {
       const { maxError, meanError } = dp.error({ strategy: mechanism, steps: numSteps });
-      const steps = dp.errorPerStep({ strategy: mechanism, steps: numSteps });
+      const steps = dp.error({ strategy: mechanism, steps: numSteps, perStep: true }).perStep;
       assert.ok(steps instanceof Float64Array);
       assert.equal(steps.length, numSteps);
       close(Math.max(...steps), maxError, 1e-12);
@@ -284,8 +284,11 @@ test('bad input: messages begin with the function called, and name the bad param
     [of('tree-k', { arity: 1 }), /^error: tree-k: arity must be between 2 and/],
     [error({ participation: { times: 0, apart: 1 } }), /^error: times /],
     [of('tree', { epochLength: 0 }), /^error: epochLength must be/],
-    [() => dp.errorPerStep({ strategy: 'tree', steps: 2 ** 30 }), /^errorPerStep: steps /],
-    [() => dp.matrices({ strategy: 'tree', steps: 1025 }), /^matrices: steps must be /],
+    [() => dp.error({ strategy: 'tree', steps: 2 ** 30, perStep: true }).perStep, /^error: steps /],
+    [
+      () => dp.error({ strategy: 'tree', steps: 1025, matrices: true }).matrices,
+      /^error: steps must be /,
+    ],
     [() => dp.bounds({ steps: 0 }), /^bounds: steps must be between/],
     [() => dp.calibrate({ epsilon: -1, delta: 0.1 }), /^calibrate: epsilon must be positive/],
     [() => dp.calibrate({ epsilon: -1, delta: 0 }).mu, /^calibrate: epsilon must be positive/],

@@ -110,7 +110,13 @@ test('matrices: B C is the workload, and errors are those of B and C', () => {
     for (const [workload, name, entry] of WORKLOADS) {
       const options = { strategy: mechanism, steps: 8, workload };
       const where = `${mechanism}, ${name}`;
-      const { numSteps, numMeasurements: m, encoder, decoder, ...rest } = dp.matrices(options);
+      const {
+        numSteps,
+        numMeasurements: m,
+        encoder,
+        decoder,
+        ...rest
+      } = dp.error({ ...options, matrices: true }).matrices;
       assert.equal(numSteps, 8);
       const residual = largestDifference(
         product(decoder, encoder, [8, m, 8]),
@@ -128,7 +134,10 @@ test('matrices: B C is the workload, and errors are those of B and C', () => {
       const size = error.maxError ** 2;
       assert.ok(largestDifference(rest.noiseCovariance, scaled) < 1e-11 * size, where);
       const diagonal = Float64Array.from({ length: 8 }, (_, t) => Math.sqrt(scaled[9 * t]));
-      assert.ok(largestDifference(dp.errorPerStep(options), diagonal) < 1e-10, where);
+      assert.ok(
+        largestDifference(dp.error({ ...options, perStep: true }).perStep, diagonal) < 1e-10,
+        where,
+      );
     }
   }
 });
@@ -137,10 +146,38 @@ function transpose(matrix, [n, m]) {
   return Float64Array.from({ length: n * m }, (_, k) => matrix[(k % n) * m + Math.floor(k / n)]);
 }
 
+test('error: parts are there if asked for, in the units of the report, and refused for other reports', () => {
+  const problem = { strategy: 'tree', steps: 6, perStep: true, increments: true, matrices: true };
+  const near = dp.error(problem);
+  const far = dp.error({ ...problem, neighbours: 'replace-one' });
+  close(Math.max(...far.perStep), far.maxError, 1e-12);
+  assert.deepEqual(
+    far.perStep,
+    near.perStep.map((error) => 2 * error),
+  );
+  assert.deepEqual(
+    far.matrices.noiseCovariance,
+    near.matrices.noiseCovariance.map((entry) => 4 * entry),
+  );
+  assert.deepEqual(far.matrices.encoder, near.matrices.encoder);
+  assert.deepEqual(far.increments, near.increments);
+  const plain = dp.error({ ...problem, perStep: false, increments: false, matrices: false });
+  assert.deepEqual(plain, dp.error({ strategy: 'tree', steps: 6 }));
+  for (const parameter of ['perStep', 'increments', 'matrices']) {
+    assert.ok(parameter in near && !(parameter in plain), parameter);
+    const asked = { steps: 6, [parameter]: true };
+    for (const other of [{ workloads: ['prefix'] }, { epsilon: 1, delta: 0 }]) {
+      assert.throws(() => dp.error({ ...asked, ...other }), { call: 'error', parameter });
+    }
+    const wrong = () => dp.error({ ...problem, [parameter]: 1 });
+    assert.throws(wrong, { code: 'wrong_type', parameter });
+  }
+});
+
 test('matrices: shapes are right at awkward horizons, and more than 1024 steps are refused', () => {
   for (const mechanism of names) {
     for (const numSteps of HORIZONS) {
-      const it = dp.matrices({ strategy: mechanism, steps: numSteps });
+      const it = dp.error({ strategy: mechanism, steps: numSteps, matrices: true }).matrices;
       assert.equal(it.encoder.length, it.numMeasurements * numSteps);
       assert.equal(it.decoder.length, it.numMeasurements * numSteps);
       assert.equal(it.noiseCovariance.length, numSteps ** 2);
@@ -149,15 +186,18 @@ test('matrices: shapes are right at awkward horizons, and more than 1024 steps a
       }
     }
   }
-  const message = /matrices: steps must be between 1 and 1024, got 1025/;
-  const call = () => dp.matrices({ strategy: 'tree', steps: 1025 });
+  const message = /error: steps must be between 1 and 1024, got 1025/;
+  const call = () => dp.error({ strategy: 'tree', steps: 1025, matrices: true }).matrices;
   rejects(call, RangeError, 'invalid_argument', message);
 });
 
 test('matrices: B C is the workload at 1024 steps', () => {
   const n = 1024;
   const of = { strategy: 'square-root', steps: n };
-  const { encoder, decoder, numMeasurements, noiseCovariance } = dp.matrices(of);
+  const { encoder, decoder, numMeasurements, noiseCovariance } = dp.error({
+    ...of,
+    matrices: true,
+  }).matrices;
   for (const [row, column] of [
     [0, 0],
     [1023, 0],

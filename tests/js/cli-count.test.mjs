@@ -272,7 +272,7 @@ test('count: a day has the noise of a day, and a named mechanism or a budget is 
 
 test('count: the noise of the buckets has the predicted std', () => {
   const options = { strategy: 'optimal', steps: 6 };
-  const unit = dp.incrementStddevs(options);
+  const unit = dp.error({ ...options, increments: true }).increments;
   const numRuns = 500;
   const squares = new Float64Array(6);
   let scale = 0;

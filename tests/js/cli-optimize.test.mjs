@@ -331,7 +331,7 @@ test('query weights: the search finds the least weighted error, and saves the we
   assert.deepEqual([saved.queryWeights, saved.status], [weights, 'converged']);
   assert.ok(saved.ratio >= 1 && saved.ratio < 1 + 1e-7, `${saved.ratio}`);
   const weighted = (mechanism) => {
-    const errors = dp.errorPerStep({ strategy: mechanism, steps: 12 });
+    const errors = dp.error({ strategy: mechanism, steps: 12, perStep: true }).perStep;
     return Math.sqrt(errors.reduce((sum, e, i) => sum + weights[i] * e * e, 0) / 12);
   };
   close(weighted(saved), saved.error, 1e-12);

@@ -104,7 +104,11 @@ function adamOracle(strategy, certificate, grid) {
 }
 
 function matricesOf(mechanism) {
-  const { decoder } = dp.matrices({ strategy: mechanism, steps: target.steps });
+  const { decoder } = dp.error({
+    strategy: mechanism,
+    steps: target.steps,
+    matrices: true,
+  }).matrices;
   const width = decoder.length / target.steps;
   return {
     B: Array.from({ length: target.steps }, (_, t) => [

@@ -305,10 +305,10 @@ test('release --pure: what does not go with it is refused', async () => {
   await fails(['learn', '--pure'], 2, /--pure/, { input });
 });
 
-test('incrementStddevs: those of the tree match the noise of totals without a delta', () => {
+test('increments: those of the tree match the noise of totals without a delta', () => {
   const steps = 25;
   const strategy = { name: 'tree-k', arity: 5, subtractive: true };
-  const unit = dp.incrementStddevs({ strategy, steps });
+  const unit = dp.error({ strategy, steps, increments: true }).increments;
   const dimension = 4000;
   withTotals({ strategy, steps, dimension }, (totals) => {
     const { noiseStddev } = totals.certificate;

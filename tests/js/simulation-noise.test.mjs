@@ -85,7 +85,7 @@ test('study.noise: rows of both precisions have the covariance of the mechanism'
   // Each variance has a relative standard error of sqrt(2 / 4096) = 2.2 %. Seven of these give a
   // false alarm below 1e-9.
   const tolerance = 0.155;
-  const { decoder } = dp.matrices({ strategy: 'blt', steps: NUM_STEPS });
+  const { decoder } = dp.error({ strategy: 'blt', steps: NUM_STEPS, matrices: true }).matrices;
   const rowOf = (step) => decoder.subarray(step * NUM_STEPS, (step + 1) * NUM_STEPS);
   const covariance = (s, t) => rowOf(s).reduce((sum, x, i) => sum + x * rowOf(t)[i], 0);
   for (const precision of PRECISIONS) {

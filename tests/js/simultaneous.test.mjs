@@ -170,7 +170,11 @@ test('error: several workloads keep to their levels together', () => {
   // More than 530 of 4000 draws exceed true levels with probability below 5e-10 (Chernoff). The
   // noise of totals is drawn from its covariance, which for a tree is the same without other
   // workloads; the noise of other sums is computed from differences of totals.
-  const { noiseCovariance } = dp.matrices({ strategy: 'tree', steps: numSteps });
+  const { noiseCovariance } = dp.error({
+    strategy: 'tree',
+    steps: numSteps,
+    matrices: true,
+  }).matrices;
   const tree = dp.error({ strategy: 'tree', steps: numSteps, workloads, beta });
   const levels = tree.workloads.map((own) => own.simultaneousError);
   const root = cholesky(noiseCovariance, numSteps);

@@ -99,8 +99,14 @@ test('a saved strategy can be used wherever a mechanism is named', () => {
   const options = { strategy: saved, steps: 40 };
   const named = { strategy: 'optimal', steps: 40 };
   assert.deepEqual(dp.error(options), dp.error(named));
-  assert.deepEqual(dp.errorPerStep(options), dp.errorPerStep(named));
-  assert.deepEqual(dp.matrices(options), dp.matrices(named));
+  assert.deepEqual(
+    dp.error({ ...options, perStep: true }).perStep,
+    dp.error({ ...named, perStep: true }).perStep,
+  );
+  assert.deepEqual(
+    dp.error({ ...options, matrices: true }).matrices,
+    dp.error({ ...named, matrices: true }).matrices,
+  );
   const certificate = (of) => dp.certificate({ ...of, ...target });
   assert.deepEqual(certificate(options), certificate(named));
   const steps = (mechanism) => {
@@ -222,13 +228,17 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
     assert.ok(found.ratio >= 1 && found.ratio < 1.02, `${found.ratio}`);
     const { numSteps, ...problem } = options;
     const kept = JSON.parse(JSON.stringify(found));
-    const named = dp.matrices(searchOf({ mechanism: 'optimal', ...options }));
+    const named = dp.error({
+      ...searchOf({ mechanism: 'optimal', ...options }),
+      matrices: true,
+    }).matrices;
     const { participation } = problem;
-    const again = dp.matrices({
+    const again = dp.error({
       strategy: kept,
       steps: numSteps,
       ...(participation !== undefined && { participation }),
-    });
+      matrices: true,
+    }).matrices;
     assert.deepEqual(again, named);
   }
   const exact = dp.error({ strategy: { name: 'optimal', buffers: 0 }, steps: 32, workload });
@@ -256,7 +266,7 @@ test('optimal: long horizons for which errors are not known are refused before t
     rejects(() => dp.optimize(all), DpError, 'unsupported', message);
     rejects(() => dp.error(all), DpError, 'unsupported', message);
     rejects(() => dp.certificate({ ...all, ...target }), DpError, 'unsupported', message);
-    rejects(() => dp.errorPerStep(all), DpError, 'unsupported', message);
+    rejects(() => dp.error({ ...all, perStep: true }).perStep, DpError, 'unsupported', message);
   }
   // The alternatives named in the messages exist. Noise needs no errors.
   const long = { steps: 3000, workload: momentum };

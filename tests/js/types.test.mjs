@@ -65,15 +65,18 @@ export async function use(): Promise<Certificate> {
     workload: { momentum: 0.9 },
     participation: { times: 2, apart: 4 },
   };
-  const covariance: Float64Array = dp.matrices(banded).noiseCovariance;
+  const covariance: Float64Array = dp.error({ ...banded, matrices: true }).matrices!.noiseCovariance;
   const strategy = { name: 'blt', decays: [0.5], weights: covariance } as const;
   dp.certificate({ strategy, steps: 8, ...target, participation: { epochs: 2 } });
   const rows: ComparedMechanism[] = dp.compare({ steps: 8, objective: 'mean' }).result().mechanisms;
   const { mechanism, parameters } = rows[0]!;
   dp.error({ strategy: { name: mechanism, ...parameters }, steps: 8, workload: { rates: new Float32Array(8) } });
-  const matrices: Promise<Matrices> = client.matrices(banded);
+  const { matrices, perStep } = await client.error({ ...banded, matrices: true, perStep: true });
+  const all: Matrices | undefined = matrices;
+  // @ts-expect-error only for one workload
+  dp.error({ steps: 8, workloads: ['prefix'], perStep: true });
   const comparison: Promise<Comparison> = client.compare({ steps: 8 });
-  await Promise.all([matrices, comparison]);
+  covariance.fill((await comparison).mechanisms.length, all?.numSteps, perStep?.length);
   const saved: SavedStrategy = dp.optimize({ steps: 8, strategy: { name: 'optimal', buffers: 2 } }).result();
   const fractions: number[] = [];
   const onProgress = ({ fraction }: { fraction: number }) => fractions.push(fraction);

@@ -41,9 +41,6 @@ const afterSearch = (path: Name): Piecewise =>
 /** Functions that may take long and report progress. */
 const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   error: errorInPieces,
-  errorPerStep: afterSearch('errorPerStep'),
-  incrementStddevs: afterSearch('incrementStddevs'),
-  matrices: afterSearch('matrices'),
   compare: (api, options) => inPieces(api.compare(options)),
   optimize: (api, options) => inPieces(api.optimize(options)),
   certificate: certificateInPieces,

@@ -5,9 +5,9 @@ import { makeBudget } from './budget/budget.js';
 import { makeInstance } from './catalogue.js';
 import { compare } from './compare.js';
 import type { Instance } from '../core/handle.js';
-import type { Core, CoreFactorization } from '../core/core.js';
+import type { Core } from '../core/core.js';
 import { asErrorsOf, makeError } from '../core/errors.js';
-import { defaultOf, readFactorization, readMechanism, readOptions } from './options.js';
+import { defaultOf, readMechanism, readOptions } from './options.js';
 import { readProblemWords, STRATEGY_WORDS } from './problem.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { GRADIENT_LEARNER } from './learning/gradient-learner.js';
@@ -169,14 +169,6 @@ export function makeApi(core: Core): DpFtrl {
   const instance = makeInstance(core, core.call('limits'));
   const { mechanisms } = instance;
 
-  /** Calls `use` with the factorization that options describe. */
-  function withFactorization<T>(where: string, use: (given: CoreFactorization) => T) {
-    return (options: unknown): T => {
-      const reader = readOptions(where, options, STRATEGY_WORDS);
-      return inWords(where, () => use(readFactorization(readProblemWords(reader), mechanisms)));
-    };
-  }
-
   function certificate(options: unknown): CheckedCertificate {
     const known = [...STRATEGY_WORDS, 'epsilon', 'delta', 'clip', 'neighbours'];
     const reader = readOptions('certificate', options, known);
@@ -191,11 +183,6 @@ export function makeApi(core: Core): DpFtrl {
     strategies: instance.catalogue,
     calibrate: ((options: unknown) => calibrate(core, options)) as DpFtrl['calibrate'],
     error: ((options: unknown) => errorOf(instance, options)) as DpFtrl['error'],
-    errorPerStep: withFactorization('errorPerStep', (given) => core.call('errorPerStep', given)),
-    incrementStddevs: withFactorization('incrementStddevs', (given) =>
-      core.call('gradientVariances', given).map(Math.sqrt),
-    ),
-    matrices: withFactorization('matrices', (given) => core.call('matrices', given)),
     compare: (options) => compare(instance, options),
     bounds: (options) => bounds(core, options),
     certificate,

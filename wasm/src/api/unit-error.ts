@@ -7,7 +7,7 @@ import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
 import { makeError, type RefusalError } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
 import { NEIGHBOURS } from '../shared/defaults.js';
-import type { PureError, StackError, Totals, UnitError } from '../types/all.js';
+import type { ErrorDetails, PureError, StackError, Totals, UnitError } from '../types/all.js';
 import { SAME } from './compare.js';
 import { readFactorization, readOptions } from './options.js';
 import { readProblemWords, STRATEGY_WORDS } from './problem.js';
@@ -39,7 +39,8 @@ const SCALED = [
 /** Options that require another one. */
 const BESIDE = { dimension: 'beta', numPaths: 'beta', seed: 'numPaths' };
 const TOGETHER = ['beta', ...Object.keys(BESIDE)];
-const UNIT_ERROR_OPTIONS = [...STRATEGY_WORDS, 'neighbours', ...TOGETHER];
+const DETAILS = ['perStep', 'increments', 'matrices'] as const;
+const UNIT_ERROR_OPTIONS = [...STRATEGY_WORDS, 'neighbours', ...TOGETHER, ...DETAILS];
 const PURE_OPTIONS = ['epsilon', 'delta', 'clip'];
 const STACK_OPTIONS = ['workloads', 'importance'];
 /** Reads the neighbours, and the options for errors of all steps together. */
@@ -68,6 +69,29 @@ function scaledBy<T extends object>(distance: number, unit: T): T {
   return Object.fromEntries(scaled) as T;
 }
 
+/** Returns the parts that the options ask for. */
+function detailsOf(
+  core: Core,
+  reader: Reader,
+  given: CoreFactorization,
+  distance: number,
+): ErrorDetails {
+  const wants = (name: keyof ErrorDetails): boolean => reader.flagOr(name, false);
+  const details: ErrorDetails = {};
+  if (wants('perStep')) {
+    details.perStep = core.call('errorPerStep', given).map((error) => distance * error);
+  }
+  if (wants('increments')) {
+    details.increments = core.call('gradientVariances', given).map(Math.sqrt);
+  }
+  if (wants('matrices')) {
+    const { noiseCovariance, ...matrices } = core.call('matrices', given);
+    const scaled = noiseCovariance.map((entry) => distance ** 2 * entry);
+    details.matrices = { ...matrices, noiseCovariance: scaled };
+  }
+  return details;
+}
+
 function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitError {
   const { neighbours, distance, together: asked } = readTogether(reader);
   const unit = core.call('appraisal', { ...given, ...asked });
@@ -79,18 +103,18 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
     ...(given.parameters.normalizeColumns && {
       raisedByNormalizing: isRaised(core, given, unit),
     }),
+    ...detailsOf(core, reader, given, distance),
   });
 }
 
 /** Refuses options that only apply to errors of one workload with normal noise. */
-function requireNoPaths(reader: Reader, instead: string): void {
-  const given = ['numPaths', 'seed'].find((name) => reader.has(name));
+function requirePlain(reader: Reader, instead: string): void {
+  const given = ['numPaths', 'seed', ...DETAILS].find((name) => reader.has(name));
   if (given === undefined) return;
   throw outOfRange(reader.where, given, `left out with {${instead}}`, reader.raw(given));
 }
 
 function stackError({ core, mechanisms }: Instance, reader: Reader): StackError {
-  requireNoPaths(reader, 'workloads');
   const given = readStackFactorization(reader, mechanisms);
   const workloads = readWorkloads(reader, given.numSteps);
   const importance = readImportance(reader, workloads.length);
@@ -111,7 +135,7 @@ function stackError({ core, mechanisms }: Instance, reader: Reader): StackError 
  * Returns the errors of totals without a delta. Nothing is released, so a seed replaces the key.
  */
 function readPureError(instance: Instance, reader: Reader): PureError {
-  requireNoPaths(reader, 'delta');
+  requirePlain(reader, 'delta');
   const { beta, dimension = 1 } = readTogether(reader).together;
   const options = optionsOf(reader, [...STRATEGY_WORDS, ...PURE_OPTIONS, 'neighbours']);
   const given = { ...options, dimension, insecureSeed: 0 };
@@ -154,6 +178,7 @@ function together(totals: MemoryStream<never, Totals>, beta: number): number {
 }
 
 function readStackError(instance: Instance, reader: Reader): StackError {
+  requirePlain(reader, 'workloads');
   return stackError(instance, readProblemWords(reader, [...TOGETHER, ...STACK_OPTIONS]));
 }
 
@@ -162,7 +187,7 @@ function readUnitError({ core, mechanisms }: Instance, reader: Reader): UnitErro
   if (stray !== undefined) {
     throw outOfRange(reader.where, stray, 'left out, or {delta} 0', reader.raw(stray));
   }
-  const inner = readProblemWords(reader, TOGETHER);
+  const inner = readProblemWords(reader, [...TOGETHER, ...DETAILS]);
   return unitError(core, inner, readFactorization(inner, mechanisms));
 }
 

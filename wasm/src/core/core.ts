@@ -475,6 +475,9 @@ interface Caller {
 const CALLERS: readonly Caller[] = [
   { start: 'appraisal', call: 'error' },
   { start: 'stackErrors', call: 'error' },
+  { start: 'errorPerStep', call: 'error' },
+  { start: 'gradientVariances', call: 'error' },
+  { start: 'matrices', call: 'error' },
   { start: 'unitError', call: 'compare' },
   { start: 'problem', call: 'compare' },
   { start: 'mechanismBounds', call: 'bounds' },

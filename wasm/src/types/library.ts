@@ -25,9 +25,7 @@ import type { Search } from './search.js';
 import type { Study } from './study.js';
 import type {
   ErrorBounds,
-  ErrorOptions,
   BoundsOptions,
-  Matrices,
   PureError,
   PureErrorOptions,
   StackError,
@@ -89,56 +87,19 @@ export interface Analysis {
    */
   error(options: StackErrorOptions): StackError;
   /**
-   * Returns the sensitivity and errors of a mechanism at unit noise multiplier and clip norm 1.
+   * Returns all that is known about the error of a mechanism, at unit noise multiplier and clip norm
+   * 1; what takes long, or is large, if it is asked for.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const problem = { steps: 1024, participation: { epochs: 4 } };
-   * const { maxError, sensitivityExactness } = dp.error({ strategy: 'tree', ...problem });
-   * console.log(maxError, sensitivityExactness);
+   * const problem = { steps: 8, participation: { epochs: 4 } };
+   * const { maxError, perStep } = dp.error({ strategy: 'tree', ...problem, perStep: true });
+   * console.log(maxError === Math.max(...perStep));
    * ```
    */
   error(options: UnitErrorOptions): UnitError;
-  /**
-   * Returns the error of every step, sensitivity * ||B_t||.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const errors = dp.errorPerStep({ strategy: 'tree', steps: 8 });
-   * console.log(Math.max(...errors));
-   * ```
-   */
-  errorPerStep(options: ErrorOptions): Float64Array;
-  /**
-   * Returns the std of each step's increment to the noise of its prefix sum, for noise Z of std 1.
-   * Multiplied by the certificate's `noiseStddev`, it is the std of the difference of two
-   * successive totals, in input units and before rounding. Up to 4096 steps if the encoder is not
-   * Toeplitz.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * console.log(dp.incrementStddevs({ strategy: 'tree', steps: 8 }));
-   * ```
-   */
-  incrementStddevs(options: ErrorOptions): Float64Array;
-  /**
-   * Returns B, C and the covariance of the noise, for at most 1024 steps.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const { encoder, decoder } = dp.matrices({ strategy: 'square-root', steps: 4 });
-   * console.log(encoder[4], decoder[4]); // row 1, column 0: 0.5 in both
-   * ```
-   */
-  matrices(options: ErrorOptions): Matrices;
   /**
    * Compares all mechanisms, and returns them best first.
    * @example

@@ -31,7 +31,24 @@ export interface ErrorOptions extends Problem {
   strategy: Strategy;
 }
 
-export interface UnitErrorOptions extends ErrorOptions {
+/** Parts that are large or take long: each is there if the option of its name is true. */
+export interface ErrorDetails {
+  /** The error of every step, sensitivity * ||B_t||. */
+  perStep?: Float64Array;
+  /**
+   * The std of each step's increment to the noise of its sum, for noise Z of std 1. Multiplied by the
+   * certificate's `noiseStddev`, it is the std of the difference of two successive totals, in input
+   * units and before rounding. Up to 4096 steps if the encoder is not Toeplitz.
+   */
+  increments?: Float64Array;
+  /** For at most 1024 steps. */
+  matrices?: Matrices;
+}
+
+/** Options of `error` for one workload. */
+export interface UnitErrorOptions
+  extends ErrorOptions,
+    Partial<Record<keyof ErrorDetails, boolean>> {
   /**
    * Default 'zero-out'. 'replace-one' doubles sensitivity, errors and bound, because a record and
    * its replacement differ by up to twice the clip norm.
@@ -82,7 +99,7 @@ export interface SimultaneousError {
   simultaneousRisk?: number;
 }
 
-export interface UnitError extends CertifiedBound, Partial<SimultaneousError> {
+export interface UnitError extends CertifiedBound, Partial<SimultaneousError>, ErrorDetails {
   mechanism: MechanismName;
   numSteps: number;
   /** Name of the workload: 'prefix', 'momentum=0.9,decay=1', 'window=8', 'rates', 'matrix'. */
@@ -259,7 +276,10 @@ export interface WorkloadError {
 
 /** Options of `error` for several workloads with one noise. */
 export interface StackErrorOptions
-  extends Omit<UnitErrorOptions, 'workload' | 'strategy' | 'numPaths' | 'seed'> {
+  extends Omit<
+    UnitErrorOptions,
+    'workload' | 'strategy' | 'numPaths' | 'seed' | keyof ErrorDetails
+  > {
   /**
    * Up to 64 workloads, released together from one noise, as by `sums`.
    */
@@ -293,6 +313,7 @@ export interface StackError
     | keyof SimultaneousError
     | ('boundMethod' | 'lowerBoundMinDimension' | 'lowerBoundEveryDimension')
     | ('decoderResidual' | 'residualSteps' | 'raisedByNormalizing' | 'lowerBound')
+    | keyof ErrorDetails
   > {
   /**
    * Lower bound on the weighted mean error, for every factorization and records of every dimension.

@@ -9,8 +9,7 @@ import type { MemoryStream } from '../api/streams/stream.js';
 /** Functions and properties of the library by their path, with the number of their arguments. */
 export const FUNCTIONS = {
   ...{ strategies: 0, liveHandles: 0, calibrate: 1, bounds: 1, learn: 1, learnPlan: 1, predict: 2 },
-  ...{ error: 1, errorPerStep: 1, incrementStddevs: 1, matrices: 1 },
-  ...{ compare: 1, optimize: 1, certificate: 1, 'study.regretBounds': 2 },
+  ...{ error: 1, compare: 1, optimize: 1, certificate: 1, 'study.regretBounds': 2 },
   ...{ 'queries.randomizedResponse': 1, 'queries.estimateCount': 1 },
   ...{ 'queries.choose': 1, 'queries.winner': 1, 'queries.quantile': 1 },
 } as const satisfies { [path: string]: number };

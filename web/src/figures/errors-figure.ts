@@ -125,11 +125,8 @@ export class ErrorsFigure {
       lanes.map(async (lane) => {
         const { mechanism } = lane;
         const options: ErrorOptions = asProblem({ ...strategyOf(lane), ...problem });
-        const [stddev, error] = await Promise.all([
-          engine.errorPerStep(options),
-          engine.error(options),
-        ]);
-        return { mechanism, stddev, error };
+        const error = await engine.error({ ...options, perStep: true });
+        return { mechanism, stddev: error.perStep!, error };
       }),
     );
   }

@@ -97,8 +97,11 @@ export class FactorizationFigure {
     this.host.setAttribute('aria-busy', 'true');
     try {
       const engine = await this.analyst.engine();
-      const made = await Promise.all(options.map((one) => engine.matrices(asProblem(one))));
-      this.shown = made.map((matrices, i) => ({
+      const made = await Promise.all(
+        options.map((one) => engine.error({ ...asProblem(one), matrices: true })),
+      );
+      const all = made.map(({ matrices }) => matrices!);
+      this.shown = all.map((matrices, i) => ({
         mechanism: options[i]!.mechanism,
         matrices: [
           {

@@ -133,7 +133,8 @@ class FloorScene implements SceneView {
     const turn = ++this.breaths;
     const { engine, queue, calm } = this.context;
     const strategy = { name: 'optimal', buffers: this.buffers } as const;
-    const { decoder } = await queue(() => engine.matrices({ strategy, steps: numSteps }));
+    const options = { strategy, steps: numSteps, matrices: true };
+    const { decoder } = (await queue(() => engine.error(options))).matrices!;
     const still = (): boolean => turn === this.breaths;
     if (!still()) return;
     const numBars = this.bars.bars.length;
@@ -150,11 +151,8 @@ class FloorScene implements SceneView {
     const { engine, queue } = this.context;
     const find = async (buffers: number): Promise<[number, Optimum]> => {
       const options = { strategy: { name: 'optimal', buffers }, steps: numSteps } as const;
-      const [error, stddev] = await Promise.all([
-        engine.error(options),
-        engine.errorPerStep(options),
-      ]);
-      return [buffers, { error, stddev }];
+      const error = await engine.error({ ...options, perStep: true });
+      return [buffers, { error, stddev: error.perStep! }];
     };
     this.optima = new Map(await queue(() => Promise.all(bufferCounts.map(find))));
     const bounds = [...this.optima.values()].map(({ error }) => error.lowerBound ?? 1);

@@ -130,9 +130,10 @@ class TreeScene implements SceneView {
     const { engine, queue } = this.context;
     const found = await queue(() =>
       Promise.all(
-        curveNames.map((mechanism) =>
-          engine.errorPerStep({ strategy: mechanism, steps: numSteps }),
-        ),
+        curveNames.map(async (strategy) => {
+          const { perStep } = await engine.error({ strategy, steps: numSteps, perStep: true });
+          return perStep!;
+        }),
       ),
     );
     const [independent, tree, honaker] = found as [Float64Array, Float64Array, Float64Array];

@@ -123,7 +123,7 @@ async function makePupil(
     learn: (features, labels) => learner.learn(features, labels, ...call),
     weights: () => learner.weights(),
     stddev: async () => {
-      const errors = await engine.errorPerStep({ strategy: noise, steps });
+      const errors = (await engine.error({ strategy: noise, steps, perStep: true })).perStep!;
       const { noiseMultiplier } = learner.certificate;
       return errors.map((error) => error * noiseMultiplier * manner.clip);
     },
