@@ -28,7 +28,7 @@ const VALID = { numSteps: 8, epsilon: 1, delta: 1e-6, mechanism: 'tree', dimensi
 const NAMES = [
   ...[...Object.keys(VALID), 'clipNorm', 'neighbours', 'participation', 'workload', 'objective'],
   ...['bands', 'buffers', 'decays', 'lambda', 'loss', 'numClasses', 'radius', 'domain', 'descent'],
-  ...['batchSize', 'mode', 'grid', 'insecureSeed', 'beta', 'features', 'labels', 'inputs', 'rule'],
+  ...['batchSize', 'mode', 'grid', 'insecureSeed', 'beta', 'features', 'labels', 'columns', 'rule'],
   ...['account', 'costs', 'rho', 'mu', 'maxContributions', 'strategies', 'precisionBits', 'rate'],
   ...['key', 'stream', 'table', 'gap', 'solver', 'noise', 'strategy', 'scores', 'sensitivity'],
 ];

@@ -24,8 +24,8 @@ const rows = Array.from({ length: 300 }, () => {
 });
 const features = rows.flatMap(([a, b]) => [a, b]);
 const labels = rows.map(([, , y]) => y);
-const inputs = [{ name: 'a' }, { name: 'b', low: 0, high: 10 }];
-const table = { features, labels, inputs };
+const columns = { a: [-1, 1], b: [0, 10] };
+const table = { features, labels, columns };
 
 const shareOf = (model) =>
   dp.predict(model, features).filter((score, i) => score >= 0 === labels[i] > 0).length / 300;
@@ -37,7 +37,11 @@ test('learn: the model is that of the command for the same table', async () => {
   const { stdout } = await dpFtrl([...args, '--json', '--columns', 'b=0:10,*', path]);
   const model = dp.learn({ ...target, ...table });
   assert.deepEqual(model, JSON.parse(stdout));
-  assert.deepEqual(model.inputs, [{ name: 'a', low: -1, high: 1 }, inputs[1]]);
+  const named = [
+    { name: 'a', low: -1, high: 1 },
+    { name: 'b', low: 0, high: 10 },
+  ];
+  assert.deepEqual(model.inputs, named);
   assert.equal(model.private, false); // with a seed
   assert.equal(dp.liveHandles, 0);
 });
@@ -147,7 +151,8 @@ test('learn: features without a description are in [-1, 1], with or without an i
   const named = ['x1', 'x2'].map((name) => ({ name, low: -1, high: 1 }));
   const model = dp.learn({ ...target, ...flat });
   assert.deepEqual(model.inputs, named);
-  assert.deepEqual(model, dp.learn({ ...target, ...flat, inputs: named }));
+  const ranges = { x1: [-1, 1], x2: [-1, 1] };
+  assert.deepEqual(model, dp.learn({ ...target, ...flat, columns: ranges }));
   const moved = features.map((value) => Math.min(1, Math.max(-1, value)));
   assert.deepEqual(model, dp.learn({ ...target, labels, features: moved }));
   const bare = dp.learn({ ...target, ...flat, intercept: false });
@@ -165,9 +170,9 @@ test('learn: bad input is refused, and the error names the parameter', () => {
   refused({ delta: undefined }, ...type, /^learn: delta must be a number/);
   refused({ labels: [] }, ...range, /^learn: labels must be at least one/);
   refused({ features: features.slice(1) }, ...length, /^learn: features must have .*600.*got 599$/);
-  const unnamed = { features: features.slice(1), inputs: undefined };
+  const unnamed = { features: features.slice(1), columns: undefined };
   refused(unnamed, ...length, /^learn: features must have a multiple of 300 .*got 599$/);
-  refused({ features: [], inputs: undefined }, ...length, /got 0$/);
+  refused({ features: [], columns: undefined }, ...length, /got 0$/);
   const broken = features.slice();
   broken[3] = NaN;
   refused({ features: broken }, ...range, /^learn: features\[3\] must be finite, got NaN$/);
@@ -177,9 +182,11 @@ test('learn: bad input is refused, and the error names the parameter', () => {
   refused({ loss: 'squared' }, ...range, /^learn: loss must be one of logistic, hinge, softmax/);
   refused({ rates: 'cosine' }, ...range, /^learn: rates must be one of linear, constant/);
   refused({ loss: { softmax: 1 } }, ...range, /^learn: loss.softmax must be/);
-  refused({ inputs: [{ low: 0, high: 1 }] }, ...type, /^learn: inputs\[0\]: name must be a string/);
-  const empty = [{ name: 'a', low: 1, high: 1 }, inputs[1]];
-  refused({ inputs: empty }, ...range, /^learn: inputs\[0\]: high must be finite and above low/);
+  refused({ columns: [[0, 1]] }, ...type, /^learn: columns must be an object with a range/);
+  const empty = { ...columns, a: [1, 1] };
+  refused({ columns: empty }, ...range, /^learn: columns.a must be a finite range \[low, high\]/);
+  refused({ columns: { b: [0, 1], 7: [0, 1] } }, ...range, /^learn: columns\["7"\] must not be an/);
+  refused({ inputs: [{ name: 'a' }, { name: 'b' }] }, ...type, /inputs is an unknown option/);
   refused({ clipNorm: 1 }, ...type, /clipNorm/);
   assert.equal(dp.liveHandles, 0);
 });

@@ -271,7 +271,7 @@ test('learn --precondition: the model is that of the library, a budget pays the 
     '*=-1:1',
     path,
   ];
-  const named = { inputs: ['a', 'b'].map((name) => ({ name, low: -1, high: 1 })) };
+  const named = { columns: { a: [-1, 1], b: [-1, 1] } };
   const { stdout } = await dpFtrl([...args, '--json', '--seed', '7']);
   assert.deepEqual(JSON.parse(stdout), dp.learn({ ...target, ...table, ...named }));
   const budget = join(folder, 'budget.json');

@@ -171,8 +171,8 @@ export interface Analysis {
    * const dp = await load();
    * const minutes = Float64Array.from({ length: 500 }, () => 60 * Math.random());
    * const labels = minutes.map((m) => (m > 30 ? 1 : 0));
-   * const inputs = [{ name: 'minutes', low: 0, high: 60 }];
-   * const model = dp.learn({ features: minutes, labels, inputs, epsilon: 1, delta: 1e-6 });
+   * const columns = { minutes: [0, 60] };
+   * const model = dp.learn({ features: minutes, labels, columns, epsilon: 1, delta: 1e-6 });
    * console.log(dp.predict(model, [10, 50])); // below 0, above 0
    * ```
    */

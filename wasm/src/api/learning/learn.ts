@@ -8,17 +8,19 @@ import type { Instance } from '../../core/handle.js';
 import type { LearnedModel, Learner, LearnerOptions, ModelInput } from '../../types/all.js';
 import type { Stream } from '../../types/streams/stream.js';
 import { makeStream } from '../streams/make.js';
+import { readColumns } from '../streams/ranges.js';
+import { memberOf } from '../streams/shape.js';
 import { requireLength } from '../options.js';
 import { LEARNER } from './learner.js';
 import { readLinearLoss } from './loss.js';
-import { readInputs, scaled } from './model.js';
+import { scaled } from './model.js';
 import { learnPlan, takesLatest, withRanges } from './setup.js';
 import { TailAverage } from './tail-average.js';
 import { counted } from '../../shared/counted.js';
 
 const LOSSES = ['logistic', 'hinge', 'softmax'] as const;
 const OF_PLAN = ['epsilon', 'delta', 'neighbours', 'loss', 'rates'] as const;
-const OF_TABLE = ['features', 'labels', 'inputs', 'intercept', 'precondition', 'insecureSeed'];
+const OF_TABLE = ['features', 'labels', 'columns', 'intercept', 'precondition', 'insecureSeed'];
 export const LEARN_OPTIONS = [...OF_TABLE, ...OF_PLAN];
 
 /** A table in the form that a learner takes. */
@@ -41,7 +43,19 @@ function unnamed(where: Where, numFeatures: number, numRows: number): ModelInput
     const value = String(numFeatures);
     throw makeError('wrong_length', where, { parameter: 'features', constraint, value });
   }
-  return Array.from({ length: width }, (_, i) => ({ name: `x${i + 1}` }));
+  return withRanges(Array.from({ length: width }, (_, i) => ({ name: `x${i + 1}` })));
+}
+
+/** Reads the columns of the features, in their order. */
+function readInputs(reader: Reader): ModelInput[] {
+  const { names, ranges } = readColumns(reader);
+  const index = names.find((name) => /^\d+$/.test(name));
+  if (index !== undefined) {
+    const constraint = 'must not be an integer, because objects list those first';
+    const parameter = memberOf('columns', index);
+    throw makeError('invalid_argument', reader.where, { parameter, constraint });
+  }
+  return names.map((name, i) => ({ name, low: ranges[2 * i]!, high: ranges[2 * i + 1]! }));
 }
 
 export function readTable(reader: Reader): Table {
@@ -49,12 +63,11 @@ export function readTable(reader: Reader): Table {
   const labels = float64s(where, 'labels', reader.raw('labels'));
   if (labels.length === 0) throw outOfRange(where, 'labels', 'at least one', 'none');
   const features = float64s(where, 'features', reader.raw('features'));
-  const given = reader.has('inputs')
-    ? readInputs(where, reader.raw('inputs'))
+  const inputs = reader.has('columns')
+    ? readInputs(reader)
     : unnamed(where, features.length, labels.length);
-  requireLength(where, 'features', features.length, labels.length * given.length);
+  requireLength(where, 'features', features.length, labels.length * inputs.length);
   requireFinite(where, 'features', features);
-  const inputs = withRanges(given);
   const intercept = reader.flagOr('intercept', true);
   const width = inputs.length + Number(intercept);
   const rows = new Float64Array(labels.length * width).fill(1);

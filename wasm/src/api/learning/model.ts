@@ -49,7 +49,7 @@ function readInput(where: Where, value: unknown): ModelInput {
   return { name, low, high };
 }
 
-export function readInputs(where: Where, given: unknown): ModelInput[] {
+function readInputs(where: Where, given: unknown): ModelInput[] {
   if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
   return given.map((input, i) => readInput(within(where, `inputs[${i}]`), input));
 }

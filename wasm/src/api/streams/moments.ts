@@ -2,14 +2,12 @@
 
 // Moments: a record has a number for each of the named columns.
 
-import { float64s, outOfRange, wrongType, type Reader } from '../../core/check.js';
-import { makeError } from '../../core/errors.js';
+import { outOfRange, wrongType } from '../../core/check.js';
 import type { Estimate, Moments } from '../../types/streams/readings.js';
 import type { Named } from '../../types/streams/options.js';
-import { requireLength } from '../options.js';
 import { factsOfWorkload } from './facts.js';
 import type { StreamDefinition } from './kind.js';
-import { readNames } from './options.js';
+import { readColumns } from './ranges.js';
 import { ESTIMATE, estimateAt, memberOf, named, type Shape } from './shape.js';
 
 /**
@@ -87,27 +85,6 @@ function momentsShape(names: readonly string[], hasCovariance: boolean): Shape<M
       return { ...moments, covariance: covarianceOf(names, variance, next) };
     },
   };
-}
-
-/** Reads the names of columns and the two ends of each. */
-function readColumns(reader: Reader): { names: string[]; ranges: Float64Array } {
-  const { where } = reader;
-  const wanted = 'an object with a range [low, high] for each column';
-  const { names, given } = readNames(reader, 'columns', wanted);
-  const ranges = new Float64Array(2 * names.length);
-  names.forEach((name, i) => {
-    const parameter = memberOf('columns', name);
-    const range = float64s(where, parameter, given[name]);
-    requireLength(where, parameter, range.length, 2);
-    const [low, high] = range as unknown as [number, number];
-    if (!(low < high) || !Number.isFinite(high - low)) {
-      const constraint = 'must be a finite range [low, high] with low below high';
-      const value = `[${low}, ${high}]`;
-      throw makeError('invalid_argument', where, { parameter, constraint, value });
-    }
-    ranges.set(range, 2 * i);
-  });
-  return { names, ranges };
 }
 
 export const MOMENTS: StreamDefinition<Moments<string>> = {

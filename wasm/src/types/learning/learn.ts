@@ -3,7 +3,7 @@
 // Private learning from a whole table.
 
 import type { MechanismOptions } from '../mechanism.js';
-import type { ModelInput } from '../streams/model.js';
+import type { Named } from '../streams/options.js';
 
 export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta' | 'neighbours'> {
   /** Features of the examples, row after row. */
@@ -13,10 +13,11 @@ export interface LearnOptions extends Pick<MechanismOptions, 'epsilon' | 'delta'
   /** Default 'logistic'. */
   loss?: 'logistic' | 'hinge' | { softmax: number };
   /**
-   * Names and public ranges of the features. Values outside a range are clamped to it; a missing
-   * range is [-1, 1]. Default: no names, and ranges [-1, 1].
+   * Names and public ranges of the features, in the order of `features`. Values outside a range are
+   * clamped to it. Names are not integers, which objects list first. Default: x1, x2, ..., with
+   * ranges [-1, 1].
    */
-  inputs?: readonly ModelInput[];
+  columns?: Named<string, readonly [low: number, high: number]>;
   /** Whether the model has an intercept, the weight of a feature that is always 1. Default true. */
   intercept?: boolean;
   /**

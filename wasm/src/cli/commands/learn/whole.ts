@@ -127,10 +127,13 @@ function sentenceOf(dp: DpFtrl, { settings, moments, problem }: WholeRun): strin
 function learn(dp: DpFtrl, { settings, problem }: WholeRun, rows: Rows): LearnedModel {
   const { target, intercept, seed, rates } = settings;
   const { epsilon, delta, neighbours } = target;
-  return dp.learn({
+  const { inputs } = problem;
+  // A column of the table may have any name, that of a column of the library none that is an integer.
+  const ranges = inputs.map(({ low, high }, i) => [`x${i + 1}`, [low!, high!]] as const);
+  const model = dp.learn({
     ...rows,
     ...{
-      inputs: problem.inputs,
+      columns: Object.fromEntries(ranges),
       intercept,
       loss: lossOf(target) as 'logistic',
       precondition: true,
@@ -139,6 +142,7 @@ function learn(dp: DpFtrl, { settings, problem }: WholeRun, rows: Rows): Learned
     ...{ epsilon, delta, neighbours },
     ...(seed !== undefined && { insecureSeed: seed }),
   });
+  return { ...model, inputs };
 }
 
 /** Returns the model with its evaluation on the rows of --test. */
