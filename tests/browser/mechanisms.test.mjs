@@ -205,7 +205,10 @@ test('the matrices of the tree: the keyboard reads entries, and each value has i
     encoder.reduce((sum, value) => sum + value),
     4 * 8,
   );
-  assert.match(await textOf(page, '.map:nth-child(1) .map-at'), /^15 × 8, 32 non-zero entries,/);
+  assert.match(
+    await textOf(page, '.map:nth-child(1) .map-at'),
+    /^The first record is in 4 of 15 measurements\. 15 × 8, 32 non-zero entries,/,
+  );
   const inverse = decoder.map((value, at) => value - (at < m ? 0 : decoder[at - m]));
   const shown = [
     [encoder, m, 8],
@@ -252,8 +255,17 @@ test('the pointer reads an entry, and leaving gives the summary back', async () 
   const summary = await textOf(page, '.map:nth-child(1) .map-at');
   assert.match(
     summary,
-    /^64 × 64, 2,080 non-zero entries, none above the diagonal, none negative;/,
+    /ever fainter\. 64 × 64, 2,080 non-zero entries, none above the diagonal, none negative;/,
   );
+  const seen = await page.$$eval('.map-at', (all) => all.map((one) => one.firstChild.data));
+  assert.match(seen[1], /^Each step subtracts a little of everything before\.$/);
+  assert.match(
+    seen[2],
+    /^A total keeps most of the latest noise, and ever less of what is older\.$/,
+  );
+  const { noiseCovariance } = library.matrices({ strategy: 'square-root', steps: 64 });
+  const times = Number((noiseCovariance.at(-1) / noiseCovariance[0]).toPrecision(2));
+  assert.ok(seen[3].includes(` ${times} times the variance of the first`), seen[3]);
   const heights = () => page.$$eval('.map', (all) => all.map((one) => one.offsetHeight));
   const before = await heights();
   const box = await (await page.$('.map:nth-child(1) canvas')).boundingBox();
@@ -340,6 +352,35 @@ const readRanking = (page) =>
     })),
   );
 
+test('the ranking is sorted by its headings, either way', async () => {
+  const { page } = await open('steps=60');
+  await reveal(page, 'ranking', 'tbody tr');
+  const order = () =>
+    page.$$eval('#ranking tbody tr', (rows) => rows.map(({ dataset }) => dataset.mechanism));
+  const { mechanisms } = library.compare({ steps: 60, objective: 'max' }).result();
+  const by = (value, sign = 1) =>
+    [...mechanisms].sort((a, b) => sign * (value(a) - value(b))).map((one) => one.mechanism);
+  const press = (text) => page.click(`#ranking thead button::-p-text(${text})`);
+  await press('Root mean square');
+  assert.deepEqual(
+    await order(),
+    by((one) => one.meanError),
+  );
+  assert.equal(await page.$eval('#ranking [aria-sort]', (one) => one.ariaSort), 'ascending');
+  await press('Root mean square');
+  assert.deepEqual(
+    await order(),
+    by((one) => one.meanError, -1),
+  );
+  await press('Mechanism');
+  const names = await order();
+  assert.deepEqual(names, [...names].sort());
+  // A row still chooses its own mechanism.
+  await page.click('#ranking tr[data-mechanism="haar"] button');
+  await page.waitForFunction(() => location.hash.includes('mechanism=haar'));
+  await page.close();
+});
+
 test('the ranking is the library’s, best first, and a click chooses', async () => {
   const { page, said } = await open('steps=300');
   await reveal(page, 'ranking', 'tbody tr');
@@ -381,7 +422,7 @@ test('the ranking is the library’s, best first, and a click chooses', async ()
   await settled(page);
   assert.equal(
     await page.$eval('#ranking tr[data-mechanism="tree"]', (row) => row.className),
-    'chosen second',
+    'chosen tree',
   );
   const moved = await page.$eval('#ranking', (one) => one.getBoundingClientRect().top);
   assert.ok(Math.abs(moved - at) < 1, `the table moved by ${moved - at} px`);

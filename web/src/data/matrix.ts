@@ -4,15 +4,20 @@
 
 import { count, quantity } from '../base/format.ts';
 
-export interface Matrix {
-  /** Symbol in formulas, such as C. */
-  symbol: string;
-  /** Name in words, such as encoder. */
-  name: string;
+export interface MatrixEntries {
   numRows: number;
   numColumns: number;
   /** Row-major. */
   values: Float64Array;
+}
+
+export interface Matrix extends MatrixEntries {
+  /** Symbol in formulas, such as C. */
+  symbol: string;
+  /** Name in words, such as encoder. */
+  name: string;
+  /** Says what to see in it; absent if that is not known. */
+  caption?(matrix: MatrixEntries): string;
 }
 
 /** Entries below this share of the largest one are rounding errors of zeros. */
@@ -47,7 +52,7 @@ export function shadeOf(value: number, size: number): number {
 }
 
 /** Describes the picture to users who cannot see it. Rows and columns count from 1. */
-export function describeMatrix({ numRows, numColumns, values }: Matrix): string {
+export function describeMatrix({ numRows, numColumns, values }: MatrixEntries): string {
   const { size } = extentOf([{ symbol: '', name: '', numRows, numColumns, values }]);
   let numNonZero = 0;
   let numNegative = 0;

@@ -5,6 +5,7 @@
 import { asProblem } from '../controls/problem.ts';
 import type { MechanismName } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
+import { covarianceText, decoderText, encoderText, inverseText } from './matrix-captions.ts';
 import { byId, h, setText } from '../base/dom.ts';
 import { count, counted, quantity } from '../base/format.ts';
 import { blankMap, HeatMap, matrixPanel } from './heat-map.ts';
@@ -110,6 +111,7 @@ export class FactorizationFigure {
             numRows: matrices.numMeasurements,
             numColumns: numSteps,
             values: matrices.encoder,
+            caption: encoderText,
           },
           {
             symbol: matrices.numMeasurements === numSteps ? 'C⁻¹' : 'A⁻¹B',
@@ -117,6 +119,7 @@ export class FactorizationFigure {
             numRows: numSteps,
             numColumns: matrices.numMeasurements,
             values: stepsOf(matrices.decoder, matrices.numMeasurements, weightsOf(settings)),
+            caption: inverseText,
           },
           {
             symbol: 'B',
@@ -124,6 +127,7 @@ export class FactorizationFigure {
             numRows: numSteps,
             numColumns: matrices.numMeasurements,
             values: matrices.decoder,
+            caption: decoderText,
           },
           {
             symbol: 'sens² BBᵀ',
@@ -131,6 +135,7 @@ export class FactorizationFigure {
             numRows: numSteps,
             numColumns: numSteps,
             values: matrices.noiseCovariance,
+            caption: covarianceText,
           },
         ],
       }));

@@ -166,7 +166,12 @@ export class HeatMap {
     this.plot.setAttribute('aria-valuetext', text + quantity(value, 6));
     this.mark.hidden = cursor === null;
     if (cursor === null) {
-      setText(this.at, this.summary);
+      const said = this.matrix.caption?.(this.matrix);
+      if (said === undefined) setText(this.at, this.summary);
+      else {
+        const more = h('span', { class: 'visually-hidden' }, ` ${this.summary}`);
+        this.at.replaceChildren(said, more);
+      }
       return;
     }
     this.at.replaceChildren(text, h('data', { value }, quantity(value, 6)));

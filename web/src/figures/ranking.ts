@@ -17,7 +17,22 @@ export interface RankingEvents {
   chosen(mechanism: MechanismName, parameters: MechanismParameters): void;
 }
 
+/** Values by which a heading sorts; null for texts that have no order. */
+const headings: readonly {
+  text: string;
+  value: ((one: ComparedMechanism) => number | string) | null;
+}[] = [
+  { text: 'Mechanism', value: ({ mechanism }) => mechanism },
+  { text: 'Worst step', value: ({ maxError }) => maxError },
+  { text: 'Root mean square', value: ({ meanError }) => meanError },
+  { text: '÷ lower bound', value: ({ ratio }) => ratio ?? Infinity },
+  { text: 'Time per step', value: null },
+  { text: 'Memory', value: null },
+];
+
 export class Ranking {
+  /** Heading that sorts, and whether downwards; null for the order of the library. */
+  private sorted: { heading: number; falls: boolean } | null = null;
   private readonly host = byId('ranking');
   private readonly lazily = new Lazily(this.host, () => this.update());
   private settings: Settings | null = null;
@@ -51,6 +66,7 @@ export class Ranking {
     try {
       const engine = await this.analyst.engine();
       this.comparison = await engine.compare(options);
+      this.sorted = null;
       this.asked = asked;
       this.draw(this.comparison);
       this.mark(this.settings ?? settings);
@@ -76,15 +92,14 @@ export class Ranking {
       if (one !== undefined) this.events.chosen(one.mechanism, one.parameters);
     });
     for (const [i, row] of [...body.rows].entries()) row.dataset['index'] = String(i);
-    const numbers = ['Worst step', 'Root mean square', '÷ lower bound'].map((text) => head(text));
-    const words = ['Time per step', 'Memory'].map((text) => head(text, 'words'));
     const table = h(
       'table',
       {},
-      h('thead', {}, h('tr', {}, head('Mechanism'), ...numbers, ...words)),
+      h('thead', {}, h('tr', {}, ...headings.map((_, i) => this.heading(i)))),
       body,
     );
     this.host.replaceChildren(table);
+    this.sort();
     const { title } = wordsOf(this.settings!);
     const summed = workload === 'prefix' ? '' : ` (${title})`;
     const aim = objective === 'mean' ? 'root mean square' : 'worst step';
@@ -102,6 +117,38 @@ export class Ranking {
         'not, so the mechanism can be streamed.',
     );
     this.fillLeftOut(comparison);
+  }
+
+  /** Returns the heading of a column; a press sorts by it, and another one the other way. */
+  private heading(i: number): HTMLElement {
+    const { text, value } = headings[i]!;
+    if (value === null) return h('th', { scope: 'col', class: 'words' }, text);
+    const act = (): void => {
+      const isAgain = this.sorted?.heading === i;
+      this.sorted = { heading: i, falls: isAgain && !this.sorted!.falls };
+      this.sort();
+    };
+    return h('th', { scope: 'col' }, h('button', { type: 'button', onclick: act }, text));
+  }
+
+  /** Puts the rows in order. */
+  private sort(): void {
+    const { sorted, comparison } = this;
+    if (sorted === null || comparison === null) return;
+    const valueOf = headings[sorted.heading]!.value!;
+    const body = this.host.querySelector('tbody')!;
+    const rows = [...body.rows].map((row) => ({
+      row,
+      value: valueOf(comparison.mechanisms[Number(row.dataset['index'])]!),
+    }));
+    const sign = sorted.falls ? -1 : 1;
+    rows.sort((a, b) => (a.value < b.value ? -sign : a.value > b.value ? sign : 0));
+    body.replaceChildren(...rows.map(({ row }) => row));
+    for (const [i, cell] of [...this.host.querySelectorAll('thead th')].entries()) {
+      if (i === sorted.heading)
+        cell.setAttribute('aria-sort', sorted.falls ? 'descending' : 'ascending');
+      else cell.removeAttribute('aria-sort');
+    }
   }
 
   private row(one: ComparedMechanism, worst: number): HTMLTableRowElement {
@@ -144,7 +191,8 @@ export class Ranking {
         (one) => one.mechanism === mechanism && textOf(one.parameters) === textOf(parameters),
       ),
     );
-    for (const [i, row] of [...this.host.querySelectorAll('tbody tr')].entries()) {
+    for (const row of this.host.querySelectorAll<HTMLElement>('tbody tr')) {
+      const i = Number(row.dataset['index']);
       const lane = places.indexOf(i);
       row.className = lane < 0 ? '' : `chosen ${colours[lane]}`;
       row.querySelector('button')!.setAttribute('aria-pressed', String(places.includes(i)));
@@ -162,9 +210,5 @@ export class Ranking {
     box.querySelector('ul')!.replaceChildren(...items);
   }
 }
-
-/** Returns a header; those of columns of words are aligned as the words are. */
-const head = (text: string, kind?: 'words'): HTMLElement =>
-  h('th', { scope: 'col', class: kind }, text);
 
 const textOf = (parameters: MechanismParameters): string => parametersText(parameters, String);
