@@ -13,6 +13,7 @@ import { holds, tableOf } from '../js/support/message-table.mjs';
 import {
   changes,
   enter,
+  openPage,
   readKey,
   root,
   runProgram,
@@ -25,7 +26,7 @@ import {
   textOf,
 } from './support.mjs';
 
-const { open } = await startSite();
+const { site, browser, open } = await startSite();
 const library = await load();
 
 /** Chooses "your own CSV" and pastes a text as from a clipboard. */
@@ -108,7 +109,7 @@ test('a pasted table is summed, column by column, as the library does', async ()
   assert.equal(key.release, chunk.noisySums[8]);
   assert.equal(key['true total'], chunk.trueSums[8]);
   assert.equal(key.unclipped, 6.5);
-  assert.match(await textOf(page, '#learning'), /choose a label column/);
+  assert.equal(await page.$eval('#learning-figure', (one) => one.hidden), true);
   assert.match(
     await page.$eval('.columns', (box) => box.closest('.field').textContent),
     /5 rows; 40\.0 % are longer than the clip norm/,
@@ -171,7 +172,6 @@ test('a bad table is refused with the reason, and the last good run stays', asyn
     [',\n1,2\n', /^the cells of the first row are empty; they must name the columns$/],
     ['[{"a":1},{"a":2}]\n', /^the text is a JSON array: write one object per line, as by jq/],
     ['{"a":1}\n{"a":2}\n', /^the text is JSON: write it as CSV, or read it with the command$/],
-    ['name\nx\ny\n', /^no column has a number in it$/],
     ['a,b\n"1,2\n', /^the text is not CSV: /],
   ]) {
     await paste(page, text);
@@ -735,10 +735,18 @@ test('a column without a name is left out, with a notice', async () => {
   await page.close();
 });
 
-test('a link made with own data says that the data is not in it', async () => {
-  const { page } = await open('data=own&column=x&steps=30');
-  assert.match(await textOf(page, '#notice'), /your own CSV is not part of the address/);
-  assert.equal(await stepOf(page), 30, 'the rest is in force');
+test('a link made with own data asks for the data, and tells what it does not understand', async () => {
+  const url = `${site.url}#data=own&column=x&steps=30&horizom=4`;
+  const { page } = await openPage(browser, url, { calm: true });
+  await page.waitForSelector('#question:not([hidden])');
+  assert.match(await textOf(page, '#question-reason'), /^The table is not part of the address/);
+  assert.match(await textOf(page, '#notice'), /there is no setting “horizom”/);
+  assert.equal(await page.$eval('#set-numSteps', (one) => one.value), '30');
+  assert.equal((await page.$$('#sums canvas')).length, 0);
+  // Without the table, the laboratory's own learner.
+  await page.click('#question-back');
+  await settled(page);
+  assert.equal(await page.evaluate(() => location.hash), '#lab');
   await page.close();
 });
 

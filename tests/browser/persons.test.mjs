@@ -119,7 +119,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
     await textOf(page, '#set-time-hint'),
     /^83 steps, one per day in UTC, from 2026-03-02 to 2026-05-23/,
   );
-  assert.match(await textOf(page, '#clip-guide'), /how much one person in a step may count/);
+  assert.match(await textOf(page, '#clip-guide'), /How much may one person in a step count/);
   await changes(page, () => page.click('#clip-guide button'));
   assert.equal(await valueOf(page, '#set-clipNorm'), '90');
   assert.equal(

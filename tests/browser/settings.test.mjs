@@ -91,12 +91,14 @@ test('an example and its columns go into the address', async () => {
 
 test('invalid settings in an address are reported, and marked at the control', async () => {
   const { page, said } = await open(
-    'epsilon=-1&delta=2&colour=red&mechanism=magic&steps=50&steps=60&data=secrets&dimension=1e3',
+    'epsilon=-1&delta=2&horizom=3&mechanisn=tree&colour=red&mechanism=magic&steps=50&steps=60&data=secrets&dimension=1e3',
   );
   const items = await page.$$eval('#notice li', (list) => list.map((item) => item.textContent));
   for (const pattern of [
     /^there is no setting “colour”$/,
-    /^there is no setting “steps \(given twice\)”$/,
+    /^there is no setting “horizom”$/,
+    /^there is no setting “mechanisn”; is “mechanism” meant\?$/,
+    /^“steps” is given twice$/,
     /^epsilon must be a finite number > 0, got “-1”$/,
     /^delta must be > 0 and < 1, got “2”$/,
     /^mechanism must be one of optimal, independent, output, tree, .*, log-perturbed, got “magic”$/,
@@ -107,7 +109,7 @@ test('invalid settings in an address are reported, and marked at the control', a
       items.some((item) => pattern.test(item)),
       `${pattern} in ${items.join(' | ')}`,
     );
-  assert.equal(items.length, 7);
+  assert.equal(items.length, 9);
   assert.equal(
     await page.$eval('#set-epsilon', (input) => input.getAttribute('aria-invalid')),
     'true',

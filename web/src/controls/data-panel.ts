@@ -2,11 +2,12 @@
 
 // The choice of records: synthetic ones, an example, or the user's own CSV, which stays in the tab.
 
+import { Question } from './question.ts';
 import { unfold, type Control, type Controls } from './controls.ts';
 import { defaults, noStatistic, SettingError, type Settings } from './settings.ts';
 import { learnsFrom, noLabel } from './workload.ts';
 import type { Table } from 'dp-ftrl';
-import { h } from '../base/dom.ts';
+import { byId, h } from '../base/dom.ts';
 import { counted, percent } from '../base/format.ts';
 import { hiddenNote, hiddenReason } from '../base/secrets.ts';
 import { clipButtons, recordNorms } from '../data/clip-guide.ts';
@@ -19,6 +20,7 @@ import {
   recordsOf,
   RoleError,
   suggestPerson,
+  suggestQuantity,
   suggestTime,
   withTimes,
   type Limit,
@@ -36,6 +38,7 @@ import {
   offered,
   parseCsv,
   suggestColumns,
+  withRows,
   type Csv,
 } from '../data/csv.ts';
 import { CsvBox } from '../data/csv-box.ts';
@@ -75,6 +78,12 @@ const noRoles = {
 export interface DataEvents {
   /** Called with the settings that a choice changes. */
   changed(settings: Partial<Settings>): void;
+  /** Called with the settings of a table that has just been chosen. */
+  opened(settings: Partial<Settings>): void;
+  /** Called while a question stands in place of the figures. */
+  asked(): void;
+  /** Called if the user leaves the question. */
+  left(): void;
 }
 
 export class DataPanel {
@@ -118,6 +127,12 @@ export class DataPanel {
   private readonly guide = h('div', { class: 'guide', id: 'clip-guide' });
   private wasHidden = false;
   private own: Csv | null = null;
+  /** Name of the file of the user's own table, or of the one that was refused. */
+  private ownName = '';
+  private refusal: string | null = null;
+  /** The table that runs, to which the user returns from a question about another one. */
+  private inForce: { csv: Csv; name: string } | null = null;
+  private readonly question = new Question(() => this.leave());
   private csv: Csv | null = null;
   private csvSource = 'synthetic';
   private settings: Settings | null = null;
@@ -129,7 +144,10 @@ export class DataPanel {
     private readonly events: DataEvents,
   ) {
     this.box = new CsvBox(
-      { taken: (csv) => this.take(csv), refused: (message) => this.refuse(message) },
+      {
+        taken: (csv, name) => this.take(csv, name),
+        refused: (message, name) => this.refuse(message, name),
+      },
       { id: 'csv', describedBy: 'set-source-error set-source-hint', anywhere: true },
     );
     const source = this.field('source', 'Records', this.source);
@@ -220,6 +238,58 @@ export class DataPanel {
       const choice = { ...settings, columns: this.columnsOf(settings) };
       this.showColumns(this.csv, choice, label, settings.clipNorm);
     } else this.showNothing();
+    this.showQuestion();
+  }
+
+  /**
+   * Shows what is asked or refused in place of the figures, and the place for a table and the clip
+   * norms there, or else among the settings.
+   */
+  private showQuestion(): void {
+    const isAsking = this.asking || this.refusal !== null;
+    const answers = isAsking ? this.box.element : this.guide;
+    if (isAsking || this.draft !== null) {
+      this.box.element.hidden &&= !isAsking;
+      const title = this.ownName || 'Your own table';
+      this.question.ask({ title, reason: this.refusal, answers });
+      this.events.asked();
+    } else this.question.close();
+    if (!isAsking) this.columnsField.before(this.box.element);
+    if (isAsking || this.draft === null) this.labelField.before(this.guide);
+  }
+
+  /** Asks for the table that an address is about, if it is not there, and returns whether it does. */
+  asksAgain(settings: Settings): boolean {
+    this.forgetQuestion();
+    this.asking = settings.source === 'own' && this.own === null;
+    if (!this.asking) return false;
+    this.settings = settings;
+    this.ownName = '';
+    this.refusal = this.hides
+      ? null
+      : 'The table is not part of the address, and this tab forgot it: drop or choose it again.';
+    this.show(settings);
+    return true;
+  }
+
+  /** Returns to the figures. */
+  private leave(): void {
+    this.forgetQuestion();
+    this.events.left();
+  }
+
+  private forgetQuestion(): void {
+    this.draft = null;
+    this.asking = false;
+    this.refusal = null;
+    this.own = this.inForce?.csv ?? null;
+    this.ownName = this.inForce?.name ?? '';
+    this.controls.error('source', null);
+  }
+
+  /** Name of the user's own table; '' for other records. */
+  titleOf({ source }: Settings): string {
+    return source === 'own' ? this.ownName : '';
   }
 
   /**
@@ -335,10 +405,12 @@ export class DataPanel {
     const noiseSeed =
       this.settings?.source === 'own' ? defaults.noiseSeed : this.settings!.noiseSeed;
     this.draft = null;
+    this.refusal = null;
+    this.controls.error('source', null);
     this.asking = source === 'own' && this.own === null;
     if (this.asking) {
-      this.box.element.hidden = false;
-      this.controls.hint('source', this.sourceText('own'));
+      this.ownName = '';
+      this.show(this.settings!);
       this.box.focus();
       return;
     }
@@ -377,24 +449,24 @@ export class DataPanel {
     }
   }
 
-  private take(csv: Csv): void {
-    if (offered(csv).length === 0 && this.columns.numRepairable(csv) === 0) {
-      this.refuse('no column has a number in it');
-      return;
-    }
-    this.begin(csv);
+  /** Takes a table; the rows of one without numbers are counted. */
+  private take(csv: Csv, name: string): void {
+    this.ownName = name;
+    const hasNumbers = offered(csv).length > 0 || this.columns.numRepairable(csv) > 0;
+    this.begin(hasNumbers ? csv : withRows(csv).csv);
   }
 
   /** Shows the totals of the columns; the figures wait until the user chooses a clip norm. */
   private begin(csv: Csv): void {
     this.own = csv;
     this.asking = false;
+    this.refusal = null;
     this.draft = draftOf(csv, this.settings);
     for (const key of ['columns', 'missing', 'person', 'time'] as const)
       this.controls.error(key, null);
     if (this.settings !== null) this.show(this.settings);
     unfold(this.element);
-    this.columnsField.scrollIntoView({ block: 'nearest' });
+    byId('stage').scrollIntoView({ block: 'nearest' });
   }
 
   private chooseColumns(names: string[]): void {
@@ -432,9 +504,7 @@ export class DataPanel {
       const isTaken = (name: string) => name === person || name === time;
       this.draft.columns = this.draft.columns.filter((name) => !isTaken(name));
       if (this.draft.columns.length === 0) {
-        this.draft.columns = numberColumns(this.own!, this.draft)
-          .filter((name) => !isTaken(name))
-          .slice(0, 1);
+        this.draft.columns = suggestQuantity(this.own!, this.draft);
       }
       this.show(this.settings!);
       return;
@@ -475,7 +545,8 @@ export class DataPanel {
     const { numSteps } = this.makeRecords(this.own!, draft.columns, draft, limitOf(limit));
     this.draft = null;
     this.csvSource = '';
-    this.events.changed({
+    this.inForce = { csv: this.own!, name: this.ownName };
+    this.events.opened({
       ...draft,
       ...participationFor(draft),
       source: 'own',
@@ -500,16 +571,21 @@ export class DataPanel {
     this.controls.error('columns', null);
     this.draft ??= { ...roleChoiceOf(this.settings!), columns: this.columnsOf(this.settings!) };
     if (this.draft.columns.length === 0) {
-      const { person, time } = this.draft;
-      this.draft.columns = suggestColumns(this.own, [person, time]).slice(0, 1);
+      this.draft.columns = suggestQuantity(this.own, this.draft);
     }
     if (isInUse) this.chooseClip(this.settings!.clipNorm);
     else this.show(this.settings!);
   }
 
-  private refuse(message: string | null): void {
-    if (message !== null) this.box.element.hidden = false;
-    this.controls.error('source', message === null || !this.hides ? message : hiddenReason);
+  private refuse(message: string | null, name: string): void {
+    const said = message === null || !this.hides ? message : hiddenReason;
+    this.controls.error('source', said);
+    this.refusal = said;
+    if (said === null) return;
+    this.ownName = name;
+    this.draft = null;
+    this.show(this.settings!);
+    byId('stage').scrollIntoView({ block: 'nearest' });
   }
 
   private sourceText(source: string): string {
@@ -592,11 +668,15 @@ export class DataPanel {
 
   private showGuide(
     records: Records | null,
-    { person, columns }: Draft,
+    { person, time, columns }: Draft,
     clipNorm: number | null,
   ): void {
-    this.guide.hidden = records === null;
     const asks = clipNorm === null;
+    if (asks && columns.length === 0) {
+      this.askColumn({ person, time, columns });
+      return;
+    }
+    this.guide.hidden = records === null;
     if (records === null || this.hides) {
       const what = asks
         ? 'Clip norms to choose from are'
@@ -608,7 +688,7 @@ export class DataPanel {
     const noun = person === '' ? 'row' : 'record';
     const one = person === '' ? 'one row' : 'one person in a step';
     const say = asks
-      ? `Now choose how much ${one} may count. Longer ${noun}s are shortened to it, and the noise is ` +
+      ? `How much may ${one} count? Longer ${noun}s are shortened to it, and the noise is ` +
         'proportional to it.'
       : `How much ${one} may count:`;
     this.guide.replaceChildren(
@@ -620,6 +700,31 @@ export class DataPanel {
         'p',
         { class: 'hint' },
         'These suggestions depend on the data. For a real release, choose the clip norm without looking at it.',
+      ),
+    );
+  }
+
+  /** Asks for the column to sum, because none is plainly a quantity. */
+  private askColumn({ person, time }: Pick<Draft, 'person' | 'time' | 'columns'>): void {
+    const csv = this.own!;
+    const names = numberColumns(csv, this.draft!).filter(
+      (name) => name !== person && name !== time,
+    );
+    const button = (text: string, act: () => void): HTMLElement =>
+      h('li', {}, h('button', { type: 'button', onclick: act }, h('b', {}, text)));
+    const countRows = (): void => {
+      const { csv: counted, name } = withRows(csv);
+      this.own = counted;
+      this.chooseColumns([name]);
+    };
+    this.guide.hidden = false;
+    this.guide.replaceChildren(
+      h('p', { class: 'ask' }, 'No column is plainly a quantity. What is summed?'),
+      h(
+        'ul',
+        { class: 'clips', 'aria-label': 'Columns to choose from' },
+        button('Count the rows', countRows),
+        ...names.map((name) => button(`Sum “${name}”`, () => this.chooseColumns([name]))),
       ),
     );
   }
@@ -649,7 +754,7 @@ function draftOf(csv: Csv, settings: Settings | null): Draft {
   const { participations, minSeparation } = settings ?? defaults;
   const person = suggestPerson(csv);
   const time = person === '' ? '' : suggestTime(csv);
-  const columns = suggestColumns(csv, [person, time]).slice(0, 1);
+  const columns = suggestQuantity(csv, { ...noRoles, ...noMarks, person, time });
   const bucket = fittingBucket(csv, time, noRoles.bucket);
   return { ...noRoles, ...noMarks, columns, person, time, bucket, participations, minSeparation };
 }

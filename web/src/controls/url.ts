@@ -2,6 +2,7 @@
 
 // The state of the page in the fragment of the address, which browsers do not send to anyone.
 
+import { closest } from '../../../wasm/src/shared/closest.ts';
 import { maxUnit, unitOf } from '../data/units.ts';
 import { laboratory, queriesNames } from '../base/route.ts';
 import {
@@ -18,7 +19,7 @@ export interface ReadAddress {
   settings: Settings;
   /** Rejected texts, by setting. */
   refused: Map<Key, { text: string; message: string }>;
-  /** Unknown names. */
+  /** Messages about names that are unknown, or given twice. */
   unknown: string[];
 }
 
@@ -38,6 +39,13 @@ const queriesKeys = [
 ] as const satisfies readonly (typeof keys)[number][];
 const labKeys = keys.filter((key) => !(key in queriesNames));
 const isOwn = (key: Key): boolean => (ownKeys as readonly Key[]).includes(key);
+
+/** Says that there is no such setting, and which one may be meant. */
+function unknownText(name: string): string {
+  const known = [...keys.map((key) => rules[key].name), 'column', 'unit'];
+  const meant = closest(name, known);
+  return `there is no setting “${name}”${meant === undefined ? '' : `; is “${meant}” meant?`}`;
+}
 
 export function readAddress(hash: string): ReadAddress {
   const text = hash.replace(/^#/, '');
@@ -65,7 +73,7 @@ export function readAddress(hash: string): ReadAddress {
     }
     const key = keys.find((candidate) => rules[candidate].name === name);
     if (key === undefined || seen.has(name)) {
-      unknown.push(key === undefined ? name : `${name} (given twice)`);
+      unknown.push(key === undefined ? unknownText(name) : `“${name}” is given twice`);
       continue;
     }
     seen.add(name);

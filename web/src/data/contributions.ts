@@ -19,7 +19,16 @@ import type { TimeFormatName } from '../../../wasm/src/shared/time-format.ts';
 import { timeIn, unambiguous, WANTED, type Written } from '../../../wasm/src/shared/time-text.ts';
 import { unknownZone, Zone } from '../../../wasm/src/shared/zone.ts';
 import { personOfId } from '../../../wasm/src/shared/person.ts';
-import { CsvError, faultsOf, findColumn, numRead, placeOf, textsOf, valuesOf } from './csv.ts';
+import {
+  CsvError,
+  faultsOf,
+  findColumn,
+  isQuantity,
+  numRead,
+  placeOf,
+  textsOf,
+  valuesOf,
+} from './csv.ts';
 import type { Column, Csv } from './csv.ts';
 import { readMissing, type MissingChoice } from './missing-cells.ts';
 
@@ -375,6 +384,15 @@ export function numberColumns(csv: Csv, roles: Roles): string[] {
     return faultsOf(read, read.columns.find((one) => one.name === name)!).length === 0;
   };
   return csv.columns.filter(areNumbers).map(({ name }) => name);
+}
+
+/** Suggests the column to sum; none if no column is plainly a quantity. */
+export function suggestQuantity(csv: Csv, roles: Roles): string[] {
+  const isFree = (name: string): boolean => name !== roles.person && name !== roles.time;
+  const found = numberColumns(csv, roles).find(
+    (name) => isFree(name) && isQuantity(readFor(csv, [name], roles), name),
+  );
+  return found === undefined ? [] : [found];
 }
 
 /** Returns the rows of a table as records of steps. */

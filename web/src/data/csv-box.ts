@@ -9,9 +9,10 @@ import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './
 import { loadCsv } from './csv-source.ts';
 
 export interface CsvBoxEvents {
-  taken(csv: Csv): void;
+  /** `name` is that of the file. */
+  taken(csv: Csv, name: string): void;
   /** Reports an error; null clears it. */
-  refused(message: string | null): void;
+  refused(message: string | null, name: string): void;
 }
 
 const placeholder = 'day,visits,bought\n1,14,0\n2,9,1';
@@ -101,20 +102,24 @@ export class CsvBox {
   private async take(source: string | File, options: ParseOptions = {}): Promise<void> {
     this.source = source;
     this.offer.hidden = true;
+    const name = typeof source === 'string' ? 'Pasted table' : source.name;
     if (typeof source !== 'string' && source.size > maxBytes) {
       const most = `${maxBytes / 1e6} MB`;
-      this.events.refused(`the file must be at most ${most}, got ${counted(source.size, 'byte')}`);
+      this.events.refused(
+        `the file must be at most ${most}, got ${counted(source.size, 'byte')}`,
+        name,
+      );
       return;
     }
     try {
       const csv = await loadCsv(source, options, (share) => this.report(source, share));
       if (source !== this.source) return;
-      this.events.refused(null);
-      this.events.taken(csv);
+      this.events.refused(null, name);
+      this.events.taken(csv, name);
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
       if (source !== this.source) return;
-      this.events.refused(error.message);
+      this.events.refused(error.message, name);
       if (error instanceof RaggedError) this.offerWithout(error.numRows);
     } finally {
       if (source === this.source) this.progress.hidden = true;

@@ -264,6 +264,36 @@ export function suggestColumns(csv: Csv, taken: readonly string[]): string[] {
   return (telling.length > 0 ? telling : clean).map((column) => column.name);
 }
 
+/** Names of columns that identify, number or locate rows; their sums mean nothing. */
+const wordsOfNoQuantity =
+  /(^|[^a-z])(ids?|uuid|guid|zip|zipcode|postcode|lat|latitude|lon|lng|longitude)([^a-z]|$)/;
+const namesOfNoQuantity =
+  /^(year|month|day|hour|minute|week|weekday|quarter|date|time|timestamp|epoch|row|index|nr|no|number|sequence|line|rank|key|code|phone)$/;
+/** Fewest rows that show that no number occurs twice. */
+const leastTelling = 20;
+
+/** True if a column is plainly a quantity: no id, year, row number or coordinate. */
+export function isQuantity(csv: Csv, name: string): boolean {
+  const plain = name.replace(/([a-z])(?=[A-Z])/g, '$1_').toLowerCase();
+  if (wordsOfNoQuantity.test(plain) || namesOfNoQuantity.test(plain)) return false;
+  const values = valuesOf(csv, findColumn(csv, name));
+  if (isCounter(values)) return false;
+  if (!values.every(Number.isInteger)) return true;
+  const areYears = values.every((value) => value >= 1900 && value < 2100);
+  const areDistinct = values.length >= leastTelling && new Set(values).size === values.length;
+  return !areYears && !areDistinct;
+}
+
+/** Returns the table with a column that counts each row once, and the name of that column. */
+export function withRows(csv: Csv): { csv: Csv; name: string } {
+  const names = csv.columns.map(({ name }) => name);
+  let name = 'rows';
+  while (names.includes(name)) name += ' counted';
+  const values = new Float64Array(csv.numRows).fill(1);
+  const columns = [...csv.columns, { name, values, faults: [], written: [] }];
+  return { csv: { ...csv, columns }, name };
+}
+
 export function findColumn(csv: Csv, name: string): Column {
   const column = csv.columns.find((one) => one.name === name);
   if (column === undefined) {

@@ -21,6 +21,7 @@ import {
   IncompleteError,
   isListed,
   isView,
+  opening,
   restOf,
   rules,
   SettingError,
@@ -46,6 +47,18 @@ import type { Run } from '../run/run.ts';
 import { Runs, type Request } from '../run/runs.ts';
 import { Views } from './views.ts';
 import { keepInPlace, keepStageInReach, watchVisibility } from './visibility.ts';
+
+/** Lists what in an address was not understood. */
+function tellOf(messages: string[]): void {
+  if (messages.length === 0) clearNotice();
+  else showNotice('Part of this address was not understood; the rest applies.', messages);
+}
+
+/** Says that settings before the # of an address have no effect. */
+const misplaced = (): string[] =>
+  [...new URLSearchParams(location.search).keys()].map(
+    (name) => `“?${name}” has no effect: settings follow the #`,
+  );
 
 export class App {
   private wanted: Settings = { ...defaults };
@@ -82,7 +95,12 @@ export class App {
     this.controls = new Controls((key, text) => this.enter(key, text));
     byId('mini-epsilon').append(this.controls.makeSlider(byId('mini-said')));
     this.failures = new Failures(this.controls);
-    this.data = new DataPanel(this.controls, { changed: (patch) => this.change(patch) });
+    this.data = new DataPanel(this.controls, {
+      changed: (patch) => this.change(patch),
+      opened: (patch) => this.openTable(patch),
+      asked: () => this.player.pause(),
+      left: () => this.leaveQuestion(),
+    });
     this.budget = new BudgetMeter(engine, {
       chosen: (epsilon) => this.enterNumber('epsilon', epsilon),
     });
@@ -121,6 +139,7 @@ export class App {
     this.isOpen = true;
     const undoes = this.run !== null && this.address.isOwn;
     this.fellBack = false;
+    if (this.asksForTable()) return;
     this.takeAddress();
     if (undoes) this.startAsBefore();
     else this.begin();
@@ -148,10 +167,41 @@ export class App {
     this.start(this.calm.matches ? Infinity : 0, !this.calm.matches);
   }
 
+  /** Asks for the table that the address is about, if this document has not got it. */
+  private asksForTable(): boolean {
+    const { settings, refused, unknown } = readAddress(location.hash);
+    if (!this.data.asksAgain(settings)) return false;
+    this.runs.abandon();
+    this.wanted = settings;
+    this.controls.restore(settings);
+    this.form.show(settings);
+    for (const [key, { text, message }] of refused) this.controls.error(key, message, text);
+    tellOf([...unknown, ...[...refused.values()].map(({ message }) => message)]);
+    delete document.documentElement.dataset['loading'];
+    return true;
+  }
+
+  /** Runs a table that the user has just opened, from its beginning. */
+  private openTable(patch: Partial<Settings>): void {
+    this.typed = null;
+    this.changed = Object.keys(patch).join();
+    Object.assign(this.wanted, patch);
+    this.begin();
+  }
+
+  /** Returns to the run before a question, or without one to made-up records. */
+  private leaveQuestion(): void {
+    if (this.run !== null) this.goBackTo(this.run);
+    else {
+      this.wanted = { ...opening, columns: [] };
+      this.begin();
+    }
+  }
+
   private takeAddress(): void {
     const { settings, refused, unknown } = readAddress(location.hash);
     complete(settings, this.address.read());
-    const messages = unknown.map((name) => `there is no setting “${name}”`);
+    const messages = [...misplaced(), ...unknown];
     for (const { message } of refused.values()) messages.push(message);
     messages.push(...this.form.dropForeign(settings));
     try {
@@ -175,8 +225,7 @@ export class App {
     this.controls.restore(settings);
     this.form.show(settings);
     for (const [key, { text, message }] of refused) this.controls.error(key, message, text);
-    if (messages.length === 0) clearNotice();
-    else showNotice('Part of this address was not understood; the rest applies.', messages);
+    tellOf(messages);
   }
 
   /** Changes the mechanism; what was set or mistyped for the previous one is discarded. */
@@ -334,12 +383,13 @@ export class App {
     const unit = run.first.info.learns ? '' : unitOf(columns, wanted.units);
     this.targets.measure(unit);
     this.answer.show(run, wanted.sums, unit);
-    this.views.show(
+    this.views.show({
       run,
-      wanted,
-      columns,
-      this.data.tableOf({ ...run.settings, ...viewsOf(wanted) }),
-    );
+      settings: wanted,
+      names: columns,
+      table: this.data.tableOf({ ...run.settings, ...viewsOf(wanted) }),
+      file: this.data.titleOf(wanted),
+    });
   }
 
   /**

@@ -59,7 +59,7 @@ export class QueriesPage {
     this.mark();
     complete(settings, this.address.read());
     this.controls.restore(settings);
-    const messages = unknown.map((name) => `there is no setting “${name}”`);
+    const messages = [...unknown];
     for (const [key, { text, message }] of refused) {
       messages.push(message);
       this.controls.error(key, message, text);

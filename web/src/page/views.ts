@@ -36,13 +36,15 @@ export interface ViewsEvents {
 }
 
 /** The run on the page, and the settings it is shown with. */
-interface Shown {
+export interface Shown {
   run: Run;
   settings: Settings;
   /** Names of the entries of a record; empty for a synthetic stream. */
   names: string[];
   /** Table for the statistics; null if there is none. */
   table: StatisticTable | null;
+  /** Name of the user's own table; '' for other records. */
+  file: string;
 }
 
 const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
@@ -97,9 +99,10 @@ export class Views {
   }
 
   /** Shows a run with these settings and redraws every figure. */
-  show(run: Run, settings: Settings, names: string[], table: StatisticTable | null): void {
+  show(shown: Shown): void {
+    const { run, settings, table } = shown;
     this.take(run);
-    this.shown = { run, settings, names, table };
+    this.shown = { ...shown };
     // Secrets may have been hidden: nothing drawn before stays.
     this.quarter = -1;
     this.lastTables = -Infinity;
@@ -204,11 +207,12 @@ export class Views {
     }
   }
 
-  private showSums({ run, settings, names }: Shown): void {
+  private showSums({ run, settings, names, file }: Shown): void {
     const { sums: view, deployed, units } = settings;
     const columns = view === 0 ? names : names.slice(view - 1, view);
     const unit = run.first.info.learns ? '' : unitOf(columns, units);
-    setText(byId('sums-name'), `The ${lowered(wordsOf(settings).title)}`);
+    const title = lowered(wordsOf(settings).title);
+    setText(byId('sums-name'), file === '' ? `The ${title}` : `${file}: the ${title}`);
     this.sums.show(run, { view, deployed, unit }, this.added);
   }
 
@@ -351,8 +355,7 @@ export class Views {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
         if (innerWidth !== width && this.shown !== null) {
-          const { run, settings, names, table } = this.shown;
-          this.show(run, settings, names, table); // Redraws with as many points as pixels.
+          this.show(this.shown); // Redraws with as many points as pixels.
           this.errors.resize();
           this.statistics.resize();
         }

@@ -33,7 +33,8 @@ export function watchMini(shown: () => void): void {
   narrow.addEventListener('change', update);
   new IntersectionObserver((entries) => {
     const { isIntersecting, boundingClientRect } = entries.at(-1)!;
-    isAbove = !isIntersecting && boundingClientRect.bottom <= 0;
+    const { height, bottom } = boundingClientRect;
+    isAbove = !isIntersecting && height > 0 && bottom <= 0;
     update();
   }).observe(byId('sums'));
 }
