@@ -47,6 +47,11 @@ test('sources: every function of the package exists', async () => {
   assert.ok(functions.length > 15, `${functions.length}`);
   const missing = functions.filter((path) => typeof member(dp, path) !== 'function');
   assert.deepEqual(missing, []);
+  const reported = named(/^dp\.error\(\{ (\w+): true \}\)$/g);
+  assert.ok(reported.length > 1, `${reported.length}`);
+  for (const name of reported) {
+    assert.ok(dp.error({ strategy: 'tree', steps: 4, [name]: true })[name], name);
+  }
   assert.equal(member(dp, 'queries.linea'), undefined);
   assert.equal(member(dp, 'query.linear'), undefined);
 });
