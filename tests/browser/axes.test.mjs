@@ -102,7 +102,7 @@ test('charts: totals from 1e-12 to 1e18 have whole labels inside the canvas', as
   const powers = Array.from({ length: 31 }, (_, i) => i - 12);
   for (const power of some(powers, 11)) {
     const scale = 10 ** power;
-    await paste(page, `v\n${3 * scale}\n${4 * scale}\n${5 * scale}\n`);
+    await paste(page, `v\n${3 * scale}\n${5 * scale}\n${4 * scale}\n`);
     await page.waitForSelector('#clip-guide li:nth-child(1) button', { visible: true });
     await page.$eval('#clip-guide li:nth-child(1) button', (one) => one.click());
     await settled(page);

@@ -263,18 +263,17 @@ test('the pointer reads an entry, and leaving gives the summary back', async () 
     seen[2],
     /^A total keeps most of the latest noise, and ever less of what is older\.$/,
   );
-  const { noiseCovariance } = library.matrices({ strategy: 'square-root', steps: 64 });
+  const { encoder, noiseCovariance } = library.error({
+    strategy: 'square-root',
+    steps: 64,
+    matrices: true,
+  }).matrices;
   const times = Number((noiseCovariance.at(-1) / noiseCovariance[0]).toPrecision(2));
   assert.ok(seen[3].includes(` ${times} times the variance of the first`), seen[3]);
   const heights = () => page.$$eval('.map', (all) => all.map((one) => one.offsetHeight));
   const before = await heights();
   const box = await (await page.$('.map:nth-child(1) canvas')).boundingBox();
   await page.mouse.move(box.x + (2.5 / 64) * box.width, box.y + (10.5 / 64) * box.height);
-  const { encoder } = library.error({
-    strategy: 'square-root',
-    steps: 64,
-    matrices: true,
-  }).matrices;
   const [text, value] = await readEntry(page, 1);
   assert.match(text, /^row 11, column 3: /);
   assert.equal(value, encoder[10 * 64 + 2]);

@@ -277,8 +277,8 @@ export function isQuantity(csv: Csv, name: string): boolean {
   const plain = name.replace(/([a-z])(?=[A-Z])/g, '$1_').toLowerCase();
   if (wordsOfNoQuantity.test(plain) || namesOfNoQuantity.test(plain)) return false;
   const values = valuesOf(csv, findColumn(csv, name));
-  if (isCounter(values)) return false;
   if (!values.every(Number.isInteger)) return true;
+  if (isCounter(values)) return false;
   const areYears = values.every((value) => value >= 1900 && value < 2100);
   const areDistinct = values.length >= leastTelling && new Set(values).size === values.length;
   return !areYears && !areDistinct;
