@@ -8,7 +8,8 @@ import { EstimatesChart } from '../../charts/estimates.js';
 import { Misuse } from '../../base/failure.js';
 import { workloadText } from '../../input/workload.js';
 import type { Args } from '../../options/args.js';
-import { answer, type Question } from '../stream/run.js';
+import { answer } from '../stream/run.js';
+import type { Question } from '../stream/question.js';
 import { areTold } from '../stream/told.js';
 import { StackWriter, type Stacked } from './stack-writer.js';
 

@@ -14,7 +14,7 @@ import { spendingOf } from '../../state/budget.js';
 import { choiceText, shownOf, type Choice } from './choice.js';
 import { openStream } from './open.js';
 import { countSteps, givenSteps, prepare, sortByTime } from './prepare.js';
-import type { Question } from './run.js';
+import type { Question } from './question.js';
 import type { Settings } from './settings.js';
 
 /** Returns settings with a horizon, and what had to be read for it. */

@@ -8,7 +8,6 @@ import type { DpFtrl } from '../../../types/all.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
 import { addNote } from '../../base/failure.js';
 import { Interrupted, Interruption } from '../../base/signals.js';
-import type { Figure } from '../../charts/figure.js';
 import { warnOfMarks } from '../../input/people.js';
 import { boundNotice, guarantee, protection, publicCount } from '../../input/protection.js';
 import { stepsOf, type Act } from '../../input/steps.js';
@@ -16,49 +15,17 @@ import { areEarly, earlyNotice, edgeNotice } from '../../input/time.js';
 import { whatIsProtected } from '../../options/strategy.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../../output/output.js';
-import type { Released, Step } from '../../output/released.js';
+import type { Released } from '../../output/released.js';
 import { StepProgress } from '../../output/step-progress.js';
 import { warnWeak } from '../../output/weak.js';
 import { spendingOf, type Budget } from '../../state/budget.js';
 import { ended, unfinished } from '../../state/state-file.js';
-import { openStream, type Opened, type StreamKind } from './open.js';
+import { openStream } from './open.js';
 import { choiceText, shownOf } from './choice.js';
 import { forecast } from './forecast.js';
-import { prepare, rehearse, type TableQuestion, type ReleasePlan } from './prepare.js';
-import type { Settings } from './settings.js';
+import { prepare, rehearse } from './prepare.js';
+import type { Question, Run } from './question.js';
 import type { StepWriter } from './step-writer.js';
-
-/** Collects releases for a figure. */
-interface Chart<R extends Reading> {
-  take(steps: readonly Step<R>[]): void;
-  figure(): Figure;
-}
-
-/** A question about a table, whose answer is a stream. */
-export interface Question<R extends Reading> extends StreamKind, TableQuestion {
-  settings: Settings;
-  /** Warnings about a run, printed when its release begins. */
-  notices?(run: Run<R>): readonly string[];
-  /** Whether any number is distinguishable from 0; absent if intervals already show this. */
-  isTold?(reading: R): boolean;
-  /** Option that says how large rows may be, if one does. */
-  bound?: string | undefined;
-  /** Description of the clipping of rows, if it is not to a norm. */
-  clippedTo?: string;
-  writer(run: Run<R>): StepWriter<R>;
-  chart(run: Run<R>): Chart<R>;
-}
-
-/** A release in progress. */
-export interface Run<R extends Reading> {
-  dp: DpFtrl;
-  question: Question<R>;
-  settings: Settings;
-  prepared: ReleasePlan;
-  opened: Opened<R>;
-  sink: Sink;
-  interruption: Interruption | undefined;
-}
 
 /** A release that is ready for its rows. */
 interface OpenRelease<R extends Reading> {
