@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a command asks of a table, and a run that answers it.
+// Questions of commands about a table, and the runs that answer them.
 
 import type { DpFtrl } from '../../../types/all.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
