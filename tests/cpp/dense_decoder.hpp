@@ -241,6 +241,17 @@ inline LongMatrix dense_varying_bands(const VaryingBands& numbers, std::int64_t 
   return b;
 }
 
+inline LongMatrix dense_autoregressive(const AutoregressiveDecoder& decoder, std::int64_t steps) {
+  LongMatrix b = LongMatrix::Zero(index_of(steps), index_of(steps) + 1);
+  for (Eigen::Index t = 0; t < b.rows(); ++t) {
+    b(t, 0) = decoder.offset;
+    LongDouble power = 1;
+    for (Eigen::Index j = t; j >= 0; --j, power *= decoder.decay)
+      b(t, j + 1) = j == 0 ? power : decoder.innovation * power;
+  }
+  return b;
+}
+
 inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t steps) {
   if (std::holds_alternative<IdentityDecoder>(form))
     return LongMatrix::Identity(index_of(steps), index_of(steps));
@@ -251,6 +262,8 @@ inline LongMatrix dense_decoder(const DecoderForm& form, std::int64_t steps) {
     by_lag.resize(static_cast<std::size_t>(steps));
     return dense_toeplitz(by_lag, steps);
   }
+  if (const auto* autoregressive = std::get_if<AutoregressiveDecoder>(&form))
+    return dense_autoregressive(*autoregressive, steps);
   if (const auto* dyadic = std::get_if<DyadicDecoder>(&form)) return dense_dyadic(*dyadic, steps);
   if (const auto* kary = std::get_if<KaryDecoder>(&form)) return dense_kary(*kary, steps);
   if (const auto* haar = std::get_if<HaarDecoder>(&form)) return dense_haar(*haar, steps);

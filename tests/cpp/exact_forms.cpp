@@ -96,6 +96,7 @@ std::vector<NamedForm> named_forms() {
       {"banded_inverse", 64, BandedInverseDecoder{{0.9, -0.5, 0.3, -0.7, 0.1}}},
       {"moving_sum", 64, MovingSumDecoder{{0.9, -0.5, 0.3, -0.7, 0.1}}},
       {"buffered", 64, buffered},
+      {"autoregressive", 64, AutoregressiveDecoder{0.3, 0.625, 0.8}},
       {"varying", 50, varying_form(50, 5)},
       {"varying_bands", 50, varying_bands_form(50, 4)},
       {"block", 25, block_form()},

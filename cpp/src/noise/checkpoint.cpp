@@ -65,6 +65,11 @@ class FormAppender {
   void operator()(const BandedDecoder& decoder) { numbers(decoder.coefficients); }
   void operator()(const BandedInverseDecoder& decoder) { numbers(decoder.coefficients); }
   void operator()(const MovingSumDecoder& decoder) { numbers(decoder.coefficients); }
+  void operator()(const AutoregressiveDecoder& decoder) {
+    hash_.append(decoder.offset);
+    hash_.append(decoder.decay);
+    hash_.append(decoder.innovation);
+  }
   void operator()(const BufferedDecoder& decoder) {
     numbers(decoder.decays);
     numbers(decoder.weights);

@@ -96,6 +96,10 @@ class Changes {
   void operator()(BandedDecoder form) { change(form, form.coefficients); }
   void operator()(BandedInverseDecoder form) { change(form, form.coefficients); }
   void operator()(MovingSumDecoder form) { change(form, form.coefficients); }
+  void operator()(AutoregressiveDecoder form) {
+    auto& [offset, decay, innovation] = form;
+    change(form, offset, decay, innovation);
+  }
   void operator()(BufferedDecoder form) {
     auto& [decays, weights] = form;
     change(form, decays, weights);

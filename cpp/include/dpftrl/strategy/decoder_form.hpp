@@ -110,6 +110,14 @@ struct VaryingBandedDecoder {
   std::shared_ptr<const VaryingBands> numbers;
 };
 
+/// One common offset and an autoregression, all rows of which depend on the first normal:
+///     x_0 = z_1,    x_t = decay x_{t-1} + innovation z_{t+1},    row t = offset z_0 + x_t.
+struct AutoregressiveDecoder {
+  double offset;
+  double decay;  ///< in [0, 1)
+  double innovation;
+};
+
 /// Fresh noise for every block of consecutive steps. Row t is the sum of what the completed blocks
 /// left, plus row (t - first step of the block) of the current block's form. A completed block
 /// leaves row `closing_row` of its form. Measurements are numbered block by block.
@@ -132,10 +140,11 @@ struct FilteredDecoder {
   Workload workload;
 };
 
-struct DecoderForm : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder,
-                                  HaarDecoder, ToeplitzDecoder, BandedDecoder, BandedInverseDecoder,
-                                  BufferedDecoder, VaryingBufferedDecoder, VaryingBandedDecoder,
-                                  BlockDecoder, FilteredDecoder, MovingSumDecoder> {
+struct DecoderForm
+    : std::variant<IdentityDecoder, RunningSumDecoder, DyadicDecoder, KaryDecoder, HaarDecoder,
+                   ToeplitzDecoder, BandedDecoder, BandedInverseDecoder, BufferedDecoder,
+                   VaryingBufferedDecoder, VaryingBandedDecoder, BlockDecoder, FilteredDecoder,
+                   MovingSumDecoder, AutoregressiveDecoder> {
   using variant::variant;
 };
 

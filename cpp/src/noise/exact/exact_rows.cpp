@@ -308,6 +308,34 @@ class BandedInverseRows final : public ExactRows {
   std::int64_t num_drawn_ = 0;
 };
 
+/// The recursion itself; an error of x_t is multiplied by the decay at every step.
+class AutoregressiveRows final : public ExactRows {
+ public:
+  AutoregressiveRows(const AutoregressiveDecoder& decoder, const Measurements& measurements)
+      : decoder_(decoder),
+        z_(measurements),
+        offset_(z_.fixed().multiply(z_.draw(0), decoder.offset)) {}
+
+  Enclosure row(std::int64_t step) override {
+    const FixedPoint& fixed = z_.fixed();
+    if (step < num_done_ - 1) num_done_ = 0;
+    for (; num_done_ <= step; ++num_done_) {
+      const Enclosure fresh = z_.draw(num_done_ + 1);
+      x_ = num_done_ == 0 ? fresh
+                          : fixed.add(fixed.multiply(x_, decoder_.decay),
+                                      fixed.multiply(fresh, decoder_.innovation));
+    }
+    return fixed.add(offset_, x_);
+  }
+
+ private:
+  const AutoregressiveDecoder& decoder_;
+  Measurements z_;
+  Enclosure offset_;
+  Enclosure x_;
+  std::int64_t num_done_ = 0;
+};
+
 /// Computes w = C^-1 z for banded C. Outputs passed to `feed` are treated as exact.
 class BandedLoop {
  public:
@@ -687,6 +715,9 @@ struct MakeRows {
   std::unique_ptr<ExactRows> operator()(const BandedInverseDecoder& decoder) const {
     return std::make_unique<BandedInverseRows>(decoder.coefficients, z);
   }
+  std::unique_ptr<ExactRows> operator()(const AutoregressiveDecoder& decoder) const {
+    return std::make_unique<AutoregressiveRows>(decoder, z);
+  }
   std::unique_ptr<ExactRows> operator()(const BufferedDecoder& decoder) const {
     return std::make_unique<ClosedLoopRows<BufferedLoop, BufferedDecoder>>(decoder, z);
   }
@@ -803,6 +834,7 @@ template RowsPointer exact_rows_of(const VaryingBufferedDecoder&, Normals&, std:
 template RowsPointer exact_rows_of(const VaryingBandedDecoder&, Normals&, std::int64_t);
 template RowsPointer exact_rows_of(const BlockDecoder&, Normals&, std::int64_t);
 template RowsPointer exact_rows_of(const FilteredDecoder&, Normals&, std::int64_t);
+template RowsPointer exact_rows_of(const AutoregressiveDecoder&, Normals&, std::int64_t);
 
 std::int64_t num_exact_rows(const DecoderForm& form) {
   return std::min(std::visit(NumRows{}, form), kMaxNumSteps);

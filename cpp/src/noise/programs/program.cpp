@@ -83,7 +83,8 @@ bool adds_up(const DecoderForm& form) {
     return !std::holds_alternative<ToeplitzDecoder>(base) &&
            (adds_up(base) || !changes_nothing(*filter));
   }
-  return std::holds_alternative<RunningSumDecoder>(form) || is_recursive(form);
+  return std::holds_alternative<RunningSumDecoder>(form) ||
+         std::holds_alternative<AutoregressiveDecoder>(form) || is_recursive(form);
 }
 
 std::int64_t resume_point(const DecoderForm& form, std::int64_t step) {

@@ -180,6 +180,7 @@ ProgramPointer make(const ProgramOptions&, const VaryingBufferedDecoder&, SlotAl
 ProgramPointer make(const ProgramOptions&, const VaryingBandedDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const BlockDecoder&, SlotAllocator&);
 ProgramPointer make(const ProgramOptions&, const FilteredDecoder&, SlotAllocator&);
+ProgramPointer make(const ProgramOptions&, const AutoregressiveDecoder&, SlotAllocator&);
 
 /// Makes the program of one form.
 using ProgramMaker = ProgramPointer (*)(const ProgramOptions&, const DecoderForm&, SlotAllocator&);

@@ -135,6 +135,13 @@ struct RequireForm {
     require_coefficients("coefficients", decoder.coefficients);
   }
 
+  void operator()(const AutoregressiveDecoder& decoder) const {
+    require_coefficient("offset", decoder.offset);
+    if (!(decoder.decay >= 0 && decoder.decay < 1))
+      fail_argument(kFunction, "decay", "at least 0 and below 1", to_text(decoder.decay));
+    require_coefficient("innovation", decoder.innovation);
+  }
+
   void operator()(const BufferedDecoder& decoder) const {
     require_length(kFunction, "weights", std::ssize(decoder.weights), std::ssize(decoder.decays));
     require_coefficients("weights", decoder.weights);

@@ -74,6 +74,11 @@ struct SlightlyWrong {
     add(form, [](auto& f) { next(f.coefficients[0]); });
     if (step > 1) add(form, [](auto& f) { next(f.coefficients[2]); });
   }
+  void operator()(const AutoregressiveDecoder& form) {
+    add(form, [](auto& f) { next(f.offset); });
+    if (step > 0) add(form, [](auto& f) { next(f.decay); });
+    if (step > 0) add(form, [](auto& f) { next(f.innovation); });
+  }
   void operator()(const BufferedDecoder& form) {
     if (step > 0) add(form, [](auto& f) { next(f.weights[2]); });
     if (step > 1) add(form, [](auto& f) { next(f.decays[1]); });

@@ -126,6 +126,13 @@ struct NaiveRows {
       for (std::int64_t lag = 0; lag <= t && lag < std::ssize(decoder.coefficients); ++lag)
         row(t)[t - lag] = decoder.coefficients[static_cast<std::size_t>(lag)];
   }
+  void operator()(const AutoregressiveDecoder& decoder) {
+    for (std::int64_t t = 0; t < num_rows; ++t) {
+      if (t > 0) add_scaled(row(t), decoder.decay, row(t - 1));
+      row(t)[0] = decoder.offset;
+      row(t)[t + 1] = t == 0 ? 1 : decoder.innovation;
+    }
+  }
   void operator()(const BufferedDecoder& decoder) {
     std::vector<long double> c{1}, powers = {decoder.weights.begin(), decoder.weights.end()};
     for (std::int64_t j = 1; j < num_rows; ++j) {

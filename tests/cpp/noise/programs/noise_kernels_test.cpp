@@ -149,6 +149,8 @@ std::vector<FormCase> form_cases(std::int64_t n) {
       {"banded, a number", BandedDecoder{{-0.75}}, 25},
       {"banded inverse", banded_inverse(), 64},
       {"moving sum", MovingSumDecoder{banded_inverse().coefficients}, 64},
+      {"autoregressive", AutoregressiveDecoder{0.3, 0.97, 0.25}, 64},
+      {"autoregressive, offset alone", AutoregressiveDecoder{2, 0, 1}, 64},
       {"buffered", buffered(), 64},
       {"buffered, none", BufferedDecoder{}, 25},
       {"varying buffers", varying(n), 300},
@@ -459,6 +461,10 @@ TEST(NoiseKernels, malformed_toeplitz_and_recursive_forms_are_refused) {
   expect_refusal(MovingSumDecoder{wavy((1 << 14) + 1, 1, 0)},
                  "coefficients must have between 1 and 16384 entries, got 16385");
   expect_refusal(MovingSumDecoder{{kNan}}, "coefficients[0] must be at most 2^20");
+  expect_refusal(AutoregressiveDecoder{kNan, 0.5, 1}, "offset must be at most 2^20");
+  expect_refusal(AutoregressiveDecoder{1, 1, 1}, "decay must be at least 0 and below 1, got 1");
+  expect_refusal(AutoregressiveDecoder{1, kNan, 1}, "decay must be at least 0 and below 1");
+  expect_refusal(AutoregressiveDecoder{1, 0.5, kInfinity}, "innovation must be at most 2^20");
   expect_refusal(BufferedDecoder{{0.5}, {}}, "weights must have 1 entry, got 0");
   expect_refusal(BufferedDecoder{{1}, {0.5}}, "decays[0] must be at least 0 and below 1, got 1");
   expect_refusal(BufferedDecoder{{kNan}, {0.5}}, "decays[0] must be at least 0");
