@@ -99,6 +99,11 @@ std::vector<Variant> prefix_variants(std::int64_t steps) {
   add("lambda-cgd", ", 0.5", {.lambda = 0.5});
   add("blt-rational", ", 3 buffers", {.buffers = 3});
   add("log-perturbed", ", cap twice the horizon", {.horizon_cap = 2 * steps});
+  for (const std::int64_t window : {1, 3}) {
+    add("offset-ar", ", window " + std::to_string(window), {});
+    variants.back().options.participation = Participation::active({.window = window});
+  }
+  add("offset-ar", ", one participation", {});
   return variants;
 }
 

@@ -274,6 +274,11 @@ LeastError least_error(const Workload& workload, const Participation& participat
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective) {
+  // Runs that go on to the end are single contributions, so removal is at least as far apart.
+  if (const auto& pattern = participation.pattern())
+    return pattern->neighbours == Neighbours::zero_out
+               ? certified_lower_bound(strategy, Participation::single(), objective)
+               : std::nullopt;
   const Strategy::OwnBound own = strategy.certified_lower_bound(objective, participation);
   const auto other = [&] {
     return certified_lower_bound(strategy.workload(), participation, objective);

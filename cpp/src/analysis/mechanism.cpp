@@ -90,6 +90,7 @@ Certificate Mechanism::claim(const MechanismOptions& options, const Strategy& st
       .participation = std::string(options.participation.name()),
       .max_participations = options.participation.times(),
       .separation = options.participation.apart(),
+      .active = options.participation.pattern(),
       .steps = options.steps,
       .neighbours = options.neighbours,
       .epsilon = options.target.epsilon,
@@ -121,6 +122,11 @@ std::shared_ptr<const Mechanism> Mechanism::make(const MechanismOptions& options
   require_positive("mechanism", "clip", options.clip);
   if (options.moving_records && options.neighbours != Neighbours::zero_out)
     fail_argument("mechanism", "neighbours", "zero-out with {moving_records}",
+                  std::string(to_string(options.neighbours)));
+  if (const auto& pattern = options.participation.pattern();
+      pattern && pattern->neighbours != options.neighbours)
+    fail_argument("mechanism", "neighbours",
+                  "those of the pattern, " + std::string(to_string(pattern->neighbours)),
                   std::string(to_string(options.neighbours)));
   StrategyOptions strategy_options{.name = options.strategy,
                                    .steps = options.steps,

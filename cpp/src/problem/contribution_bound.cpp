@@ -9,7 +9,8 @@ namespace dpftrl {
 
 ContributionBound::ContributionBound(const Participation& participation)
     : times_(participation.times()), apart_(participation.apart()) {
-  if (participation.kind() == Participation::Kind::fixed_epoch)
+  if (participation.kind() == Participation::Kind::fixed_epoch ||
+      participation.kind() == Participation::Kind::active)
     fail_argument("contribution_bound", "participation", "single or min-separation",
                   std::string(participation.name()));
 }

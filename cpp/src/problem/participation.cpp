@@ -36,6 +36,18 @@ Neighbours find(std::string_view name, std::span<const Spelling> spellings) {
   fail_argument("participation", "neighbours", "one of " + known, "\"" + std::string(name) + "\"");
 }
 
+/// True if runs that begin and end at these steps, in turn, are those of a pattern.
+bool are_changes(const ActivePattern& pattern, std::span<const std::int64_t> changes,
+                 std::int64_t steps) {
+  for (std::size_t i = 0; i < changes.size(); i += 2) {
+    const bool is_last = i + 1 == changes.size();  // the end of the stream may cut it
+    const bool may_be_cut = is_last || (changes[i] == 0 && pattern.has_open_start);
+    const std::int64_t end = is_last ? steps : changes[i + 1];
+    if (!may_be_cut && end - changes[i] < pattern.window) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view to_string(Neighbours neighbours) {
@@ -70,6 +82,15 @@ Participation Participation::min_separation(const MinSeparation& schema) {
           require_between("min_separation", "apart", schema.apart, 1, kMaxNumSteps)};
 }
 
+Participation Participation::active(const ActivePattern& pattern) {
+  require_between("active", "window", pattern.window, 1, kMaxNumSteps);
+  if (pattern.runs) require_between("active", "runs", *pattern.runs, 1, kMaxNumSteps);
+  const std::int64_t most = kMaxNumSteps / 2;
+  Participation active(Kind::active, 2 * std::min(pattern.runs.value_or(most), most), 1);
+  active.pattern_ = pattern;
+  return active;
+}
+
 std::string_view Participation::name() const {
   switch (kind_) {
     case Kind::single:
@@ -78,6 +99,8 @@ std::string_view Participation::name() const {
       return "fixed-epoch";
     case Kind::min_separation:
       return "min-separation";
+    case Kind::active:
+      return "active";
   }
   return "unknown";
 }
@@ -91,6 +114,9 @@ std::string Participation::description() const {
              " steps, always at the same place";
     case Kind::min_separation:
       return "at most " + to_text(times_) + " steps, at least " + to_text(apart_) + " apart";
+    case Kind::active:
+      return "active in runs of at least " + to_text(pattern_->window) + " steps" +
+             (pattern_->runs ? ", at most " + to_text(*pattern_->runs) + " of them" : "");
   }
   return "unknown";
 }
@@ -115,7 +141,7 @@ bool Participation::allows(std::span<const std::int64_t> chosen, std::int64_t st
     if (distance <= 0) return false;
     if (kind_ == Kind::fixed_epoch ? distance % apart_ != 0 : distance < apart_) return false;
   }
-  return true;
+  return kind_ != Kind::active || are_changes(*pattern_, chosen, steps);
 }
 
 std::int64_t apart_from_steps_between(std::int64_t steps_between) {

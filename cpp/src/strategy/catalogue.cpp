@@ -29,6 +29,7 @@ const FamilyRow& find_family(std::string_view name) {
   std::size_t least = std::min<std::size_t>(2, name.size() / 3) + 1;
   for (const FamilyRow& family : families()) {
     if (family.info.name == name) return family;
+    if (family.is_for_active_people) continue;
     known.append(known.empty() ? "" : ", ").append(family.info.name);
     const std::size_t distance = detail::edit_distance(name.substr(0, 64), family.info.name);
     if (distance < least) {
@@ -119,6 +120,12 @@ void require_strategy_options(const StrategyOptions& options) {
 StrategyPointer make_strategy(const StrategyOptions& options) {
   require_strategy_options(options);
   const FamilyRow& family = find_family(options.name);
+  if (options.participation.pattern() && !family.is_for_active_people) {
+    // Other families have no search for active people.
+    StrategyOptions single = options;
+    single.participation = Participation::single();
+    return make_strategy(single);
+  }
   const Workload workload =
       options.workload ? *options.workload : Workload::prefix_sums(options.steps);
   if (options.parameters.plan)
@@ -136,7 +143,8 @@ StrategyPointer make_strategy(const StrategyOptions& options) {
 const std::vector<StrategyInfo>& strategy_catalogue() {
   static const std::vector<StrategyInfo> catalogue = [] {
     std::vector<StrategyInfo> infos;
-    for (const FamilyRow& family : families()) infos.push_back(family.info);
+    for (const FamilyRow& family : families())
+      if (!family.is_for_active_people) infos.push_back(family.info);
     return infos;
   }();
   return catalogue;

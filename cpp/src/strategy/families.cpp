@@ -24,6 +24,7 @@ FamilyRow blt_scaled_family();
 FamilyRow banded_toeplitz_family();
 FamilyRow banded_family();
 FamilyRow optimal_family();
+FamilyRow offset_ar_family();
 
 namespace {
 
@@ -50,6 +51,7 @@ constexpr std::array kFamilies = {
     banded_toeplitz_family,
     banded_family,
     optimal_family,
+    offset_ar_family,
 };
 
 }  // namespace

@@ -26,6 +26,8 @@ struct FamilyRow {
   StrategyInfo info;
   Makes makes;
   StrategyPointer (*make)(const ToeplitzRequest& request, const StrategyParameters& parameters);
+  /// True if it is for active people only: `strategy_catalogue` lists families for any records.
+  bool is_for_active_people = false;
   /// True if its strategies always have columns scaled to norm 1.
   bool normalizes_columns = false;
   /// Names of the number lists in its plans; empty if it has no plans.

@@ -34,6 +34,7 @@ constexpr std::array kRecorded = {
     Recorded{"honaker", 1000, 70, 0xf4867de7538c9acb},
     Recorded{"square-root", 1000, 70, 0x8ef25b322575eb8a},
     Recorded{"square-root", 4097, 3, 0x5b5bfdc24c550980},
+    Recorded{"offset-ar", 1000, 70, 0x73e6f7ee92bf027f},
     Recorded{"form:kary", 1000, 70, 0x79d1c83754026f6e},
     Recorded{"form:kary-subtractive", 1000, 70, 0xf0cd5ff7df864c69},
     Recorded{"form:haar", 1000, 70, 0xb02ba186e8a5cc65},

@@ -37,6 +37,54 @@ std::int64_t largest_allowed(const Participation& participation, std::int64_t st
   return largest;
 }
 
+TEST(Participation, changes_of_activity_are_those_of_runs) {
+  const std::int64_t n = 9;
+  for (const std::int64_t window : {1, 2, 4, 20})
+    for (const bool is_open : {false, true})
+      for (const std::int64_t most : {0, 1, 2}) {
+        ActivePattern pattern{.window = window, .has_open_start = is_open};
+        if (most > 0) pattern.runs = most;
+        const Participation active = Participation::active(pattern);
+        for (unsigned activity = 0; activity < 1U << n; ++activity) {
+          std::vector<std::int64_t> changes;
+          std::int64_t length = 0, runs = 0;
+          bool is_allowed = true;
+          for (std::int64_t t = 0; t <= n; ++t) {
+            const bool is_active = t < n && (activity >> t & 1U) != 0;
+            if (is_active == (length > 0)) {
+              length += is_active ? 1 : 0;
+              continue;
+            }
+            if (t < n) changes.push_back(t);
+            const bool is_cut = t == n || (is_open && length == t);
+            if (!is_active && length < window && !is_cut) is_allowed = false;
+            runs += is_active ? 1 : 0;
+            length = is_active ? 1 : 0;
+          }
+          if (most > 0 && runs > most) is_allowed = false;
+          EXPECT_EQ(allows(active, changes, n), is_allowed) << activity << ", window " << window;
+        }
+      }
+}
+
+TEST(Participation, active_people_say_their_window_and_runs) {
+  const Participation active = Participation::active({.window = 30, .runs = 4});
+  EXPECT_EQ(active.name(), "active");
+  EXPECT_EQ(active.description(), "active in runs of at least 30 steps, at most 4 of them");
+  EXPECT_EQ(Participation::active({.window = 7}).description(),
+            "active in runs of at least 7 steps");
+  EXPECT_EQ(active.pattern()->runs, 4);
+  EXPECT_EQ(active.times(), 8);
+  EXPECT_FALSE(fixed(3, 8).pattern().has_value());
+  EXPECT_NE(active, Participation::active({.window = 30, .runs = 4, .has_open_start = false}));
+  EXPECT_ERROR(Participation::active({.window = 0}), "invalid_argument",
+               "window must be between 1 and");
+  EXPECT_ERROR(Participation::active({.window = 7, .runs = 0}), "invalid_argument",
+               "runs must be between 1 and");
+  EXPECT_ERROR(ContributionBound{active}, "invalid_argument",
+               "participation must be single or min-separation, got active");
+}
+
 TEST(Participation, says_what_it_is) {
   const Participation single = Participation::single(), epochs = fixed(3, 8),
                       apart = separated(4, 5);

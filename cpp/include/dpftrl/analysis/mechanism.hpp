@@ -82,6 +82,9 @@ struct Certificate {
   std::string participation;
   std::int64_t max_participations;  ///< of a user; 1 for single participation
   std::int64_t separation;          ///< of participations: exact for fixed epochs, else the minimum
+  /// Runs of active steps, for active people; `max_participations` and `separation` are then those
+  /// of changes, which do not describe the pattern.
+  std::optional<ActivePattern> active = {};
   std::int64_t steps;
   Neighbours neighbours;
   double epsilon;
@@ -129,6 +132,22 @@ class Mechanism {
  public:
   /// @throws Error{invalid_argument} an option out of range; the message names it.
   static std::shared_ptr<const Mechanism> make(const MechanismOptions& options);
+
+  /// Makes the mechanism with the least error of a release for counts of active people:
+  /// `offset-ar`, or `square-root` or `optimal` where these are better: for a single run, and with
+  /// a closed start for windows of nearly half of the horizon and more. The certificate says which.
+  ///
+  /// @param options  `participation` is active; `strategy` is not used.
+  /// @exactness      that of the certificate.
+  /// @guarantee      releases of prefix sums of the changes of the number of active people are
+  ///                 mu-GDP if all events of one person are left out, or replaced.
+  /// @throws Error{invalid_argument} another participation; as make.
+  /// @cost           others than offset-ar are tried if that takes less than about a second.
+  /// @source         docs/math/active.md
+  /// @checked-by     active_sensitivity_test "the better encoder is chosen", active_people_test
+  /// "the
+  ///                 worst pattern is told apart as well as mu allows and no better"
+  static std::shared_ptr<const Mechanism> make_active(const MechanismOptions& options);
 
   /// Makes a mechanism for pure differential privacy, for PrefixSum and the classes built on it.
   ///

@@ -15,6 +15,7 @@
 /// ```
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,14 +37,33 @@ Neighbours neighbours_from_string(std::string_view name);
 /// Largest distance of one contribution between neighbouring streams, in clip norms: 1 or 2.
 double neighbour_distance(Neighbours neighbours);
 
+/// Days on which one person counts as active: a person is active in a step and in the `window` - 1
+/// steps after each of its events, so active steps form runs of at least `window` steps. The last
+/// run may be cut by the end of the stream, and the first one by its start.
+///
+///     step     0 1 2 3 4 5 6 7 8 9      window 3
+///     events       x         x x
+///     active   . . 1 1 1 . . 1 1 1      records (changes): +1 at step 2, -1 at 5, +1 at 7
+struct ActivePattern {
+  std::int64_t window;                    ///< W >= 1
+  std::optional<std::int64_t> runs = {};  ///< most runs of one person, at least 1; default: any
+  bool has_open_start = true;             ///< people may have been active before step 0
+  /// `zero_out` removes all events of a person; `replace_one` replaces them by others.
+  Neighbours neighbours = Neighbours::zero_out;
+
+  bool operator==(const ActivePattern&) const = default;
+};
+
 /// Participation schema: the sets of steps to which one user may contribute.
 ///
 ///     single            any one step
 ///     fixed epoch       s, s + b, ..., s + (k-1) b for some s < b; steps = k b
 ///     min separation    at most k steps, any two at least b apart (b = j - i; 1 allows every step)
+///     active            the steps at which the user's activity changes; records are the changes of
+///                       the number of active people, whose prefix sums are released
 class Participation {
  public:
-  enum class Kind { single, fixed_epoch, min_separation };
+  enum class Kind { single, fixed_epoch, min_separation, active };
   struct FixedEpoch {
     std::int64_t epochs;        ///< k
     std::int64_t epoch_length;  ///< b
@@ -58,12 +78,19 @@ class Participation {
   static Participation fixed_epoch(const FixedEpoch& schema);
   /// @throws Error{invalid_argument} a number outside 1..kMaxNumSteps.
   static Participation min_separation(const MinSeparation& schema);
+  /// The contributions of a user are 1 where a run begins and -1 after its end, so this is also a
+  /// minimum separation of one step with twice as many participations as runs, whose sensitivity is
+  /// far larger.
+  /// @throws Error{invalid_argument} a number outside 1..kMaxNumSteps.
+  static Participation active(const ActivePattern& pattern);
 
   Kind kind() const { return kind_; }
   std::int64_t times() const { return times_; }
   /// b, the exact or smallest distance of consecutive participations.
   std::int64_t apart() const { return apart_; }
-  /// "single", "fixed-epoch" or "min-separation".
+  /// The pattern, for kind `active` only.
+  const std::optional<ActivePattern>& pattern() const { return pattern_; }
+  /// "single", "fixed-epoch", "min-separation" or "active".
   std::string_view name() const;
   /// Description in words: "at most 3 participations, at least 8 steps apart".
   std::string description() const;
@@ -73,7 +100,7 @@ class Participation {
   /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not steps.
   void require_horizon(std::int64_t steps) const;
   /// True if a user may contribute to this set of steps (0-based, increasing). Every subset of an
-  /// allowed set is allowed.
+  /// allowed set is allowed, except for kind `active`.
   /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not steps.
   bool allows(std::span<const std::int64_t> chosen, std::int64_t steps) const;
 
@@ -86,6 +113,7 @@ class Participation {
   Kind kind_;
   std::int64_t times_;
   std::int64_t apart_;
+  std::optional<ActivePattern> pattern_ = {};
 };
 
 /// Conversions from the conventions of other libraries. Here, `apart` is j - i, and `bands`
@@ -113,7 +141,8 @@ Neighbours neighbours_from_convention(std::string_view name);
 /// @checked-by  contribution_bound_test
 class ContributionBound {
  public:
-  /// @throws Error{invalid_argument} a fixed-epoch schema, which no rule of this kind can enforce.
+  /// @throws Error{invalid_argument} fixed epochs or active people, which no rule of this kind can
+  ///         enforce.
   explicit ContributionBound(const Participation& participation);
 
   /// Number of steps at which a person counted, and the last of them.

@@ -33,7 +33,9 @@ std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
 /// parameters that the family does not accept, or a workload with another horizon.
 void require_strategy_options(const StrategyOptions& options);
 
-/// All known strategies, in the order in which documentation lists them.
+/// All known strategies for records of any kind, in the order in which documentation lists them.
+/// `offset-ar` is made by name, too, but is good for counts of active people only
+/// (Participation::active).
 const std::vector<StrategyInfo>& strategy_catalogue();
 
 /// True if a plan can define this mechanism.

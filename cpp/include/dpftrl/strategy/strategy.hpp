@@ -167,6 +167,17 @@ class Strategy {
                                      [[maybe_unused]] std::int64_t separation) const {
     return 0;
   }
+  /// Largest squared distance of neighbouring streams of changes of one user's activity, over
+  /// neighbour_distance^2; `is_exact` if it is attained, else an upper bound. Empty if there is no
+  /// closed form.
+  struct PatternNorm {
+    double squared;
+    bool is_exact;
+  };
+  virtual std::optional<PatternNorm> active_norm_squared(
+      [[maybe_unused]] const ActivePattern& pattern) const {
+    return std::nullopt;
+  }
   /// Lower bound from the search that made the strategy, on the error of every factorization of its
   /// workload under that participation (unit noise). Value 0 means none.
   struct OwnBound {

@@ -144,7 +144,8 @@ struct StrategyOptions {
   std::optional<Workload> encoder_workload = {};
   StrategyParameters parameters = {};
   /// Participation to optimise for, in families whose parameter search supports it: `optimal`
-  /// (fixed epochs), `blt`, `banded-toeplitz`, `banded`. It is not part of the strategy;
+  /// (fixed epochs), `blt`, `banded-toeplitz`, `banded`, `offset-ar` (active people; the others are
+  /// then optimised for a single participation). It is not part of the strategy;
   /// sensitivities are computed for any participation.
   Participation participation = Participation::single();
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <variant>
 
+#include "analysis/sensitivity/active_sensitivity.hpp"
 #include "analysis/sensitivity/family_sensitivity.hpp"
 #include "analysis/sensitivity/pattern_sums.hpp"
 #include "analysis/sensitivity/tree_sensitivity.hpp"
@@ -110,6 +111,7 @@ Sensitivity within_horizon(const Strategy& strategy, const Participation& partic
 
 Sensitivity sensitivity(const Strategy& strategy, const Participation& participation) {
   participation.require_horizon(strategy.steps());
+  if (participation.pattern()) return active_sensitivity(strategy, *participation.pattern());
   const Sensitivity own = within_horizon(strategy, participation);
   const double factor = cap_factor(strategy);
   if (factor == 1) return own;

@@ -47,11 +47,17 @@ struct Sensitivity {
 ///     any C, up to 1024 steps    gram_sensitivity of the dense C^T C
 ///     any C                      k times the largest column norm (triangle inequality)
 ///
+/// For active people, whose records are changes of -1, 0 and 1, it is the largest distance of
+/// neighbouring streams over neighbour_distance: in closed form, or from the dense C^T C up to 1024
+/// steps (docs/math/active.md).
+///
 /// @exactness      see `exactness` and `method` of the result.
 /// @guarantee      never below the true value (to 2^-39 relative; Mechanism rounds the noise up by
 ///                 more, and by encoder_slack()).
-/// @throws Error{invalid_argument} a fixed-epoch schema that does not fit the horizon.
-/// @checked-by     sensitivity_test "never below brute force ..."
+/// @throws Error{invalid_argument} a fixed-epoch schema that does not fit the horizon;
+///         Error{unsupported} active people with a workload other than prefix sums, or with more
+///         than 1024 steps and no closed form.
+/// @checked-by     sensitivity_test "never below brute force ...", active_sensitivity_test
 Sensitivity sensitivity(const Strategy& strategy, const Participation& participation);
 
 /// The same if the rows of one user are replaced by others at any steps that the participation
