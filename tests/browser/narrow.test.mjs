@@ -272,6 +272,7 @@ test('no text of a figure is cut off at 320 px, or covers another one', async ()
 test('the laboratory fits into a window of 320 px', async () => {
   const { page } = await open('steps=50&compare=tree', { width: 320, height: 600 });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await unfold(page);
   await page.$eval('#set-neighbours', (one) => one.scrollIntoView({ block: 'center' }));
   await page.waitForSelector('#mini:not([hidden])');
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
