@@ -9,6 +9,7 @@
 
 #include "../columns.hpp"
 #include "absent.hpp"
+#include "analysis/sensitivity/active_sensitivity.hpp"
 #include "analysis/sensitivity/level_sensitivity.hpp"
 #include "contents.hpp"
 #include "dpftrl/base/error.hpp"
@@ -55,6 +56,11 @@ std::string to_text(double value) {
 /// Columns of trees have a search of their own, and no other family here has levels.
 std::optional<Sensitivity> level_sensitivity(const Strategy&, const Participation&) {
   return std::nullopt;
+}
+
+/// JavaScript has no way to ask for these here.
+Sensitivity active_sensitivity(const Strategy&, const ActivePattern&) {
+  wasm::fail_absent("participation", "counts of active people");
 }
 
 void require_known_errors(const StrategyOptions&) {}
