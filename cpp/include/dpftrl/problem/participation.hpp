@@ -12,6 +12,9 @@
 /// assert(bound.admits(ann, /*step=*/0));
 /// assert(!bound.admits(ann, 3));  // too soon: does not count
 /// assert(bound.admits(ann, 7));
+/// // People who are active for 30 steps from each of their events on.
+/// const auto monthly = dpftrl::Participation::active({.window = 30});
+/// assert(monthly.pattern()->has_open_start);
 /// ```
 
 #include <cstdint>
