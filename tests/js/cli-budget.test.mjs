@@ -949,7 +949,6 @@ test('budget: a fault of the input that is found before any noise costs nothing'
     [[...sums, '--steps', '1'], 'x\n1\n1\n', /past the horizon of --steps 1/],
     [[...sums, '--steps', '3', ...persons], 'who,x\na,1\n,1\n', /row 2 .* is empty/],
     [[...sums, ...bucket], `${days}2026-03-01,1,a\n`, /earlier day than the row above/],
-    [[...sums, ...bucket], `${days}2026-03-10,1,a\n`, /past the horizon of --to/],
     [[...sums, ...bucket], `${days}soon,1,a\n`, /row 3 /],
     [[...sums, '--steps', '3', '--workloads', 'all=prefix,last=window:2'], bad, /not a number/],
     [
