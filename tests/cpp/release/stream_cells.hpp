@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 
 #include "dpftrl/release/stream.hpp"
 #include "dpftrl/statistics/statistics.hpp"
+#include "special_values.hpp"
 
 namespace dpftrl::testing {
 
@@ -288,8 +288,6 @@ inline std::vector<Cell> make_cells(
                                  .steps = kCellSteps,
                                  .target = {.epsilon = 1, .delta = 1e-6},
                                  .participation = participation};
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<Cell> cells;
   const auto append = [&](const std::string& name, const auto& columns,
                           std::vector<Numerals> records, std::vector<Numerals> refused) {
