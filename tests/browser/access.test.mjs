@@ -221,9 +221,7 @@ for (const [width, height] of some(
       const { page } = await openPage(browser, site.url, { width, height, scheme, calm: true });
       for (const { name, hash, full } of pictures) {
         await page.evaluate((text) => (location.hash = text), hash);
-        await page.waitForSelector(
-          `#sums .panel[data-mechanism$=${full ? 'tree' : 'independent'}]`,
-        );
+        await page.waitForSelector(full ? '#sums .panel[data-mechanism$=tree]' : '#sums .panel');
         await settled(page);
         if (full) {
           await revealAll(page);
