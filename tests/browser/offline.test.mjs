@@ -86,10 +86,10 @@ test('after one visit to the story, story and laboratory open and compute withou
     const left = names.filter((name) => !kept.includes(site.url + name)).sort();
     // One of two scripts is the worker; the other replaces it on pages without workers.
     assert.match(left.shift(), /^assets\/worker-/);
-    assert.deepEqual(left, ['dp-ftrl.html', 'index.html', 'service-worker.js']);
+    assert.deepEqual(left, ['card.png', 'dp-ftrl.html', 'index.html', 'service-worker.js']);
     assert.equal(
       kept.length,
-      names.length - 3,
+      names.length - 4,
       'nothing else is kept but the page, by its address',
     );
     assert.ok(kept.includes(site.url));
