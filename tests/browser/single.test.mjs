@@ -142,6 +142,7 @@ test('sizes: laboratory without the worker below 154 KB in Brotli, single file b
   );
   assert.deepEqual((await readdir(folder)).sort(), [
     'assets',
+    'card.png',
     'dp-ftrl.html',
     'index.html',
     'service-worker.js',
