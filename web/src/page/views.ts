@@ -36,7 +36,7 @@ export interface ViewsEvents {
 }
 
 /** The run on the page, and the settings it is shown with. */
-export interface Shown {
+export interface RunOnView {
   run: Run;
   settings: Settings;
   /** Names of the entries of a record; empty for a synthetic stream. */
@@ -53,7 +53,7 @@ const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.sl
 const tableInterval = 500;
 
 export class Views {
-  private shown: Shown | null = null;
+  private shown: RunOnView | null = null;
   private cursor: number | null = null;
   private lastTables = 0;
   private quarter = -1;
@@ -99,7 +99,7 @@ export class Views {
   }
 
   /** Shows a run with these settings and redraws every figure. */
-  show(shown: Shown): void {
+  show(shown: RunOnView): void {
     const { run, settings, table } = shown;
     this.take(run);
     this.shown = { ...shown };
@@ -207,7 +207,7 @@ export class Views {
     }
   }
 
-  private showSums({ run, settings, names, file }: Shown): void {
+  private showSums({ run, settings, names, file }: RunOnView): void {
     const { sums: view, deployed, units } = settings;
     const columns = view === 0 ? names : names.slice(view - 1, view);
     const unit = run.first.info.learns ? '' : unitOf(columns, units);
@@ -217,7 +217,7 @@ export class Views {
   }
 
   /** Draws an addition once it is ready, unless something else is shown by then. */
-  private add(shown: Shown, addition: Additions): void {
+  private add(shown: RunOnView, addition: Additions): void {
     if (shown !== this.shown) return;
     Object.assign(this.added, addition);
     this.showSums(shown);
@@ -225,7 +225,7 @@ export class Views {
   }
 
   /** Draws the noise of other runs once it is ready. It does not apply to norms. */
-  private showGhosts(shown: Shown): void {
+  private showGhosts(shown: RunOnView): void {
     const { run, settings } = shown;
     const box = byId<HTMLInputElement>('ghosts');
     box.checked = settings.ghosts;
@@ -235,7 +235,7 @@ export class Views {
   }
 
   /** Draws the simultaneous band once it is computed, and explains it. */
-  private showSimultaneous(shown: Shown): void {
+  private showSimultaneous(shown: RunOnView): void {
     const { run, settings } = shown;
     byId<HTMLInputElement>('simultaneous').checked = settings.simultaneous;
     const note = byId('simultaneous-note');
@@ -264,7 +264,7 @@ export class Views {
     this.mini.draw(lines, this.shown.run.numSteps, range);
   }
 
-  private fillSumsView({ run, settings, names }: Shown): void {
+  private fillSumsView({ run, settings, names }: RunOnView): void {
     const select = byId<HTMLSelectElement>('sums-view');
     const { dimension, learns } = run.first.info;
     const what = run.sharesStart ? 'gradient at the start, ' : learns ? 'gradient, ' : '';

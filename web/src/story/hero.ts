@@ -43,14 +43,14 @@ const mix = (from: ArrayLike<number>, to: ArrayLike<number>, part: number): Floa
 const sum = (a: Float64Array, b: Float64Array): Float64Array => a.map((value, i) => value + b[i]!);
 
 /** A mechanism as drawn, between two of them during a transition. */
-type Shown = Pick<Lane, 'band' | 'worst'> & { noise: Float64Array };
+type DrawnLane = Pick<Lane, 'band' | 'worst'> & { noise: Float64Array };
 
 class Hero {
   lane: Lane;
   you: number;
   /** True if the visitor does the opposite of what they did. */
   away = false;
-  private shown: Shown;
+  private shown: DrawnLane;
   private replays = 0;
   private morphs = 0;
   private readonly veil: SVGElement;
@@ -89,7 +89,7 @@ class Hero {
     return this.stage.querySelector<T>(selector)!;
   }
 
-  private shownOf(lane: Lane): Shown {
+  private shownOf(lane: Lane): DrawnLane {
     const { truth } = this.day;
     const noise = Float64Array.from(lane.release, (value, i) => value - truth[i]!);
     return { noise, band: lane.band, worst: lane.worst };

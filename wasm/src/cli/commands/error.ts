@@ -14,7 +14,7 @@ import { PARAMETER_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
 import { chosenParticipation, otherParticipation, readChosen } from '../options/strategy.js';
 import { stepsOf, withDefault, type Chosen } from '../options/strategy.js';
 import {
-  readAsked,
+  readWorkloadOptions,
   readImportance,
   readWorkload,
   readWorkloads,
@@ -243,7 +243,7 @@ async function stackReport(
   { args, chosen: read, participation, numSteps }: Asked,
 ): Promise<string> {
   refuse(args, ['strategy', 'paths', 'seed'], '--workloads');
-  const { texts, names } = readAsked(args);
+  const { texts, names } = readWorkloadOptions(args);
   const workloads = await readWorkloads(texts, numSteps);
   const chosen = withDefault(read, { numSteps, workloads });
   const error = dp.error({

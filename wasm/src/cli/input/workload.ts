@@ -174,7 +174,7 @@ export async function readWorkloads(texts: readonly string[], steps: number): Pr
 }
 
 /** Several workloads, and the names of their sums; one of --workload has none. */
-interface Asked {
+interface WorkloadOptions {
   texts: string[];
   names: string[] | undefined;
 }
@@ -202,7 +202,7 @@ export function entryText(name: string, workload: Workload): string {
  * Reads the workloads of --workload or --workloads. Rejects malformed ones before any file is read;
  * files are checked against the horizon.
  */
-export function readAsked(args: Args): Asked {
+export function readWorkloadOptions(args: Args): WorkloadOptions {
   const texts = args.texts('workload');
   const entries = args.texts('workloads').flatMap(separated).map(readEntry);
   if (texts.length > 0 && entries.length > 0) {
@@ -220,7 +220,7 @@ export function readAsked(args: Args): Asked {
 export function readImportance(args: Args): number[] | undefined {
   const weights = args.numbers('importance');
   if (weights === undefined) return undefined;
-  const { names } = readAsked(args);
+  const { names } = readWorkloadOptions(args);
   if (!names) throw new Misuse('--importance needs --workloads to weigh');
   if (weights.length !== names.length) {
     const wanted = `${counted(names.length, 'number')}, one for each of --workloads`;

@@ -42,8 +42,9 @@ async function withHorizon(settings: Settings): Promise<{ known: Settings; read:
 }
 
 /** Returns the standard deviation of the noisiest number, of one sum or of each of several. */
-function stdOf({ clipNorm, maxError, noiseMultiplier, workloads }: Certificate) {
-  const size = clipNorm * noiseMultiplier;
+function stdOf({ clipNorm, maxError, noiseMultiplier, neighbours, workloads }: Certificate) {
+  // Replacing a record moves it twice as far as leaving it out.
+  const size = clipNorm * noiseMultiplier * (neighbours === 'replace-one' ? 2 : 1);
   if (workloads === undefined) return size * maxError;
   return Object.fromEntries(
     Object.entries(workloads).map(([name, { maxError: error }]) => [name, size * error]),
@@ -81,8 +82,9 @@ export async function forecast<R extends Reading>(
     missing: known.missing.claim,
   };
   const claim = guarantee(certificate, spoken);
-  // The noise of moments depends on the data, through the counts that they are divided by.
-  const std = question.name === 'moments' ? undefined : stdOf(certificate);
+  // Moments and shares are divided by noisy counts, so that their noise depends on the data.
+  const isOfSums = question.name === 'totals' || question.name === 'sums';
+  const std = isOfSums ? stdOf(certificate) : undefined;
   const text = settings.json
     ? `${JSON.stringify(jsonOf({ claim, steps, std, choice, cost, read, certificate }))}\n`
     : textOf({ claim, steps, std, choice, cost, read });

@@ -9,7 +9,7 @@ import { Missing, STEPS_MISSING } from '../../input/missing.js';
 import { participationOf, PEOPLE_OPTIONS, readPeople } from '../../input/people.js';
 import { readColumns } from '../../input/columns.js';
 import { readTimes, TIME_OPTIONS } from '../../input/time.js';
-import { readAsked } from '../../input/workload.js';
+import { readWorkloadOptions } from '../../input/workload.js';
 import type { Args } from '../../options/args.js';
 import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { readMode } from '../../options/mode.js';
@@ -80,7 +80,7 @@ export const STREAM_OPTIONS = {
 
 export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
   const people = readPeople(args);
-  const { texts: workloads, names: sums } = readAsked(args);
+  const { texts: workloads, names: sums } = readWorkloadOptions(args);
   const target = readTarget(args);
   const neighbours = readNeighbours(args);
   const times = readTimes(args);
