@@ -99,12 +99,12 @@ writeFileSync(
 over prefix sums, windows, decay, epochs and separations, at horizons from 2^6 to 2^20 and for both
 objectives. Dense mechanisms and searches take part where \`compare\` runs them.
 
+*Best*: problems in which no mechanism with the same cost per step and the same memory has a smaller
+error. *Closest*: the least ratio of its error to that of the best such rival; below 1 it wins,
+above 1 it never does.
+
 Three mechanisms that took part before were never best, and were removed: \`group-algebra\` (closest
 1.023), \`smooth-tree\` (1.122) and \`hybrid\` (1.314), in 106 problems each.
-
-*Best*: problems in which no mechanism of the same cost of a step and of memory has a smaller error.
-*Closest*: the least ratio of its error to the best rival of that cost; below 1 it wins, above 1 it
-never does.
 
 | mechanism | cost of a step; memory | best | closest | where |
 |---|---|---|---|---|
@@ -112,7 +112,7 @@ ${standing.join('\n')}
 
 ## Prefix sums
 
-Root mean square error over the certified lower bound.
+Root mean square error, divided by the certified lower bound.
 
 | mechanism | ${HORIZONS.join(' | ')} |
 |---|${HORIZONS.map(() => '---|').join('')}

@@ -118,7 +118,7 @@ function longTable({ baselines: { convolution, fixedPoint } }, names, results) {
     ['convolution of 10^6 terms, ms', convolution, null],
     ['fixed point at n = 512, ms', fixedPoint, null],
     ...results.map((r) => [
-      `${r.name}, ${r.unit === 'step' ? 'ns a step' : 'ms'}`,
+      `${r.name}, ${r.unit === 'step' ? 'ns per step' : 'ms'}`,
       r,
       r.ratioToConvolution ?? r.ratioToFixedPoint ?? null,
     ]),

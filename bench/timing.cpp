@@ -37,7 +37,7 @@ using dpftrl::Key;
 
 constexpr std::size_t kWidth = 64;
 constexpr double kClip = 1, kGrid = 0x1p-20;
-/// Number of inputs per class, equal so that both classes use the same amount of memory.
+/// Inputs per class, equal so that both classes use the same amount of memory.
 constexpr std::size_t kPool = 512;
 constexpr int kDefaultRuns = 400000;
 

@@ -39,8 +39,7 @@ using Run = std::function<void()>;
 
 struct Workload {
   std::string name;
-  /// Number of items in one batch: coordinates x steps, normals, bytes, releases, flops, analyses,
-  /// solutions, steps.
+  /// Items in one batch: coordinates x steps, normals, bytes, releases, flops, analyses,
   double items;
   std::function<Run()> make;  ///< allocates and prepares, outside the timing
 };

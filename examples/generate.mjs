@@ -4,20 +4,7 @@
 // nothing and fails if a file differs.
 
 import { readFileSync, writeFileSync } from 'node:fs';
-
-/** Seeded uniform numbers in [0, 1): Marsaglia's xorshift32 (2003), top 24 bits. Never for noise. */
-function uniforms(seed) {
-  let state = seed >>> 0 || 1;
-  const next = () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return (state >>> 8) / 2 ** 24;
-  };
-  for (let i = 0; i < 16; ++i) next(); // Small seeds need a few rounds to mix.
-  return next;
-}
+import { appEvents, uniforms } from './app-events.mjs';
 
 /** SYNTHETIC. A kiosk from 7:00 to 21:00: at most one customer a minute, three busy times. */
 function shopDay() {
@@ -176,6 +163,7 @@ function gymVisits() {
 }
 
 const files = {
+  'app_events.csv': appEvents(),
   'gym_visits.csv': gymVisits(),
   'shop_day.csv': shopDay(),
   'site_visits.csv': siteVisits(),

@@ -19,7 +19,7 @@ export const documented = readdirSync(join(root, 'docs'), { recursive: true })
 /** All pages whose links are checked. */
 export const pages = [
   ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'examples/README.md'],
-  ...['bench/METHOD.md', 'bench/RESULTS.md', 'tests/vectors/README.md'],
+  ...['bench/METHOD.md', 'bench/PEERS.md', 'bench/RESULTS.md', 'tests/vectors/README.md'],
   ...documented,
 ];
 

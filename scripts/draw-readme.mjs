@@ -10,6 +10,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { picture as framed } from './picture.mjs';
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 export const picture = path('docs/images/shop_day.svg');
@@ -20,6 +21,26 @@ const everyMinutes = 4;
 const [width, height] = [860, 400];
 const [left, right, top, bottom] = [56, 704, 64, 352];
 const [low, high] = [-60, 420];
+
+const style = `
+.band { fill: #0969da; fill-opacity: 0.18; }
+.line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.true { stroke: #1f2328; }
+.private { stroke: #0969da; }
+.fresh { stroke: #bc4c00; stroke-width: 1.2; }
+.label { stroke: none; }
+.label.private { fill: #0969da; }
+.label.fresh { fill: #bc4c00; }
+`;
+const dark = `
+.band { fill: #58a6ff; fill-opacity: 0.25; }
+.true { stroke: #e6edf3; }
+.private { stroke: #58a6ff; }
+.fresh { stroke: #f0883e; }
+.label { stroke: none; }
+.label.private { fill: #58a6ff; }
+.label.fresh { fill: #f0883e; }
+`;
 
 /** Private totals of all records and the standard deviation of their noise. */
 function release(dp, records, strategy) {
@@ -71,54 +92,31 @@ export function draw(dp) {
   const ended = optimal.totals[last].toFixed(0);
   const std = optimal.stddevs[last].toFixed(1);
   const freshStd = fresh.stddevs[last].toFixed(1);
-  return `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title description" \
-width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
-<title id="title">Customers of a shop so far: the true and the private running total</title>
-<desc id="description">Over a day of ${records.length} minutes the true total rises to \
-${truth[last]}. The private total follows it with a standard deviation of ${std}; with independent \
-noise on every record the standard deviation is ${freshStd} at the end.</desc>
-<style>
-svg { font: 13px system-ui, sans-serif; }
-text { fill: #1f2328; }
-.back { fill: #ffffff; stroke: #d1d9e0; }
-.grid { stroke: #d1d9e0; fill: none; }
-.band { fill: #0969da; fill-opacity: 0.18; }
-.line { fill: none; stroke-width: 2; stroke-linejoin: round; }
-.true { stroke: #1f2328; }
-.private { stroke: #0969da; }
-.fresh { stroke: #bc4c00; stroke-width: 1.2; }
-.heading { font-size: 15px; font-weight: 600; }
-.label { stroke: none; }
-.label.private { fill: #0969da; }
-.label.fresh { fill: #bc4c00; }
-@media (prefers-color-scheme: dark) {
-text, .label.true { fill: #e6edf3; }
-.back { fill: #0d1117; stroke: #30363d; }
-.grid { stroke: #30363d; }
-.band { fill: #58a6ff; fill-opacity: 0.25; }
-.true { stroke: #e6edf3; }
-.private { stroke: #58a6ff; }
-.fresh { stroke: #f0883e; }
-.label { stroke: none; }
-.label.private { fill: #58a6ff; }
-.label.fresh { fill: #f0883e; }
-}
-</style>
-<rect class="back" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="6"/>
-<text class="heading" x="${left}" y="28">Customers so far, minute by minute: \
-(1, 10⁻⁶)-differentially private</text>
-<text x="${left}" y="48">examples/shop_day.csv; band: private total ± 2 standard deviations</text>
-${values.join('\n')}
-${hours.join('\n')}
-<polygon class="band" points="${band}"/>
-<polyline class="line fresh" points="${line(fresh.totals)}"/>
-<polyline class="line private" points="${line(optimal.totals)}"/>
-<polyline class="line true" points="${line(truth)}"/>
-${label('true', truth[last] + 12, `true: ${truth[last]}`)}
-${label('private', optimal.totals[last] - 12, `private: ${ended} ± ${std}`)}
-${label('fresh', fresh.totals[last] - 8, 'independent noise on', `each record: ± ${freshStd}`)}
-</svg>
-`;
+  return framed({
+    width,
+    height,
+    title: 'Customers of a shop so far: the true and the private running total',
+    description: `Over a day of ${records.length} minutes the true total rises to ${truth[last]}. \
+The private total follows it with a standard deviation of ${std}; with independent noise on every \
+record the standard deviation is ${freshStd} at the end.`,
+    style,
+    dark,
+    parts: [
+      `<text class="heading" x="${left}" y="28">Customers so far, minute by minute: \
+(1, 10⁻⁶)-differentially private</text>`,
+      `<text x="${left}" y="48">examples/shop_day.csv; band: private total ± 2 standard \
+deviations</text>`,
+      ...values,
+      ...hours,
+      `<polygon class="band" points="${band}"/>`,
+      `<polyline class="line fresh" points="${line(fresh.totals)}"/>`,
+      `<polyline class="line private" points="${line(optimal.totals)}"/>`,
+      `<polyline class="line true" points="${line(truth)}"/>`,
+      label('true', truth[last] + 12, `true: ${truth[last]}`),
+      label('private', optimal.totals[last] - 12, `private: ${ended} ± ${std}`),
+      label('fresh', fresh.totals[last] - 8, 'independent noise on', `each record: ± ${freshStd}`),
+    ],
+  });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

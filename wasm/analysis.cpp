@@ -50,18 +50,18 @@ val classical(const ApproximateDp& target) {
   return object;
 }
 
-/// Returns the mu of Gaussian DP that epsilon-DP implies.
+/// Mu of Gaussian DP that epsilon-DP implies.
 double pure_mu(double epsilon) {
   return mu_from_pure_dp(epsilon);
 }
 
-/// Returns the rho of zero-concentrated DP that epsilon-DP implies.
+/// Rho of zero-concentrated DP that epsilon-DP implies.
 double pure_rho(double epsilon) {
   return rho_from_pure_dp(epsilon);
 }
 
 /// Calibrates to `value`, an "epsilon", "rho" or "mu" according to `kind`. A rho stands for any
-/// rho-zCDP mechanism, not only the Gaussian one with that noise, so it has no known mu and a
+/// rho-zCDP mechanism, not only the Gaussian mechanism with that noise, so it has no known mu and a
 /// larger epsilon.
 val calibrate(const std::string& kind, double value, double delta) {
   const bool is_target = kind == "epsilon";
@@ -117,8 +117,8 @@ val compose(const std::string& account, const val& costs, double epsilon, double
   return object;
 }
 
-/// Returns the properties that depend on workload and participation alone: their names, and the
-/// bound on every factorization for `objective`.
+/// Properties that depend on workload and participation alone: their names, and the bound on every
+/// factorization for `objective`.
 val problem(const val& options) {
   const Problem given = problem_of(options);
   val object = val::object();
@@ -139,13 +139,13 @@ val error_object(const UnitError& error) {
   return object;
 }
 
-/// Makes a strategy to compute errors of.
+/// Makes a strategy whose errors are to be computed.
 std::shared_ptr<const Strategy> measured_strategy(const StrategyOptions& options) {
   require_known_errors(options);
   return make_strategy(options);
 }
 
-/// Returns the error, and the properties of the strategy that differ from the catalogue.
+/// Error, and the properties of the strategy that differ from the catalogue.
 val unit_error_of(const val& options) {
   const Problem given = problem_of(options);
   const StrategyOptions wanted = strategy_options(options, given.workload);
@@ -170,8 +170,7 @@ val published(const PublishedBound& bound) {
   return object;
 }
 
-/// Returns bounds on mechanisms for prefix sums that guarantee `parameter`, an "epsilon" or a
-/// "rho".
+/// Bounds on mechanisms for prefix sums that guarantee `parameter`, an "epsilon" or a "rho".
 val mechanism_bounds_of(double steps, const std::string& kind, double parameter) {
   const MechanismBounds found =
       mechanism_bounds({.steps = count_of(steps),
@@ -185,7 +184,7 @@ val mechanism_bounds_of(double steps, const std::string& kind, double parameter)
   return object;
 }
 
-/// Returns bounds on noise that does not depend on the stream, under (epsilon, delta).
+/// Bounds on noise that does not depend on the stream, under (epsilon, delta).
 val added_noise(double steps, double epsilon, double delta) {
   const AddedNoiseBounds found =
       added_noise_bounds(count_of(steps), {.epsilon = epsilon, .delta = delta});
@@ -196,7 +195,7 @@ val added_noise(double steps, double epsilon, double delta) {
   return object;
 }
 
-/// Returns bounds on all factorizations of the prefix sums, and on the square root.
+/// Bounds on all factorizations of the prefix sums, and on the square root.
 val bounds(double steps) {
   const std::int64_t n = count_of(steps);
   val object = val::object();
@@ -209,13 +208,19 @@ val bounds(double steps) {
   object.set("mean", least(Objective::mean));
   object.set("squareRootMax", square_root_max_error_bound(n));
   object.set("squareRootMean", square_root_mean_error_bound(n));
+  const SquareRootErrors square_root = square_root_errors(n);
+  object.set("squareRootColumnNorm", square_root.max);
+  object.set("squareRootMeanSquared", square_root.mean_squared);
+  const double tree =
+      unit_error(*make_strategy({.name = "tree", .steps = n}), Participation::single()).mean_error;
+  object.set("treeMeanSquared", tree * tree);
   object.set("publishedMax", published(published_max_error_bound(n)));
   object.set("publishedMean", published(published_mean_error_bound(n)));
   object.set("publishedLower", published(published_lower_bound(n)));
   return object;
 }
 
-/// Returns certified bounds on the least mean error of prefix sums over fixed epochs.
+/// Certified bounds on the least mean error of prefix sums over fixed epochs.
 val epochs_bounds(double steps, double epochs, double gap) {
   const std::int64_t n = count_of(steps);
   const std::int64_t k = require_between("bounds", "epochs", count_of(epochs), 1, n);
@@ -265,8 +270,7 @@ void set_sampled(val& object, const Strategy& strategy, const Participation& par
   object.set("simultaneousRisk", kSampledRisk);
 }
 
-/// Returns the error of a factorization, the bound for its objective, and the residual of its
-/// matrices.
+/// Error of a factorization, the bound for its objective, and the residual of its matrices.
 val appraisal(const val& options) {
   const Problem given = problem_of(options);
   const StrategyOptions wanted = strategy_options(options, given.workload);
@@ -289,8 +293,7 @@ val appraisal(const val& options) {
   return object;
 }
 
-/// Returns the errors of several workloads at noise multiplier 1, which do not depend on a privacy
-/// target.
+/// Errors of several workloads at noise multiplier 1, which do not depend on a privacy target.
 val stack_errors(const val& options) {
   Problem given = problem_of(options);
   const std::int64_t steps = given.workload.steps();
@@ -345,7 +348,7 @@ val error_per_step(const val& options) {
 
 val matrices(const val& options) {
   constexpr std::int64_t kMaxSteps = 1024;
-  require_between("matrices", "steps", count(options, "numSteps"), 1, kMaxSteps);
+  require_between("matrices", "steps", count(options, "steps"), 1, kMaxSteps);
   Problem given = problem_of(options);
   const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
   const double scale = sensitivity(*strategy, given.participation).value;

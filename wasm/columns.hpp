@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Columns of a stream behind one interface, so that each stream of a person or a record, in memory
+/// Columns of a stream behind one interface, so that each stream of people or of records, in memory
 /// or with a journal, is compiled once and not for every kind of columns. JavaScript passes a
 /// record as a row of numbers, and gets a reading as numbers.
 
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,35 +25,43 @@ namespace dpftrl::wasm {
 class ColumnsKind {
  public:
   virtual ~ColumnsKind() = default;
-  /// Number of entries of a row.
+  /// Entries of a row.
   virtual std::int64_t dimension() const = 0;
-  /// Number of entries of a record, as JavaScript passes it.
+  /// Entries of a record, as JavaScript passes it.
   virtual std::int64_t record_size() const = 0;
   virtual bool adds() const = 0;
   virtual void check(std::span<const double> record) = 0;
   virtual ProductRecord write(std::span<const double> record, std::span<double> row) = 0;
   virtual void append_reading(const NoisySums& sums, std::vector<double>& numbers) const = 0;
   virtual PrefixSumOptions release_options(PrefixSumOptions options) const = 0;
-  /// Index in a reading of the std of its first number.
+  /// Index, within a reading, of the std of its first number.
   virtual std::size_t stddev_index() const = 0;
-  /// Whether the noise of a reading is that of the sums.
-  virtual bool reads_sums() const = 0;
-  // Kinds that follow the noisy sums have these: see FollowingColumns.
-  virtual bool follows() const { return false; }
+  /// Half width of the noise of the readings of one step or of all steps; by default the half width
+  /// of the sums.
+  virtual double half_width(const PrefixSum& sums, std::optional<std::int64_t> step,
+                            double probability) const {
+    if (!step) return sums.simultaneous_half_width(probability);
+    return sums.release_half_width({.step = *step, .probability = probability});
+  }
+  /// Whether a reading consists of weights; its std is then the std of the sums.
+  virtual bool reads_weights() const { return false; }
+  // Overridden by kinds that follow the noisy sums: see FollowingColumns.
   virtual void begin(const PrefixSum&) {}
   virtual void follow(std::span<const double>) {}
   virtual void require_going() const {}
   using Released = std::function<std::span<const double>(std::int64_t)>;
   virtual void seek(std::int64_t, const Released&) {}
-  /// The numbers that tell a record from others: by default those of its row.
+  /// The numbers that identify a record; by default the numbers of its row.
   virtual std::span<const double> identity(std::span<const double>, const ProductRecord& row) {
     return row.features;
   }
-  /// Adds to the properties of a stream, and overrides the claims that are about records.
+  /// Windows of active people; empty for everything else.
+  virtual std::span<const std::int64_t> windows() const { return {}; }
+  /// Adds properties to a stream, and overrides those of its certificate that concern records.
   virtual void describe(const Mechanism&, emscripten::val& /*stream*/) const {}
 };
 
-/// Reading whose numbers are computed when they are appended to others, before the next step.
+/// Reading whose numbers are computed when they are appended to a list, before the next step.
 struct NumbersOfReading {
   const ColumnsKind* kind;
   NoisySums sums;
@@ -66,12 +75,15 @@ class AnyColumns {
   using Record = std::span<const double>;
   using Reading = NumbersOfReading;
   static constexpr bool kClips = true;  // the mechanism comes from the same factory
+  static constexpr bool kMayFollow =
+      true;  // the facade asks only other kinds for sums without noise
 
   explicit AnyColumns(std::shared_ptr<ColumnsKind> kind) : kind_(std::move(kind)) {}
 
   ColumnsKind& kind() const { return *kind_; }
   std::int64_t dimension() const { return kind_->dimension(); }
   bool adds() const { return kind_->adds(); }
+  std::span<const std::int64_t> windows() const { return kind_->windows(); }
   void check(std::span<const double> record) const { kind_->check(record); }
   ProductRecord write(std::span<const double> record, std::span<double> row) const {
     return kind_->write(record, row);
@@ -123,17 +135,19 @@ inline double confidence_of(const emscripten::val& options) {
   return optional_number(options, "confidence").value_or(0.95);
 }
 
-// The module of counters refuses what follows.
+// The module of counters refuses to make any of the following.
 
 /// The kinds that only the whole package has.
 MadeColumns make_statistic(const std::string& kind, const emscripten::val& options);
 /// The mechanism of sums without a delta.
 std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val& options);
-/// Adds the claims of sums without a delta to their certificate, and sets its noise to that of the
-/// integers.
+/// Adds the discrete Laplace noise to the certificate of sums without a delta, and sets its
+/// `noiseStddev` accordingly.
 void set_laplace(emscripten::val& certificate, const LaplaceNoise& law, double grid);
-/// A learner.
+MadeColumns make_increments(const emscripten::val& options);
 MadeColumns make_learner(const emscripten::val& options);
+/// Counts of active people.
+MadeColumns make_active(const emscripten::val& options);
 
 /// The columns of the stream with this handle.
 ColumnsKind& kind_of_stream(double handle);

@@ -5,6 +5,7 @@
 /// copied, because a view of the WebAssembly memory would become invalid when the memory grows.
 
 #include <emscripten/val.h>
+#include <Eigen/Core>
 
 #include <cmath>
 #include <cstddef>
@@ -25,7 +26,7 @@
 
 namespace dpftrl::wasm {
 
-/// Returns a new typed array, such as a Float64Array or Uint8Array, with a copy of the values.
+/// New typed array, such as a Float64Array or Uint8Array, with a copy of the values.
 template <typename Number>
 emscripten::val owned_array(const Number* values, std::size_t size) {
   return emscripten::val(emscripten::typed_memory_view(size, values))
@@ -95,7 +96,7 @@ inline std::optional<bool> optional_flag(const emscripten::val& options, const c
   return value.as<bool>();
 }
 
-/// Returns the entries of a Float64Array; empty if it is undefined.
+/// Entries of a Float64Array; empty if it is undefined.
 inline std::vector<double> numbers(const emscripten::val& options, const char* name) {
   const emscripten::val value = options[name];
   if (value.isUndefined()) return {};
@@ -116,7 +117,7 @@ inline std::optional<Objective> optional_objective(const emscripten::val& given)
   return objective_named(value.as<std::string>());
 }
 
-/// Returns the saved result of a search; nullptr if it is undefined.
+/// Saved result of a search; nullptr if it is undefined.
 inline std::shared_ptr<const StrategyPlan> plan_of(const emscripten::val& given) {
   const emscripten::val value = given["plan"];
   if (value.isUndefined()) return nullptr;
@@ -128,7 +129,7 @@ inline std::shared_ptr<const StrategyPlan> plan_of(const emscripten::val& given)
   return std::make_shared<const StrategyPlan>(std::move(plan));
 }
 
-/// Converts a name to that of the facade: `loglog_power` -> `loglogPower`.
+/// Converts a name to the spelling of the facade: `loglog_power` -> `loglogPower`.
 inline std::string camel_case(std::string_view name) {
   std::string camel;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -209,7 +210,7 @@ struct Problem {
 };
 
 inline Problem problem_of(const emscripten::val& options) {
-  const std::int64_t steps = count(options, "numSteps");
+  const std::int64_t steps = count(options, "steps");
   Problem problem{workload_of(options["workload"], steps),
                   participation_of(options["participation"])};
   problem.participation.require_horizon(steps);
@@ -217,7 +218,7 @@ inline Problem problem_of(const emscripten::val& options) {
 }
 
 inline StrategyOptions strategy_options(const emscripten::val& options, Workload workload) {
-  return {.name = text(options, "mechanism"),
+  return {.name = text(options, "strategy"),
           .steps = workload.steps(),
           .workload = std::move(workload),
           .parameters = strategy_parameters(options["parameters"]),
@@ -226,10 +227,10 @@ inline StrategyOptions strategy_options(const emscripten::val& options, Workload
 
 inline MechanismOptions mechanism_options(const emscripten::val& options) {
   Problem problem = problem_of(options);
-  return {.strategy = text(options, "mechanism"),
+  return {.strategy = text(options, "strategy"),
           .steps = problem.workload.steps(),
           .target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
-          .clip = number(options, "clipNorm"),
+          .clip = number(options, "clip"),
           .neighbours = neighbours_from_string(text(options, "neighbours")),
           .participation = problem.participation,
           .workload = std::move(problem.workload),
@@ -307,7 +308,8 @@ inline emscripten::val to_object(const PlannerResult& result) {
   return object;
 }
 
-/// Sets the participation that the optimum was computed for, if another one was requested.
+/// Sets the participation that the optimum was computed for, if another participation was
+/// requested.
 inline void set_optimised_for(emscripten::val& object, std::string_view participation) {
   if (!participation.empty()) object.set("optimisedFor", std::string(participation));
 }
@@ -349,7 +351,7 @@ inline emscripten::val to_checked_object(const Mechanism& mechanism) {
   return object;
 }
 
-/// Converts the certificate of releases. In mode lattice, its values replace those of the
+/// Converts the certificate of releases. In mode lattice, its values replace the values of the
 /// mechanism.
 inline emscripten::val to_object(const Certificate& certificate, const LatticeMechanism* lattice) {
   emscripten::val object = to_object(certificate);

@@ -3,8 +3,8 @@
 
 /// No C++ exception crosses into JavaScript: a call returns {value}, or a refusal as data,
 /// {code, function, parameter, constraint, value}. A JavaScript exception is not caught here
-/// (`catch (...)` does not see it), and the facade abandons the instance. So nothing that can throw
-/// in JavaScript is called: inputs are copies made by the facade.
+/// (`catch (...)` does not see it) and makes the facade abandon the instance. So nothing that can
+/// throw in JavaScript is called; in particular, all inputs are copies made by the facade.
 
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
@@ -80,8 +80,8 @@ struct Replying<function> {
   }
 };
 
-/// Binds a function that returns a value. A function that makes the reply itself, as those over
-/// rows do, is bound with emscripten::function.
+/// Binds a function that returns a value. A function that makes the reply itself, as the functions
+/// over rows do, is bound with emscripten::function.
 template <auto function>
 void bind(const char* name) {
   emscripten::function(name, &Replying<function>::call);

@@ -28,8 +28,7 @@ constexpr const char* kIndependent = "independent";
 
 double twin_create(const val& options) {
   return handles().add(std::make_unique<TwinLearner>(with_rule(
-      TwinOptions{.steps = count(options, "numSteps"), .clip = number(options, "clipNorm")},
-      options)));
+      TwinOptions{.steps = count(options, "steps"), .clip = number(options, "clip")}, options)));
 }
 
 /// Learns row by row, and overwrites `scores` with the predictions made before learning.
@@ -52,7 +51,7 @@ void twin_end_batch(double handle) {
   handles().get<TwinLearner>(handle).end_batch();
 }
 
-/// Overwrites `weights` with those used for the next batch.
+/// Overwrites `weights` with the weights used for the next batch.
 void twin_weights(double handle, const val& weights) {
   write_to(weights, handles().get<TwinLearner>(handle).iterate());
 }
@@ -95,8 +94,21 @@ val to_object(const RegretBound& bound) {
   return object;
 }
 
-/// Returns the bounds for a learner with this certificate; null where no implemented theorem gives
-/// one.
+/// Bounds from the largest error, in expectation and with high probability.
+val by_max_error(const RegretSetting& setting, double lambda, const val& options) {
+  const bool doubling = options["doubling"].as<bool>();
+  val object = val::object();
+  object.set("expected",
+             to_object(max_error_regret_bound(setting, {.lambda = lambda, .doubling = doubling})));
+  object.set("highProbability",
+             to_object(max_error_regret_bound(
+                 setting, {.lambda = lambda,
+                           .failure_probability = number(options, "failureProbability"),
+                           .doubling = doubling})));
+  return object;
+}
+
+/// Bounds for a learner with this certificate; null where no implemented theorem gives one.
 val regret_bounds(const val& given, const val& options) {
   Certificate certificate;
   certificate.steps = count(given, "numSteps");
@@ -104,11 +116,13 @@ val regret_bounds(const val& given, const val& options) {
   certificate.neighbours = neighbours_from_string(text(given, "neighbours"));
   certificate.noise_multiplier = number(given, "noiseMultiplier");
   certificate.mean_error = number(given, "meanError");
+  certificate.max_error = number(given, "maxError");
   const double radius = number(options, "radius");
   const std::shared_ptr<const Domain> domain = make_domain(text(options, "domain"), radius);
   const std::int64_t dimension = count(options, "dimension");
   RegretSetting setting = regret_setting(certificate, dimension, *domain, radius);
   setting.release_noise /= number(options, "batchSize");
+  setting.largest_noise /= number(options, "batchSize");
   const std::optional<DescentSchedule> descent = descent_of(options);
   const std::int64_t num_scores = count(options, "numClasses");
   setting =
@@ -123,7 +137,8 @@ val regret_bounds(const val& given, const val& options) {
   lambda = optional_number(options, "lambda").value_or(lambda);
 
   val object = val::object();
-  for (const char* name : {"expected", "highProbability", "hazan"}) object.set(name, val::null());
+  for (const char* name : {"expected", "highProbability", "byMaxError", "hazan"})
+    object.set(name, val::null());
   if (is_sgd && descent->rates.empty() && descent->momentum == 0)
     object.set("expected", to_object(*descent_regret_bound(setting, *independent, lambda)));
   if (!descent) {
@@ -134,6 +149,7 @@ val regret_bounds(const val& given, const val& options) {
                    setting, {.lambda = lambda,
                              .failure_probability = number(options, "failureProbability"),
                              .doubling = doubling})));
+    object.set("byMaxError", by_max_error(setting, lambda, options));
     if (!doubling) object.set("hazan", to_object(hazan_regret_bound(setting, lambda)));
   }
   object.set("lambda", lambda);

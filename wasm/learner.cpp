@@ -4,6 +4,7 @@
 
 #include <emscripten/val.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,8 +51,7 @@ class LearnerKind final : public ColumnsKind {
     return examples_.release_options(options);
   }
   std::size_t stddev_index() const override { return 0; }
-  bool reads_sums() const override { return true; }
-  bool follows() const override { return true; }
+  bool reads_weights() const override { return true; }
   void begin(const PrefixSum& sums) override { examples_.begin(sums); }
   void follow(Row noisy) override { examples_.follow(noisy); }
   void require_going() const override { examples_.require_going(); }
@@ -70,14 +70,14 @@ Examples& examples_of(double handle) {
   return static_cast<LearnerKind&>(kind_of_stream(handle)).examples();
 }
 
-/// Returns the default settings of a learner; for "unclipped", only the clip norm.
+/// Default settings of a learner; for "unclipped", only the clip norm.
 val defaults_of(const val& options) {
   const std::shared_ptr<const VectorLoss> loss = learner_loss(options);
   const std::int64_t dimension = count(options, "dimension");
   const std::string setup = text(options, "setup");
   val object = val::object();
   if (setup == "unclipped") {
-    object.set("clipNorm", longest_gradient(loss, dimension));
+    object.set("clip", longest_gradient(loss, dimension));
     return object;
   }
   const LearnerDefaults found = learner_defaults(
@@ -88,9 +88,9 @@ val defaults_of(const val& options) {
        .target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
        .neighbours = neighbours_from_string(text(options, "neighbours")),
        .rows_come = setup == "table" ? RowsCome::in_every_step : RowsCome::once});
-  object.set("clipNorm", found.clip);
+  object.set("clip", found.clip);
   object.set("lambda", found.lambda);
-  object.set("numSteps", static_cast<double>(found.steps));
+  object.set("steps", static_cast<double>(found.steps));
   object.set("batchSize", static_cast<double>(found.batch_size));
   if (found.descent) {
     object.set("momentum", found.descent->momentum);
@@ -99,7 +99,7 @@ val defaults_of(const val& options) {
   return object;
 }
 
-/// Returns the budgets of second moments and of the learner after them.
+/// Budgets of second moments and of the learner after them.
 val moments_plan(const val& options) {
   const SecondMomentsPlan plan = plan_second_moments(
       {.target = {.epsilon = number(options, "epsilon"), .delta = number(options, "delta")},
@@ -116,21 +116,29 @@ val moments_plan(const val& options) {
   return object;
 }
 
-/// Releases second moments of rows, and overwrites the rows with their coordinates.
-double moments_create(const val& options, const val& features) {
-  std::vector<double> rows = numbers_of(features);
+/// Releases second moments of the features of examples, and overwrites the features with their
+/// coordinates. The numbers of each example end with its label.
+double moments_create(const val& options, const val& given) {
+  std::vector<double> examples = numbers_of(given);
+  const std::int64_t dimension = count(options, "dimension");
+  const auto width = static_cast<std::size_t>(dimension), size = examples.size() / (width + 1);
+  std::vector<double> rows(size * width);
+  for (std::size_t i = 0; i < size; ++i)
+    std::copy_n(&examples[i * (width + 1)], width, &rows[i * width]);
   auto moments = std::make_unique<SecondMoments>(
       rows, SecondMomentsOptions{.target = {.epsilon = number(options, "epsilon"),
                                             .delta = number(options, "delta")},
                                  .neighbours = neighbours_from_string(text(options, "neighbours")),
-                                 .dimension = count(options, "dimension"),
+                                 .dimension = dimension,
                                  .key = key_of(options)});
   moments->transform(rows);
-  write_to(features, rows);
+  for (std::size_t i = 0; i < size; ++i)
+    std::copy_n(&rows[i * width], width, &examples[i * (width + 1)]);
+  write_to(given, examples);
   return handles().add(std::move(moments));
 }
 
-/// Overwrites weights of the coordinates with those of the features.
+/// Overwrites weights of the coordinates with weights of the features.
 void moments_restore(double handle, const val& weights) {
   std::vector<double> restored = numbers_of(weights);
   handles().get<SecondMoments>(handle).restore(restored);

@@ -22,22 +22,22 @@ inline LossParameters loss_parameters(const emscripten::val& options) {
           .huber_threshold = number(options, "huberThreshold")};
 }
 
-/// Returns the loss of a learner. A custom loss gets its slopes from JavaScript, so any loss of one
-/// score serves as a placeholder.
+/// Loss of a learner. A custom loss gets its slopes from JavaScript, so any loss of one score
+/// serves as a placeholder.
 inline std::shared_ptr<const VectorLoss> learner_loss(const emscripten::val& options) {
   const std::string name = text(options, "loss");
   if (name == "softmax") return std::make_shared<const SoftmaxLoss>(count(options, "numClasses"));
   return make_loss(name == "function" ? "squared" : name, loss_parameters(options));
 }
 
-/// The facade sets all fields of the option, or omits it.
+/// The facade passes the option with all its fields, or not at all.
 inline std::optional<DescentSchedule> descent_of(const emscripten::val& options) {
   const emscripten::val given = options["descent"];
   if (given.isUndefined()) return std::nullopt;
   return DescentSchedule{.rates = numbers(given, "rates"), .momentum = number(given, "momentum")};
 }
 
-/// The facade sets all fields of the option, or omits it.
+/// The facade passes the option with all its fields, or not at all.
 inline Penalty penalty_of(const emscripten::val& options) {
   const emscripten::val given = options["penalty"];
   if (given.isUndefined()) return {};
@@ -47,9 +47,8 @@ inline Penalty penalty_of(const emscripten::val& options) {
   return made;
 }
 
-/// Returns the options of a learner's mechanism, with an encoder for the workload of the descent if
-/// requested. For rates, the optimum that streams is that of the mean objective, which is then the
-/// default.
+/// Options of a learner's mechanism, with an encoder for the workload of the descent if requested.
+/// For rates, only the optimum of the mean objective can be streamed, which is then the default.
 inline MechanismOptions learner_mechanism(const emscripten::val& options) {
   MechanismOptions wanted = mechanism_options(options);
   const emscripten::val given = options["descent"];

@@ -16,7 +16,6 @@
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/noise/noise_stream.hpp"
-#include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
@@ -34,21 +33,13 @@ NoiseStreamOptions stream_options(const val& options) {
           .first_coordinate = count(options, "firstCoordinate")};
 }
 
-/// Noise of totals, increments, or increments for sums of gradients at a privacy target, and a
-/// buffer for rows on their way to JavaScript.
+/// Noise of totals or of increments, and a buffer for rows on their way to JavaScript.
 struct NoiseRows {
-  std::variant<NoiseStream, NoiseIncrements, GradientNoise> noise;
+  std::variant<NoiseStream, NoiseIncrements> noise;
   std::vector<std::int64_t> piece{};
 };
 
-/// Makes rows of totals or increments, or, given a privacy target, of increments for sums of
-/// gradients.
 NoiseRows rows_of(const val& options) {
-  if (!options["epsilon"].isUndefined())
-    return {GradientNoise({.mechanism = mechanism_options(options),
-                           .key = key_of(options),
-                           .dimension = count(options, "dimension"),
-                           .grid = optional_number(options, "grid")})};
   Problem given = problem_of(options);
   const auto strategy = make_strategy(strategy_options(options, std::move(given.workload)));
   if (optional_flag(options, "increments").value_or(false))
@@ -56,32 +47,14 @@ NoiseRows rows_of(const val& options) {
   return {NoiseStream(*strategy, stream_options(options))};
 }
 
-NoiseStream& stream_of(NoiseStream& rows) {
-  return rows;
-}
-NoiseIncrements& stream_of(NoiseIncrements& rows) {
-  return rows;
-}
-NoiseIncrements& stream_of(GradientNoise& rows) {
-  return rows.noise();
-}
-
 /// Calls `use` with the stream behind a handle.
 template <typename Use>
 decltype(auto) with_stream(double handle, Use&& use) {
-  return std::visit([&](auto& rows) { return use(stream_of(rows)); },
-                    handles().get<NoiseRows>(handle).noise);
+  return std::visit(use, handles().get<NoiseRows>(handle).noise);
 }
 
-val noise_create(const val& options) {
-  auto rows = std::make_unique<NoiseRows>(rows_of(options));
-  val object = val::object();
-  if (const auto* noise = std::get_if<GradientNoise>(&rows->noise)) {
-    object.set("certificate", to_object(noise->mechanism().certificate()));
-    object.set("grid", noise->grid());
-  }
-  object.set("id", handles().add(std::move(rows)));
-  return object;
+double noise_create(const val& options) {
+  return handles().add(std::make_unique<NoiseRows>(rows_of(options)));
 }
 
 double noise_step(double handle) {
@@ -108,7 +81,7 @@ void fill_rounded(NoiseIncrements& stream, std::span<std::int64_t> rows, std::in
   stream.next_rounded(rows, num_rows, scale);
 }
 
-/// Converts integers to doubles in place; refuses those beyond 2^53.
+/// Converts integers to doubles in place; refuses integers beyond 2^53.
 void as_doubles(std::span<std::int64_t> rows) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 53;
   for (std::int64_t& entry : rows) {
@@ -131,14 +104,6 @@ void noise_rounded(double handle, const val& out, double num_rows, double scale)
   });
 }
 
-/// Adds the noise of a step to `sum`, a Float64Array that only the facade holds, in place.
-void noise_add_to(double handle, const val& sum, double step) {
-  std::vector<double> values = numbers_of(sum);
-  NoiseRows& rows = handles().get<NoiseRows>(handle);
-  std::get<GradientNoise>(rows.noise).add_noise_to(values, count_of(step));
-  write_to(sum, values);
-}
-
 val noise_checkpoint(double handle) {
   return with_stream(handle, [](auto& stream) { return owned_bytes(stream.checkpoint()); });
 }
@@ -147,7 +112,7 @@ void noise_restore(double handle, const val& bytes) {
   with_stream(handle, [&](auto& stream) { stream.restore(bytes_of(bytes)); });
 }
 
-/// Returns the variances of the increments, for noise of stddev 1 per column.
+/// Variances of the increments, for noise of stddev 1 per column.
 val gradient_variances(const val& options) {
   Problem given = problem_of(options);
   return owned_array(
@@ -162,7 +127,6 @@ EMSCRIPTEN_BINDINGS(dpftrl_noise) {
   bind<&noise_step>("noiseStep");
   bind<&noise_seek>("noiseSeek");
   bind<&noise_rounded>("noiseRounded");
-  bind<&noise_add_to>("noiseAddTo");
   bind<&noise_checkpoint>("noiseCheckpoint");
   bind<&noise_restore>("noiseRestore");
 }

@@ -25,7 +25,7 @@ PureOptions pure_options(const val& options) {
   const val parameters = options["parameters"];
   return {.steps = problem.workload.steps(),
           .epsilon = number(options, "epsilon"),
-          .clip = number(options, "clipNorm"),
+          .clip = number(options, "clip"),
           .neighbours = neighbours_from_string(text(options, "neighbours")),
           .participation = problem.participation,
           .workload = std::move(problem.workload),
@@ -33,8 +33,8 @@ PureOptions pure_options(const val& options) {
           .subtractive = optional_flag(parameters, "subtractive")};
 }
 
-/// Returns the errors of the best pure-DP totals for the problem at clip norm 1, and the delta at
-/// which a Gaussian mechanism with the given unit error of the objective has the same error.
+/// Errors of the best pure-DP totals for the problem at clip norm 1, and the delta at which a
+/// Gaussian mechanism with the given unit error of the objective has the same error.
 val pure_error(const val& options) {
   const auto mechanism = Mechanism::make_pure(pure_options(options));
   const Certificate& claim = mechanism->certificate();

@@ -3,6 +3,7 @@
 /// Linear queries on histograms, winners and quantiles.
 
 #include <emscripten/val.h>
+#include <Eigen/Core>
 
 #include <cstdint>
 #include <memory>
@@ -41,12 +42,12 @@ std::vector<std::int64_t> counts_of(const std::vector<double>& values) {
   return counts;
 }
 
-Matrix matrix_of(const val& given) {
+Matrix matrix_of(const val& given, const char* name = "matrix") {
   const std::vector<double> values = numbers(given, "values");
   const std::int64_t rows =
-      require_count("queries", "matrix", "rows", count(given, "size"), 1, kMaxQueryRows);
+      require_count("queries", name, "rows", count(given, "size"), 1, kMaxQueryRows);
   const std::int64_t columns = std::ssize(values) / rows;
-  require_length("queries", "matrix", std::ssize(values), rows * columns);
+  require_length("queries", name, std::ssize(values), rows * columns);
   return Eigen::Map<const Matrix>(values.data(), static_cast<Eigen::Index>(rows),
                                   static_cast<Eigen::Index>(columns));
 }
@@ -74,6 +75,15 @@ QueryWorkload workload_of(const val& given) {
   return QueryWorkload::matrix(matrix_of(given));
 }
 
+/// M, and R if given, from the caller.
+std::optional<OwnMeasurements> own_measurements(const val& options) {
+  const val measure = options["measure"], reconstruct = options["reconstruct"];
+  if (measure.isUndefined()) return std::nullopt;
+  OwnMeasurements own{.measure = matrix_of(measure, "measure")};
+  if (!reconstruct.isUndefined()) own.reconstruct = matrix_of(reconstruct, "reconstruct");
+  return own;
+}
+
 QueryStrategy strategy_named(const std::string& name) {
   if (name == "identity") return QueryStrategy::identity;
   return name == "queries" ? QueryStrategy::queries : QueryStrategy::optimal;
@@ -98,7 +108,7 @@ val describe(const Queries& queries) {
   return object;
 }
 
-/// Returns bounds on mechanisms of any kind; null if there is none.
+/// Bounds on mechanisms of any kind; null if there are none.
 val queries_bounds(double handle) {
   const Queries& queries = handles().get<Queries>(handle);
   const QueryBounds bounds = any_mechanism_bounds(queries.workload, queries.mechanism);
@@ -124,6 +134,7 @@ double queries_search(const val& options) {
   const double gap = objective == Objective::max ? kBarrierGap : 1e-6;
   QueryFactorizer factorizer(workload_of(options["workload"]),
                              {.strategy = strategy_named(text(options, "strategy")),
+                              .own = own_measurements(options),
                               .noise = privacy.noise(),
                               .neighbours = privacy.neighbours,
                               .objective = objective,
@@ -135,7 +146,7 @@ val queries_advance(double handle) {
   return advanced(handles().get<QuerySearch>(handle).factorizer);
 }
 
-/// Returns the result of the search of `handle`, with a new handle.
+/// Result of the search of `handle`, with a new handle.
 val queries_result(double handle) {
   QuerySearch& search = handles().get<QuerySearch>(handle);
   QueryMechanism mechanism(search.factorizer.result(), search.privacy);
@@ -146,7 +157,7 @@ val queries_result(double handle) {
   return object;
 }
 
-/// Returns F, R and M, scaled so that a record moves the measurements by at most 1.
+/// F, R and M, scaled so that a record moves the measurements by at most 1.
 val queries_matrices(double handle) {
   const Queries& queries = handles().get<Queries>(handle);
   const QueryFactorization& factorization = queries.mechanism.factorization();

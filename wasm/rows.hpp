@@ -17,7 +17,7 @@
 
 namespace dpftrl::wasm {
 
-/// Returns the entries of a Float64Array that only the facade holds.
+/// Entries of a Float64Array that only the facade holds.
 inline std::vector<double> numbers_of(const emscripten::val& array) {
   return emscripten::convertJSArrayToNumberVector<double>(array);
 }
@@ -32,7 +32,7 @@ void write_to(const emscripten::val& target, const Values& values) {
 /// Calls `use(object, row, index)` for each row of `records`, a Float64Array that only the facade
 /// holds, and overwrites it with the rows as modified by `use`, so that nothing is allocated in
 /// JavaScript after a row has been processed. If a row is refused, the reply has `released`, the
-/// number of entries before it, and those are overwritten.
+/// number of entries before it, which are overwritten.
 template <typename Object, typename Use>
 emscripten::val over_rows(double handle, const emscripten::val& records, Use&& use) {
   std::size_t done = 0;

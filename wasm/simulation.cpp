@@ -4,6 +4,7 @@
 
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
+#include <Eigen/Core>
 
 #include <cstdint>
 #include <memory>
@@ -80,7 +81,7 @@ val simulation_create(const val& options) {
     val object = val::object();
     object.set("certificate", to_object(simulation->mechanism().certificate()));
     object.set("dimension", static_cast<double>(simulation->dimension()));
-    object.set("numSteps", static_cast<double>(simulation->steps()));
+    object.set("steps", static_cast<double>(simulation->steps()));
     object.set("learns", simulation->learns());
     object.set("classifies", simulation->classifies());
     object.set("grid", simulation->grid());
@@ -121,7 +122,7 @@ val simulation_advance(double handle, double max_steps) {
     const SimulationChunk chunk = handles().get<Simulation>(handle).advance(count_of(max_steps));
     val object = val::object();
     object.set("firstStep", static_cast<double>(chunk.first_step));
-    object.set("numSteps", static_cast<double>(chunk.steps));
+    object.set("steps", static_cast<double>(chunk.steps));
     object.set("trueSums", owned_eigen(chunk.true_sums));
     object.set("noisySums", owned_eigen(chunk.noisy_sums));
     object.set("stddev", owned_eigen(chunk.stddev));

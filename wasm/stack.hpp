@@ -22,7 +22,7 @@ inline StackOptions stack_options(const emscripten::val& options, std::int64_t s
   return stack;
 }
 
-/// Returns the errors of a reader's workload, taken from its certificate.
+/// Errors of a reader's workload, taken from its certificate.
 inline emscripten::val workload_error(const Mechanism& reader) {
   const Certificate& claim = reader.certificate();
   emscripten::val own = emscripten::val::object();

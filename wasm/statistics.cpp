@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,7 +54,7 @@ std::int64_t size_of_record(const HistogramColumns&) {
 std::span<const double> record_of(const MomentColumns&, std::span<const double> row) {
   return row;
 }
-/// Index of a category. What is no index is refused as one that is out of range.
+/// Index of a category. Anything else is refused as an index out of range.
 std::int64_t record_of(const HistogramColumns&, std::span<const double> row) {
   require_length("histogram", "record", std::ssize(row), 1);
   const bool is_index =
@@ -83,7 +84,10 @@ class Statistic final : public ColumnsKind {
     return columns_.release_options(options);
   }
   std::size_t stddev_index() const override { return 3; }
-  bool reads_sums() const override { return false; }
+  double half_width(const PrefixSum&, std::optional<std::int64_t>, double) const override {
+    fail(ErrorCode::unsupported, "half_width", {},
+         "a half-width is for sums; the readings of this stream have intervals");
+  }
   void describe(const Mechanism& mechanism, val& stream) const override {
     val certificate = stream["certificate"];
     const Certificate claim = columns_.certificate(mechanism);
@@ -154,7 +158,6 @@ class Sums final : public ColumnsKind {
   std::size_t stddev_index() const override {
     return is_single_ ? 3 : static_cast<std::size_t>(columns_.dimension());
   }
-  bool reads_sums() const override { return true; }
   void describe(const Mechanism& mechanism, val& stream) const override {
     val workloads = val::array();
     for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
@@ -197,7 +200,9 @@ MadeColumns make_statistic(const std::string& kind, const val& options) {
   if (kind == "moments") return made(moments_of(options), options);
   if (kind == "histogram") return made(histogram_of(options), options);
   if (kind == "sums") return sums_of(options);
+  if (kind == "increments") return make_increments(options);
   if (kind == "learner") return make_learner(options);
+  if (kind == "active") return make_active(options);
   fail_argument("stream", "kind", "one of the kinds of columns", kind);
 }
 

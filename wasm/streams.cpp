@@ -17,20 +17,19 @@
 #include <utility>
 #include <vector>
 
+#include "any_stream.hpp"
 #include "columns.hpp"
 #include "convert.hpp"
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/release/stream.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
-#include "key.hpp"
 #include "rows.hpp"
 
 namespace dpftrl::wasm {
 namespace {
 
 using emscripten::val;
-using Row = std::span<const double>;
 
 /// Records of one number, or of several.
 template <typename C>
@@ -57,37 +56,22 @@ class Plain final : public ColumnsKind {
   std::size_t stddev_index() const override {
     return std::is_same_v<C, Number> ? 3 : static_cast<std::size_t>(columns_.dimension());
   }
-  bool reads_sums() const override { return true; }
 
  private:
   C columns_;
 };
-
-/// Returns the options of the releases; the facade has checked the names.
-PrefixSumOptions sums_options(const val& options) {
-  const std::optional<std::int64_t> bits = optional_count(options, "precisionBits");
-  return {.key = key_of(options),
-          .dimension = optional_count(options, "dimension").value_or(1),
-          .mode = text(options, "mode") == "lattice" ? ReleaseMode::lattice : ReleaseMode::grid,
-          .grid = optional_number(options, "grid"),
-          .lattice_noise = text(options, "latticeNoise") == "rounded-gaussian"
-                               ? LatticeNoise::rounded_gaussian
-                               : LatticeNoise::discrete_gaussian,
-          .precision_bits =
-              bits ? std::optional<int>(static_cast<int>(std::min<std::int64_t>(*bits, 1000)))
-                   : std::nullopt};
-}
 
 std::shared_ptr<const Mechanism> make_mechanism(const val& options) {
   const bool is_pure = optional_flag(options, "pure").value_or(false);
   return is_pure ? make_pure_mechanism(options) : Mechanism::make(mechanism_options(options));
 }
 
-/// Converts the certificate of sums, with what their noise adds to the mechanism's claims.
+/// Converts the certificate of sums: that of the mechanism, with what the sums add to it.
 val certificate_of(const PrefixSum& sums) {
   val certificate = to_object(sums.mechanism().certificate(), sums.lattice());
   if (const std::optional<LaplaceNoise> law = sums.laplace())
     set_laplace(certificate, *law, sums.grid());
+  if (sums.is_clipped_by_caller()) certificate.set("clipping", "by the caller");
   return certificate;
 }
 
@@ -103,171 +87,23 @@ MadeColumns make_columns(const val& options) {
   return made;
 }
 
-/// Records of a call, and whose they are.
-class Batch {
- public:
-  /// @param people  {bytes, ends} of the names; undefined without people.
-  Batch(const val& people, const val& rows, std::int64_t record_size) : numbers_(numbers_of(rows)) {
-    const auto width = static_cast<std::size_t>(record_size);
-    if (numbers_.size() % width != 0)
-      fail(ErrorCode::wrong_length, "stream", "records",
-           "must have a length that is a multiple of " + to_text(record_size),
-           to_text(static_cast<std::int64_t>(numbers_.size())));
-    for (std::size_t begin = 0; begin < numbers_.size(); begin += width)
-      records_.push_back(Row(numbers_).subspan(begin, width));
-    if (people.isUndefined()) return;
-    bytes_ = bytes_of(people["bytes"]);
-    const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
-    std::size_t begin = 0;
-    for (const double given : numbers_of(people["ends"])) {
-      const auto end = static_cast<std::size_t>(count_of(given));
-      if (end < begin || end > all.size()) throw std::logic_error("no such name");
-      people_.push_back(all.substr(begin, end - begin));
-      begin = end;
-    }
-  }
-  Batch(const Batch&) = delete;
-  Batch& operator=(const Batch&) = delete;
-
-  std::span<const Row> records() const { return records_; }
-  std::span<const std::string_view> people() const { return people_; }
-
- private:
-  std::vector<double> numbers_;
-  std::vector<Row> records_;
-  std::vector<std::byte> bytes_;
-  std::vector<std::string_view> people_;
-};
-
-/// A stream of any kind. What only one with a journal has is refused by the others.
-class AnyStream {
- public:
-  using Readings = std::vector<double>;
-
-  virtual ~AnyStream() = default;
-  virtual ColumnsKind& kind() const = 0;
-  virtual const PrefixSum& sums() const = 0;
-  virtual RecordCounts counts() const = 0;
-  virtual void add(const Batch& batch) = 0;
-  /// Ends a step. Without a journal, appends its reading, unless that is not wanted.
-  virtual void end(Readings* readings) = 0;
-  virtual void release(const Batch& batch, Readings* readings) = 0;
-  /// Reading of no records.
-  virtual Readings reading_of_nothing(std::int64_t step) const = 0;
-
-  virtual std::int64_t num_acknowledged() const { return sums().step(); }
-  /// Appends the reading of an acknowledged step.
-  virtual void read(std::int64_t, Readings&) const { refuse(); }
-  virtual bool is_repeat(std::int64_t, const Batch&) { refuse(); }
-  virtual LogTag key_commitment() const { refuse(); }
-  virtual std::vector<std::byte> state() { refuse(); }
-  virtual void restore(std::span<const std::byte>) { refuse(); }
-  virtual LogTag log_tag(std::span<const std::byte>) const { refuse(); }
-  virtual LogPart frame(const LogTag&, std::int64_t) { refuse(); }
-  virtual LogEnd replay(std::span<const std::byte>, const LogOptions&) { refuse(); }
-  virtual void acknowledge(std::int64_t) { refuse(); }
-
- private:
-  [[noreturn]] static void refuse() { throw std::logic_error("no journal"); }
-};
-
-template <class Who, class Place>
-class StreamOf : public AnyStream {
- public:
-  using Own = RecordStream<AnyColumns, Who, Place>;
-
-  explicit StreamOf(Own own) : own_(std::move(own)) {}
-
-  ColumnsKind& kind() const final { return own_.columns().kind(); }
-  const PrefixSum& sums() const final { return own_.sums(); }
-  RecordCounts counts() const final { return own_.counts(); }
-  void add(const Batch& batch) final {
-    if constexpr (Own::kPeople)
-      own_.add_many(batch.people(), batch.records());
-    else
-      own_.add_many(batch.records());
-  }
-  void end(Readings* readings) final { take(own_.end(), readings); }
-  void release(const Batch& batch, Readings* readings) final {
-    const auto use = [&](auto&& ended) { take(ended, readings); };
-    if constexpr (Own::kPeople)
-      own_.release_many(batch.people(), batch.records(), use);
-    else
-      own_.release_many(batch.records(), use);
-  }
-  Readings reading_of_nothing(std::int64_t step) const final {
-    const Readings zeros(static_cast<std::size_t>(sums().dimension()));
-    Readings reading;
-    own_.columns().read({.step = step, .values = zeros, .noise = sums()}).append_to(reading);
-    return reading;
-  }
-
- protected:
-  Own own_;
-
- private:
-  static void take(const NumbersOfReading& reading, Readings* readings) {
-    if (readings != nullptr) reading.append_to(*readings);
-  }
-  static void take(std::int64_t, Readings*) {}
-};
-
-template <class Who>
-class JournalOf final : public StreamOf<Who, Journal> {
-  using Base = StreamOf<Who, Journal>;
-  using Base::own_;
-
- public:
-  using Base::Base;
-  using typename AnyStream::Readings;
-
-  std::int64_t num_acknowledged() const override { return own_.place().num_acknowledged(); }
-  void read(std::int64_t step, Readings& readings) const override {
-    own_.at(step).append_to(readings);
-  }
-  bool is_repeat(std::int64_t step, const Batch& batch) override {
-    return own_.is_repeat(step, batch.people(), batch.records());
-  }
-  LogTag key_commitment() const override { return own_.place().key_commitment(); }
-  std::vector<std::byte> state() override { return own_.state(); }
-  void restore(std::span<const std::byte> bytes) override { own_.restore(bytes); }
-  LogTag log_tag(std::span<const std::byte> base) const override { return own_.log_tag(base); }
-  LogPart frame(const LogTag& before, std::int64_t max_steps) override {
-    return own_.frame(before, max_steps);
-  }
-  LogEnd replay(std::span<const std::byte> log, const LogOptions& options) override {
-    return own_.replay(log, options);
-  }
-  void acknowledge(std::int64_t steps) override { own_.acknowledge(steps); }
-};
-
-template <class Who>
-std::unique_ptr<AnyStream> make_stream(const MadeColumns& made, const val& options) {
-  const PrefixSumOptions how = sums_options(options);
-  const AnyColumns columns(made.kind);
-  if (!optional_flag(options, "journal").value_or(false)) {
-    using Kind = StreamOf<Who, Memory>;
-    return std::make_unique<Kind>(typename Kind::Own(columns, made.mechanism, how));
-  }
-  using Kind = JournalOf<Who>;
-  auto stream = std::make_unique<Kind>(
-      typename Kind::Own(columns, made.mechanism, how, text(options, "about")));
-  if (!options["state"].isUndefined()) stream->restore(bytes_of(options["state"]));
-  return stream;
-}
-
 val stream_create(const val& options) {
   const MadeColumns made = make_columns(options);
   const bool has_people = optional_flag(options, "people").value_or(false);
-  std::unique_ptr<AnyStream> stream =
-      has_people ? make_stream<People>(made, options) : make_stream<Records>(made, options);
+  const bool is_nonprivate = optional_flag(options, "nonprivate").value_or(false);
+  std::unique_ptr<AnyStream> stream = !made.kind->windows().empty()
+                                          ? make_active_stream(made, options)
+                                      : is_nonprivate ? make_nonprivate_stream(made, options)
+                                      : has_people    ? make_stream<People>(made, options)
+                                                      : make_stream<Records>(made, options);
   val object = val::object();
   object.set("certificate", certificate_of(stream->sums()));
   object.set("grid", stream->sums().grid());
   object.set("recordSize", static_cast<double>(made.kind->record_size()));
-  object.set("readingSize", made.kind->follows()
-                                ? static_cast<double>(made.kind->dimension())
-                                : static_cast<double>(stream->reading_of_nothing(0).size()));
+  const double reading_size = made.kind->reads_weights()
+                                  ? static_cast<double>(made.kind->dimension())
+                                  : static_cast<double>(stream->reading_of_nothing(0).size());
+  object.set("readingSize", is_nonprivate ? 2 * reading_size : reading_size);
   made.kind->describe(*made.mechanism, object);
   object.set("id", handles().add(std::move(stream)));
   return object;
@@ -277,7 +113,7 @@ AnyStream& stream_of(double handle) {
   return handles().get<AnyStream>(handle);
 }
 
-/// Returns the numbers of steps and of records.
+/// Numbers of steps and of records.
 val stream_place(double handle) {
   const AnyStream& stream = stream_of(handle);
   const RecordCounts counts = stream.counts();
@@ -287,13 +123,14 @@ val stream_place(double handle) {
   object.set("waiting", static_cast<double>(counts.waiting()));
   object.set("dropped", static_cast<double>(counts.dropped));
   object.set("acknowledged", static_cast<double>(stream.num_acknowledged()));
+  object.set("stored", stream.is_stored());
   return object;
 }
 
 /// Calls `make_steps(stream, readings)`, which makes steps and appends their readings, and writes
-/// these to `out`, a Float64Array that only the facade holds; undefined with a journal, and where
-/// they are not wanted, so that `readings` is null. A refusal
-/// has `released`, the number of steps that were made, whose readings are in `out`.
+/// the readings to `out`, a Float64Array that only the facade holds. With a journal, or if readings
+/// are not wanted, `out` is undefined and `readings` is null. A refusal has `released`, the number
+/// of steps that were made, whose readings are in `out`.
 template <typename MakeSteps>
 val with_readings(double handle, const val& out, MakeSteps&& make_steps) {
   double num_made = 0;
@@ -329,7 +166,7 @@ val with_batch(double handle, const val& people, const val& rows, Use&& use) {
     AnyStream& stream = stream_of(handle);
     const Batch batch(people, rows, stream.kind().record_size());
     for (checked = 0; *checked < batch.records().size(); ++*checked)
-      stream.kind().check(batch.records()[*checked]);
+      stream.check(batch.records()[*checked]);
     checked.reset();
     return use(stream, batch);
   });
@@ -370,25 +207,23 @@ val stream_release_batch(double handle, const val& people, const val& rows, cons
   });
 }
 
-/// Std of the first number of the reading of a step, made or to come; of a learner, of its sums.
+/// Std of the first number of the reading of a past or future step; for a learner, the std of its
+/// sums.
 double stream_stddev(double handle, double step) {
   const AnyStream& stream = stream_of(handle);
-  if (stream.kind().follows()) return stream.sums().release_stddev(count_of(step));
+  if (stream.kind().reads_weights()) return stream.sums().release_stddev(count_of(step));
   return stream.reading_of_nothing(count_of(step)).at(stream.kind().stddev_index());
 }
 
-/// Half width of the noise of a step's readings, or of all steps' if `step` is undefined.
+/// Half width of the noise of the readings of a step, or of all steps if `step` is undefined.
 double stream_half_width(double handle, const val& step, double probability) {
   const AnyStream& stream = stream_of(handle);
-  if (!stream.kind().reads_sums())
-    fail(ErrorCode::unsupported, "half_width", {},
-         "a half-width is for sums; the readings of this stream have intervals");
-  if (step.isUndefined()) return stream.sums().simultaneous_half_width(probability);
-  return stream.sums().release_half_width(
-      {.step = count_of(step.as<double>()), .probability = probability});
+  std::optional<std::int64_t> wanted;
+  if (!step.isUndefined()) wanted = count_of(step.as<double>());
+  return stream.kind().half_width(stream.sums(), wanted, probability);
 }
 
-/// Returns the readings of steps first_step .. first_step + steps - 1, concatenated.
+/// Readings of steps first_step .. first_step + steps - 1, concatenated.
 val stream_at(double handle, double first_step, double steps) {
   const AnyStream& stream = stream_of(handle);
   std::vector<double> readings;
@@ -428,7 +263,7 @@ val stream_log_frame(double handle, const val& before, double max_steps) {
   val object = val::object();
   object.set("bytes", owned_bytes(part.bytes));
   object.set("tag", owned_bytes(part.tag));
-  object.set("numSteps", static_cast<double>(part.steps));
+  object.set("steps", static_cast<double>(part.steps));
   return object;
 }
 

@@ -2,13 +2,13 @@
 
 import { defineConfig, mergeConfig } from 'vite';
 import { offline } from './vite.offline.ts';
-import { filesPolicy, shared } from './vite.shared.ts';
+import { filesPolicy, oneWorker, shared } from './vite.shared.ts';
 
 /** Builds the page as files, for any static host and any path. */
 export default defineConfig(
   mergeConfig(shared, {
     define: { SINGLE_FILE: 'false' },
-    plugins: [filesPolicy(), offline()],
+    plugins: [oneWorker(), filesPolicy(), offline()],
     build: {
       outDir: 'dist',
       emptyOutDir: true,

@@ -104,13 +104,6 @@ function serviceWorker(files: readonly string[], build: string): string {
   return outputFiles[0]!.text;
 }
 
-/**
- * True for the module that replaces the worker in browsers without workers, in which no service
- * worker caches it either.
- */
-const isStandIn = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): boolean =>
-  file.type === 'chunk' && /\/dist\/worker\.js$/.test(file.facadeModuleId ?? '');
-
 const contentOf = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): string | Uint8Array =>
   file.type === 'chunk' ? file.code : file.source;
 
@@ -147,9 +140,7 @@ export function offline(): Plugin {
       order: 'post',
       handler(_, bundle) {
         // The page itself never shows the picture of links to it.
-        const isKept = (file: Rolldown.OutputChunk | Rolldown.OutputAsset): boolean =>
-          !isStandIn(file) && file.fileName !== picture.name;
-        const made = Object.values(bundle).filter(isKept);
+        const made = Object.values(bundle).filter(({ fileName }) => fileName !== picture.name);
         made.sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
         const names = made.map(({ fileName }) => fileName);
         const hashOf = (): string => hash(made.flatMap((file) => [file.fileName, contentOf(file)]));

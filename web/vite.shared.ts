@@ -10,6 +10,8 @@ import temml from 'temml';
 import type { Plugin, UserConfig } from 'vite';
 import { day } from './vite.day.ts';
 import { digits } from './vite.digits.ts';
+import { privacyNumbers } from './vite.privacy.ts';
+import { serif } from './vite.serif.ts';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 
@@ -97,10 +99,32 @@ export function singlePolicy(fileName: string): Plugin {
   };
 }
 
+/**
+ * Makes the module that replaces the worker where none can be started its script, too: as a worker of
+ * its own it would be built twice.
+ */
+export function oneWorker(): Plugin {
+  const address = 'new URL("./worker.js",import.meta.url)';
+  return {
+    name: 'one-worker',
+    apply: 'build',
+    enforce: 'pre',
+    transform(code, id) {
+      if (id !== `${dist}worker-client.js`) return null;
+      if (!code.includes(address)) throw new Error(`one-worker: no ${address} in ${id}`);
+      const script = this.emitFile({ type: 'chunk', id: `${dist}worker.js`, name: 'worker' });
+      return code.replace(address, `import.meta.ROLLUP_FILE_URL_${script}`);
+    },
+  };
+}
+
 function about(): object {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   const { version, license, repository } = JSON.parse(text) as Record<string, string | undefined>;
-  return { version, license, repository: repository ?? '' };
+  const citation = readFileSync(new URL('../CITATION.cff', import.meta.url), 'utf8');
+  const [, title] = /^title: '(.*)'$/m.exec(citation)!;
+  const [, author] = /^authors:\n {2}- name: (.*)$/m.exec(citation)!;
+  return { author, title, version, license, repository: repository ?? '' };
 }
 
 export const shared: UserConfig = {
@@ -114,7 +138,7 @@ export const shared: UserConfig = {
       { find: /^dp-ftrl\/(.*)$/, replacement: `${dist}$1.js` },
     ],
   },
-  plugins: [formulas(), day(dist), digits()],
-  // The package's worker is one module; a classic script runs in every browser with workers.
+  plugins: [formulas(), day(dist), privacyNumbers(dist), digits(), serif()],
+  // A classic script runs in every browser with workers.
   worker: { format: 'iife' },
 };

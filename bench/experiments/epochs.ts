@@ -2,7 +2,7 @@
 
 // Compares, for several passes over the same examples, one factorization for all with restarts.
 
-import type { DpFtrl, Table } from '../../wasm/src/types/all.ts';
+import type { DpFtrl, StrategyParameters, Table } from '../../wasm/src/types/all.ts';
 import { meanOf, ready, regretOf, repeated, result } from './experiment.ts';
 import type { Experiment, Ready, Size } from './experiment.ts';
 import { mean, standardError, type Result } from './result.ts';
@@ -46,37 +46,18 @@ function tableOf(numRows: number, passes: number, seed: number): Table {
 }
 
 function contenders(dp: DpFtrl, length: number, epochs: number): Ready[] {
-  const problem = { numSteps: length * epochs, participation: { epochs } };
+  const problem = { steps: length * epochs, participation: { epochs } };
   const restart = { epochLength: length };
   const completed = { ...restart, completeEpochs: true };
-  return [
-    ready(dp, { mechanism: 'blt', name: 'one factorization: blt' }, problem),
-    ready(
-      dp,
-      {
-        mechanism: 'banded-square-root',
-        parameters: { bands: length },
-        name: 'one factorization: banded square root',
-      },
-      problem,
-    ),
-    ready(
-      dp,
-      { mechanism: 'square-root', parameters: restart, name: 'restarts: square root' },
-      problem,
-    ),
-    ready(
-      dp,
-      { mechanism: 'tree', parameters: completed, name: 'restarts: tree, completed' },
-      problem,
-    ),
-    ready(
-      dp,
-      { mechanism: 'honaker', parameters: completed, name: 'restarts: honaker, completed' },
-      problem,
-    ),
-    ready(dp, { mechanism: 'independent', name: 'independent noise' }, problem),
+  const all: [strategy: StrategyParameters, name: string][] = [
+    [{ name: 'blt' }, 'one factorization: blt'],
+    [{ name: 'banded-square-root', bands: length }, 'one factorization: banded square root'],
+    [{ name: 'square-root', ...restart }, 'restarts: square root'],
+    [{ name: 'tree', ...completed }, 'restarts: tree, completed'],
+    [{ name: 'honaker', ...completed }, 'restarts: honaker, completed'],
+    [{ name: 'independent' }, 'independent noise'],
   ];
+  return all.map(([strategy, name]) => ready(dp, strategy, problem, name));
 }
 
 interface Curve {
@@ -91,17 +72,11 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
   const curves: Curve[] = [];
   const twins: number[] = [];
   for (const [done, epochs] of PASSES.entries()) {
-    for (const [i, { name, mechanism, parameters, meanError }] of contenders(
-      dp,
-      steps,
-      epochs,
-    ).entries()) {
-      const { lambda: _, ...others } = parameters;
+    for (const [i, { name, strategy, meanError }] of contenders(dp, steps, epochs).entries()) {
       const runs = repeated(repeats, (seed) =>
         regretOf(dp, {
-          ...others,
-          mechanism,
-          numSteps: steps * epochs,
+          strategy,
+          steps: steps * epochs,
           participation: { epochs },
           epsilon: TARGET.epsilon,
           delta: TARGET.delta,

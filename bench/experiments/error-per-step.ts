@@ -49,8 +49,8 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
   const series: Series[] = [];
   const findings: Result['findings'] = [];
   for (const [i, mechanism] of MECHANISMS.entries()) {
-    const it = ready(dp, { mechanism }, { numSteps: steps });
-    const options = { strategy: it.mechanism, steps };
+    const it = ready(dp, { name: mechanism }, { steps });
+    const options = { strategy: it.strategy, steps };
     const errors = [...dp.error({ ...options, perStep: true }).perStep!];
     const places = errors.map((_, t) => t).filter((t) => t % stride === 0 || t === steps - 1);
     series.push({

@@ -2,18 +2,13 @@
 
 // Types and functions shared by the experiments.
 
-import { boundOf as participationOf } from '../../wasm/src/shared/problem.ts';
 import type {
-  StrategyInfo,
   DpFtrl,
   MechanismName,
-  Participation,
-} from '../../wasm/src/types/all.ts';
-import type {
-  MechanismParameters,
-  SavedStrategy,
+  Problem,
   SimulationOptions,
 } from '../../wasm/src/types/all.ts';
+import type { Strategy, StrategyInfo, StrategyParameters } from '../../wasm/src/types/all.ts';
 import type { Series } from '../../wasm/src/plot/picture.ts';
 import { mean, type Result } from './result.ts';
 
@@ -39,13 +34,14 @@ export function result(
   return { name, title, ...rest };
 }
 
-/** A mechanism that is ready for use: any search it needs has been run. */
+/** A strategy that is ready for use: any search it needs has been run. */
 export interface Ready {
   name: string;
-  mechanism: MechanismName | SavedStrategy;
-  parameters: MechanismParameters;
+  strategy: Strategy;
   /** RMS error at unit noise multiplier. */
   meanError: number;
+  /** Largest error over the steps at unit noise multiplier. */
+  maxError: number;
 }
 
 const SEARCHED: readonly MechanismName[] = [
@@ -57,40 +53,32 @@ const SEARCHED: readonly MechanismName[] = [
   'banded',
 ];
 
-interface Wish {
-  mechanism: MechanismName;
-  parameters?: MechanismParameters;
-  /** Name to show, if not that of the mechanism. */
-  name?: string;
-}
-
-/** Prepares a mechanism for prefix sums and mean error; `lambda` is a mechanism parameter here. */
+/**
+ * Prepares a strategy for prefix sums and mean error.
+ *
+ * @param name  to be shown, if not that of the strategy.
+ */
 export function ready(
   dp: DpFtrl,
-  { mechanism, parameters = {}, name = mechanism }: Wish,
-  problem: { numSteps: number; participation?: Participation },
+  wanted: StrategyParameters,
+  problem: Problem,
+  name: string = wanted.name,
 ): Ready {
-  const { numSteps, participation } = problem;
-  const asked = { steps: numSteps, participation: participationOf(participation) };
-  const isSearched = SEARCHED.includes(mechanism) && parameters.epochLength === undefined;
-  if (isSearched) {
-    const saved = dp
-      .optimize({ strategy: { name: mechanism, ...parameters, objective: 'mean' }, ...asked })
-      .result();
-    const { meanError } = dp.error({ strategy: saved, ...asked });
-    return { name, mechanism: saved, parameters: {}, meanError };
-  }
-  const { meanError } = dp.error({ strategy: { name: mechanism, ...parameters }, ...asked });
-  return { name, mechanism, parameters, meanError };
+  const isSearched = SEARCHED.includes(wanted.name) && wanted.epochLength === undefined;
+  const strategy = isSearched
+    ? dp.optimize({ strategy: { ...wanted, objective: 'mean' }, ...problem }).result()
+    : wanted;
+  const { meanError, maxError } = dp.error({ strategy, ...problem });
+  return { name, strategy, meanError, maxError };
 }
 
 /** Prepares every mechanism available at this horizon, and says why others are left out. */
-export function allReady(dp: DpFtrl, catalogue: readonly StrategyInfo[], numSteps: number) {
+export function allReady(dp: DpFtrl, catalogue: readonly StrategyInfo[], steps: number) {
   const found: Ready[] = [];
   const leftOut: string[] = [];
   for (const { name } of catalogue) {
     try {
-      found.push(ready(dp, { mechanism: name }, { numSteps }));
+      found.push(ready(dp, { name }, { steps }));
     } catch (error) {
       const { code } = error as { code?: string };
       if (code !== 'unsupported' && code !== 'invalid_argument') throw error;
@@ -107,7 +95,7 @@ export function allReady(dp: DpFtrl, catalogue: readonly StrategyInfo[], numStep
 export function regretOf(dp: DpFtrl, options: SimulationOptions) {
   const play = dp.study.simulation({ ...options, numRegretPrefixes: 1 });
   try {
-    const { regret } = play.advance(options.numSteps);
+    const { regret } = play.advance(options.steps);
     const { regretBound, lambda, clippingImpossible } = play;
     const bound = clippingImpossible && regretBound ? regretBound.private : null;
     return { private: regret.private.at(-1)!, twin: regret.twin.at(-1)!, bound, lambda };

@@ -78,7 +78,7 @@ function learnTried(
     insecureSeed: seed,
   });
   try {
-    return passOver({ rows, labels }, { learner, how: chosen });
+    return passOver({ learner, how: chosen }, () => learner.learn(rows, labels));
   } finally {
     learner.dispose();
   }

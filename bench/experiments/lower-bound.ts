@@ -42,7 +42,7 @@ function* run(dp: DpFtrl, { steps }: Size): Generator<number, Result> {
     for (const [i, mechanism] of MECHANISMS.entries()) {
       const limit = mechanism in MAX_SEARCHED && MAX_SEARCHED[mechanism as 'optimal'];
       if (limit && numSteps > limit) continue;
-      const { meanError } = ready(dp, { mechanism }, { numSteps });
+      const { meanError } = ready(dp, { name: mechanism }, { steps: numSteps });
       ratios[i]!.x.push(numSteps);
       ratios[i]!.y.push(meanError / bounds.mean);
     }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // npm run experiment: reproduces known results on private sums and private learning, prints the
-// measurements, beside what a formula predicts if there is one, and draws them. Synthetic data with
-// fixed seeds only, so that the same run gives the same numbers.
+// measurements, beside what a formula predicts if there is one, and draws them. Synthetic data (but
+// for dp-sgd) with fixed seeds only, so that the same run gives the same numbers.
 
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { table } from '../../wasm/src/cli/output/table.ts';
 import { plot } from '../../wasm/src/plot/plot.ts';
 import type { DpFtrl } from '../../wasm/src/types/all.ts';
+import { dpSgd } from './dp-sgd.ts';
 import { epochs } from './epochs.ts';
 import { errorPerStep } from './error-per-step.ts';
 import { errorTail } from './error-tail.ts';
@@ -29,6 +30,7 @@ const EXPERIMENTS: Record<string, Experiment> = {
   regret,
   'tree-ratio': treeRatio,
   sgd,
+  'dp-sgd': dpSgd,
   epochs,
   momentum,
   'lower-bound': lowerBound,

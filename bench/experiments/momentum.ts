@@ -26,10 +26,10 @@ interface Steps {
 }
 
 /** RMS error of the sums of descent by post-processing, at unit noise. */
-function errorAfterwards(dp: DpFtrl, { mechanism }: Ready, { momentum, rates }: Steps): number {
+function errorAfterwards(dp: DpFtrl, { strategy }: Ready, { momentum, rates }: Steps): number {
   const numSteps = rates.length;
-  const { sensitivity } = dp.error({ strategy: mechanism, steps: numSteps });
-  const { decoder } = dp.error({ strategy: mechanism, steps: numSteps, matrices: true }).matrices!;
+  const { sensitivity } = dp.error({ strategy, steps: numSteps });
+  const { decoder } = dp.error({ strategy, steps: numSteps, matrices: true }).matrices!;
   // Rows of the decoder yield prefix sums: applies momentum to their differences and adds these up.
   const velocity = new Float64Array(numSteps);
   const sums = new Float64Array(numSteps * numSteps);
@@ -65,12 +65,12 @@ function bestOf(
   {
     length,
     ...how
-  }: Pick<SimulationOptions, 'mechanism' | 'descent'> & {
+  }: Pick<SimulationOptions, 'strategy' | 'descent'> & {
     /** Total length of all steps, relative to as many steps with rate 1. */
     length: number;
   },
 ) {
-  const options = { ...TARGET, ...how, numSteps: steps };
+  const options = { ...TARGET, ...how, steps };
   const { lambda } = regretOf(dp, { ...options, streamSeed: 1, noiseSeed: 1 });
   const tries = FACTORS.map((factor) => {
     const runs = repeated(repeats, (seed) => {
@@ -94,19 +94,19 @@ function measureRates(dp: DpFtrl, size: Size, power: number) {
   const numSteps = Math.min(size.steps, MAX_MATRIX_STEPS);
   const rates = ratesOf(power, numSteps);
   const steps = { momentum: 0, rates };
-  const [optimal, root] = (['optimal', MECHANISM] as const).map((mechanism) =>
-    ready(dp, { mechanism }, { numSteps }),
+  const [optimal, root] = (['optimal', MECHANISM] as const).map((name) =>
+    ready(dp, { name }, { steps: numSteps }),
   );
-  const strategy = { name: 'optimal', objective: 'mean' } as const;
-  const search = dp.optimize({ strategy, steps: numSteps, workload: { rates } });
+  const wanted = { name: 'optimal', objective: 'mean' } as const;
+  const search = dp.optimize({ strategy: wanted, steps: numSteps, workload: { rates } });
   const through = search.result().error;
   const every = ratesOf(power, size.steps);
   const length = mean(every);
-  const { mechanism } = ready(dp, { mechanism: 'optimal' }, { numSteps: size.steps });
+  const { strategy } = ready(dp, { name: 'optimal' }, { steps: size.steps });
   const own = { rates: every, through: 'workload' } as const;
   const best = {
-    after: bestOf(dp, size, { mechanism, descent: { rates: every }, length }),
-    through: bestOf(dp, size, { mechanism: 'optimal', descent: own, length }),
+    after: bestOf(dp, size, { strategy, descent: { rates: every }, length }),
+    through: bestOf(dp, size, { strategy: 'optimal', descent: own, length }),
   };
   return {
     error: through,
@@ -143,7 +143,7 @@ function ratesFindings(power: number, measured: RatesMeasured): Finding[] {
 
 function* run(dp: DpFtrl, size: Size): Generator<number, Result> {
   const horizon = Math.min(size.steps, MAX_MATRIX_STEPS);
-  const root = ready(dp, { mechanism: MECHANISM }, { numSteps: horizon });
+  const root = ready(dp, { name: MECHANISM }, { steps: horizon });
   const steps = MOMENTA.map((momentum) => ({ momentum, rates: ratesOf(0, horizon) }));
   const errors = [
     steps.map((it) => errorAfterwards(dp, root, it)),
@@ -156,7 +156,7 @@ function* run(dp: DpFtrl, size: Size): Generator<number, Result> {
     for (const [k, through] of WAYS.entries()) {
       const descent = { momentum, through };
       const length = 1 / (1 - momentum);
-      best[k]!.push(bestOf(dp, size, { mechanism: MECHANISM, descent, length }));
+      best[k]!.push(bestOf(dp, size, { strategy: MECHANISM, descent, length }));
       yield ++done / numParts;
     }
   }

@@ -28,16 +28,13 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
     const twin: number[] = [];
     for (const epsilon of EPSILONS) {
       const regrets: number[] = [];
-      for (const [i, { mechanism, parameters }] of byError.entries()) {
-        const { lambda: mechanismLambda, ...others } = parameters;
+      for (const [i, { strategy }] of byError.entries()) {
         const runs = repeated(repeats, (seed) =>
           regretOf(dp, {
             ...TARGET,
-            ...others,
-            ...(mechanismLambda !== undefined && { mechanismLambda }),
             lambda,
-            mechanism,
-            numSteps: steps,
+            strategy,
+            steps,
             epsilon,
             stream,
             streamSeed: seed,
@@ -51,14 +48,19 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
         if (i === 0) twin.push(meanOf(runs, (it) => it.twin));
         yield ++done / (STREAMS.length * EPSILONS.length * byError.length);
       }
-      findings.push({
-        what: `${stream}, epsilon ${epsilon}: rank correlation of regret and error`,
-        value: rankCorrelation(
-          byError.map((it) => it.meanError),
-          regrets,
-        ),
-        expected: 1,
-      });
+      for (const [error, of] of [
+        ['error', 'meanError'],
+        ['largest error', 'maxError'],
+      ] as const) {
+        findings.push({
+          what: `${stream}, epsilon ${epsilon}: rank correlation of regret and ${error}`,
+          value: rankCorrelation(
+            byError.map((it) => it[of]),
+            regrets,
+          ),
+          expected: 1,
+        });
+      }
     }
     panels.push({
       title: stream,

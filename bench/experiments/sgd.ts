@@ -18,9 +18,9 @@ interface Learner extends Pick<SimulationOptions, 'descent'> {
   ready: Ready;
 }
 
-function learnersOf(dp: DpFtrl, numSteps: number): Learner[] {
-  const [optimal, tree, independent] = (['optimal', 'tree', 'independent'] as const).map(
-    (mechanism) => ready(dp, { mechanism }, { numSteps }),
+function learnersOf(dp: DpFtrl, steps: number): Learner[] {
+  const [optimal, tree, independent] = (['optimal', 'tree', 'independent'] as const).map((name) =>
+    ready(dp, { name }, { steps }),
   );
   return [
     { name: 'DP-FTRL, optimal', ready: optimal! },
@@ -38,7 +38,7 @@ function measure(dp: DpFtrl, learner: Learner, options: SimulationOptions, repea
       ...options,
       ...(learner.descent && { descent: learner.descent }),
       ...TARGET,
-      mechanism: learner.ready.mechanism,
+      strategy: learner.ready.strategy,
       streamSeed: seed,
       noiseSeed: seed,
     }),
@@ -90,7 +90,7 @@ function* run(dp: DpFtrl, { steps, repeats }: Size): Generator<number, Result> {
   let done = 0;
   for (const epsilon of EPSILONS) {
     for (const [i, learner] of learners.entries()) {
-      const options = { numSteps: steps, epsilon, delta: TARGET.delta };
+      const options = { steps, epsilon, delta: TARGET.delta };
       const first = measure(dp, learner, options, repeats);
       const tries = FACTORS.map((factor) =>
         measure(dp, learner, { ...options, lambda: factor * first.lambda }, repeats),

@@ -63,11 +63,12 @@ const WOBBLE = 0.09;
 
 /** Bundles and imports the page's modules for images and learners. */
 export async function pageParts() {
-  const names = ['digits', 'image', 'learners', 'random', 'strokes'];
+  const names = ['digits', 'image', 'learners', 'strokes'];
   const contents = [
     ...names.map((name) => `export * from './${name}.ts';`),
+    "export { generator } from '../../../data/random.ts';",
     // Named, because its DELTA would clash with that of the learners.
-    "export { runCrowd } from './crowd_rounds.ts';",
+    "export { runCrowd } from './crowd-rounds.ts';",
   ];
   const { outputFiles } = await build({
     stdin: {

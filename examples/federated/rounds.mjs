@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Federated learning with correlated noise: devices clip their gradients, the server adds one row
-// of noise per round, and models are computed from noisy sums only.
+// Federated learning with correlated noise: devices clip their gradients, the server adds them up
+// with the noise of the round, and models are computed from noisy sums only.
 //
 //   node examples/federated/rounds.mjs [SEED]
 //
@@ -50,13 +50,12 @@ const error = (weights) => {
 };
 
 const dp = await load();
-const noise = dp.noise({
-  increments: true,
+const rounds = dp.increments({
   steps: NUM_ROUNDS,
   participation: { times: 4, apart: 25 },
   epsilon: 2,
   delta: 1e-6,
-  clip: 1,
+  clippedTo: 1,
   dimension: TRUTH.length,
 });
 
@@ -69,8 +68,8 @@ for (let round = 0; round < NUM_ROUNDS; round++) {
   for (const device of group) {
     clippedGradient(weights, device).forEach((g, i) => (sum[i] += g));
   }
-  const noisy = noise.addNoiseTo(sum, round);
-  weights = weights.map((w, i) => w - (0.5 * noisy[i]) / GROUP);
+  const { values } = rounds.release(sum);
+  weights = weights.map((w, i) => w - (0.5 * values[i]) / GROUP);
 }
-noise.dispose();
+rounds.dispose();
 console.log(before.toFixed(4), error(weights).toFixed(4));

@@ -58,7 +58,7 @@ std::uint64_t hash_of(const dpftrl::Strategy& strategy, const dpftrl::Key& key,
   return hash;
 }
 
-/// Returns the key that the first process draws and broadcasts.
+/// Key that the first process draws and broadcasts.
 dpftrl::Key shared_key(int rank) {
   std::array<std::byte, 32> bytes{};
   if (rank == 0) {

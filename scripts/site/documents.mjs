@@ -10,9 +10,8 @@ import { Converter, KindRouter } from 'typedoc';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const groups = [
-  [/^docs\/guide\//, 'Guides'],
-  [/^docs\/(math\/|NOTATION\.md$|sources\.md$)/, 'Mathematics'],
-  [/^docs\/adr\//, 'Decisions'],
+  [/^docs\/(guide\/|README\.md$)/, 'Guides'],
+  [/^docs\/(math\/|sources\.md$)/, 'Mathematics'],
   [/./, 'Reference'],
 ];
 
@@ -25,7 +24,7 @@ class PathRouter extends KindRouter {
     return pathOf(reflection)
       .replace(/^docs\//, '')
       .replace(/\.md$/, '')
-      .replace(/README$/, 'index');
+      .replace(/^README$/, 'documentation');
   }
 }
 

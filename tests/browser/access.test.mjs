@@ -23,9 +23,15 @@ const { site, browser } = await startSite();
 for (const [scheme, width] of some(
   [
     ['light', 1440],
-    ['dark', 360],
+    ['dark', 1280],
+    ['light', 768],
+    ['light', 390],
+    ['dark', 390],
+    ['dark', 1440],
+    ['dark', 768],
+    ['light', 1280],
   ],
-  2,
+  4,
 )) {
   test(`axe finds nothing: ${scheme}, ${width} px, two mechanisms, open tables, errors, own data`, async () => {
     const wrong = 'epsilon=none&foo=1&b-bands=none';

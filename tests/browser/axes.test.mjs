@@ -8,7 +8,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { some } from '../js/support/extent.mjs';
 import { importSource } from '../js/support/sources.mjs';
-import { enter, openPage, reveal, revealAll, settled, shopDay, startSite } from './support.mjs';
+import {
+  enter,
+  openPage,
+  readKey,
+  reveal,
+  revealAll,
+  settled,
+  shopDay,
+  startSite,
+} from './support.mjs';
 
 const { plot } = await importSource('plot/plot.ts');
 const { site, browser, open } = await startSite();
@@ -221,5 +230,117 @@ test('pictures: every text of an SVG is inside it, and no two overlap', async ()
           );
         }
       }
+  await page.close();
+});
+
+/** Names that are wide, cannot be broken at spaces, are written from right to left, or are no XML. */
+const NAMES = [
+  'W'.repeat(90),
+  '%@'.repeat(40),
+  '\u58f2\u4e0a\u9ad8\u306e\u5408\u8a08\u91d1\u984d'.repeat(12),
+  '\u05e1\u05db\u05d5\u05dd \u05d9\u05d5\u05de\u05d9 '.repeat(9).trim(),
+  '\u0627\u0644\u0645\u062c\u0645\u0648\u0639 '.repeat(12).trim(),
+  '\u{1f469}\u200d\u{1f469}\u200d\u{1f467}\u{1f4c8}'.repeat(25),
+  '\u0416\u0449\u042e '.repeat(25).trim(),
+  '<b>&amp;"\'</b>'.repeat(9),
+  'a\u0001b\u0000c\ufffe\ud83d',
+];
+
+test('pictures: names of every script are inside, and the text is XML', async () => {
+  const page = await browser.newPage();
+  for (const name of NAMES) {
+    const x = [0, 1, 2];
+    const series = [name, 'noise'].map((each) => ({ name: each, x, y: [-5, 2, 7.5] }));
+    const axis = { label: name, log: false };
+    const names = x.map((i) => `${name.slice(0, 2)}${i} ${name}`);
+    const panels = [axis, { ...axis, names }].map((each) => {
+      return { title: name, x: each, y: axis, series };
+    });
+    const notes = [`one person (column ${JSON.stringify(name)}) is protected`];
+    const picture = plot({ title: name, notes, panels });
+    await page.setContent(picture);
+    assert.deepEqual((await page.$eval('svg', misplaced)).outside, [], name);
+    const fault = await page.evaluate((text) => {
+      const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
+      return parsed.querySelector('parsererror')?.textContent ?? '';
+    }, picture);
+    assert.equal(fault, '', name);
+  }
+  await page.close();
+});
+
+/** Runs in the page before its own programs: keeps every frame of texts of the first figure. */
+function watchEnds() {
+  window.ends = [];
+  const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+  const frames = new Map();
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+    frames.get(this.canvas)?.push({ text, y });
+    return fillText.call(this, text, x, y, ...rest);
+  };
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+    if (this.canvas.closest('#sums') !== null) {
+      const texts = [];
+      frames.set(this.canvas, texts);
+      window.ends.push(texts);
+    }
+    return clearRect.apply(this, box);
+  };
+}
+
+/** Orders of the texts at the ends of the lines, from top to bottom, frame by frame. */
+const endOrders = (page) =>
+  page.evaluate(() =>
+    window.ends
+      .map((texts) => texts.filter(({ text }) => ['release', 'truth'].includes(text)))
+      .filter((texts) => texts.length === 2)
+      .map(([one, other]) => (one.y < other.y ? one.text : other.text)),
+  );
+
+test('the texts at the ends of lines are in the order of the values, and swap once a second', async () => {
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const hash = `steps=4000&sums=1&noise-seed=${seed}`;
+    const { page } = await open(hash, { width: 1280, height: 720, before: watchEnds });
+    const values = await readKey(page, '#sums');
+    const higher = values.release > values['true total'] ? 'release' : 'truth';
+    await page.waitForFunction(() => window.ends.length > 0);
+    assert.equal((await endOrders(page)).at(-1), higher, `seed ${seed}`);
+    await page.close();
+  }
+  const { page } = await open('lab', {
+    ...{ state: 'playing', width: 1280, height: 720, before: watchEnds },
+  });
+  const start = Date.now();
+  await page.waitForFunction(() => document.getElementById('progress').value > 2000);
+  const orders = await endOrders(page);
+  const seconds = (Date.now() - start) / 1000;
+  const swaps = orders.filter((top, i) => i > 0 && top !== orders[i - 1]).length;
+  assert.ok(orders.length > 20 && swaps <= seconds + 2, `${swaps} in ${seconds} s`);
+  await page.close();
+});
+
+test('the last step is on the axis, and a bound that holds there is marked there only', async () => {
+  const { page } = await open('lab', { width: 1280, height: 720, before: watchTexts });
+  const texts = await page.evaluate(() =>
+    [...window.drawn]
+      .filter(([canvas]) => canvas.isConnected && canvas.closest('#sums, #sum-errors, #learning'))
+      .map(([, drawn]) => drawn.map(({ text }) => text)),
+  );
+  assert.equal(texts.length, 3);
+  for (const drawn of texts) assert.ok(drawn.includes('12,000'), `${drawn}`);
+  const { 'final bound': bound, ...values } = await readKey(page, '#learning');
+  assert.ok(values['private learner'] < bound);
+  // Dark pixels of the bound's colour in the middle of the chart, where a line would be.
+  const inks = await page.$eval('#learning canvas', (canvas) => {
+    const { width, height } = canvas;
+    const { data } = canvas
+      .getContext('2d')
+      .getImageData(Math.round(0.25 * width), 0, Math.round(0.3 * width), Math.round(0.9 * height));
+    let dark = 0;
+    for (let i = 0; i < data.length; i += 4)
+      if (data[i + 3] > 200 && Math.max(data[i], data[i + 1], data[i + 2]) < 60) ++dark;
+    return dark;
+  });
+  assert.equal(inks, 0);
   await page.close();
 });

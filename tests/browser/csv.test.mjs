@@ -93,13 +93,13 @@ test('a pasted table is summed, column by column, as the library does', async ()
   await chooseClip(page, 3);
   await ranSteps(page, 5);
   await settled(page);
-  const clipNorm = Number(await page.$eval('#set-clipNorm', (input) => input.value));
+  const clip = Number(await page.$eval('#set-clipNorm', (input) => input.value));
   const values = Float64Array.of(2.5, 1, 0, 0, -1, 0, 4, 1, 1, 0);
   const simulation = library.study.simulation({
     epsilon: 1,
     delta: 1e-6,
-    clipNorm,
-    numSteps: 5,
+    clip,
+    steps: 5,
     noiseSeed: await seedOf(page),
     table: { numRows: 5, numColumns: 2, values },
   });
@@ -112,7 +112,7 @@ test('a pasted table is summed, column by column, as the library does', async ()
   assert.equal(await page.$eval('#learning-figure', (one) => one.hidden), true);
   assert.match(
     await page.$eval('.columns', (box) => box.closest('.field').textContent),
-    /5 rows; 40\.0 % are longer than the clip norm/,
+    /5 rows; 40\.0\s% are longer than the clip norm/,
   );
   const others = asked.filter((url) => !loaded.includes(url));
   assert.deepEqual(others, [], 'nothing was sent or fetched');
@@ -140,8 +140,8 @@ test('a label column is learned, and its checkbox is cleared and disabled', asyn
   const simulation = library.study.simulation({
     epsilon: 1,
     delta: 1e-6,
-    clipNorm: 4,
-    numSteps: 5,
+    clip: 4,
+    steps: 5,
     noiseSeed: await seedOf(page),
     table: {
       numRows: 5,

@@ -140,14 +140,14 @@ test('the figure follows epsilon and the records of a user, and says where no fl
   const { page, said } = await open(
     `${customers}&mechanism=square-root&epsilon=4&delta=3e-8&participation=epochs&participations=3`,
   );
-  const note = await noted(page, 'square-root');
-  assert.match(note, /larger than that of square-root|below δ = /);
+  const note = await noted(page, 'square root');
+  assert.match(note, /larger than that of square root|below δ = /);
   assert.doesNotMatch(note, /Dotted/);
   const options = { steps: 840, epsilon: 4, participation: { epochs: 3 } };
   const { pure, gaussian } = errorsOf(options, 'max', 'square-root');
   const key = await readKey(page, '#deltas');
-  assert.deepEqual(Object.keys(key), ['square-root', 'without δ']);
-  near(key['square-root'], gaussian(3e-8));
+  assert.deepEqual(Object.keys(key), ['square root', 'without δ']);
+  near(key['square root'], gaussian(3e-8));
   near(key['without δ'], pure);
   assert.match(
     await textOf(page, '#floors'),
@@ -167,7 +167,7 @@ test('the figure follows epsilon and the records of a user, and says where no fl
 
 test('the figure over delta is hidden for sums other than running totals', async () => {
   const { page } = await open(`${customers}&mechanism=square-root`);
-  await noted(page, 'square-root');
+  await noted(page, 'square root');
   await page.select('#set-workload', 'window');
   await page.waitForFunction(() => document.getElementById('deltas-figure').hidden);
   await page.select('#set-workload', 'total');
@@ -178,6 +178,6 @@ test('the figure over delta is hidden for sums other than running totals', async
   await savesOf(page, '[data-picture=deltas]');
   const [panel] = await savedPanels(page);
   assert.equal(panel.lines.length, 5);
-  assert.deepEqual(Object.keys(panel.legend).slice(0, 2), ['square-root', 'without δ']);
+  assert.deepEqual(Object.keys(panel.legend).slice(0, 2), ['square root', 'without δ']);
   await page.close();
 });

@@ -8,6 +8,7 @@ import { load } from '../../dist/index.js';
 import {
   complaints,
   enter,
+  fits,
   readKey,
   readTable,
   savedPanels,
@@ -22,15 +23,15 @@ import {
 const { open } = await startSite();
 const library = await load();
 
-const numSteps = 80;
-const common = { numSteps, epsilon: 1, delta: 1e-6, streamSeed: 12 };
+const steps = 80;
+const common = { steps, epsilon: 1, delta: 1e-6, streamSeed: 12 };
 
 /** Final results of a learner from the library, by column; `suffix` ends the column names. */
 function endOf(options, suffix, twin) {
   const simulation = library.study.simulation({ ...common, ...options });
-  const chunk = simulation.advance(numSteps);
+  const chunk = simulation.advance(steps);
   simulation.dispose();
-  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / numSteps;
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / steps;
   return {
     [`loss${suffix}`]: mean(chunk.privateLoss),
     [`accuracy${suffix}`]: mean(chunk.privateCorrect),
@@ -48,17 +49,17 @@ function near(row, expected) {
   }
 }
 
-const lastRow = async (page) => (await readTable(page, 'learning-numbers')).get(numSteps);
+const lastRow = async (page) => (await readTable(page, 'learning-numbers')).get(steps);
 
 test('descent learns as the library does, from totals of its own gradients', async () => {
   const { page, said } = await open(
-    `steps=${numSteps}&mechanism=square-root&learner=descent&momentum=0.5`,
+    `steps=${steps}&mechanism=square-root&learner=descent&momentum=0.5`,
   );
-  const descent = { mechanism: 'square-root', descent: { momentum: 0.5 } };
+  const descent = { strategy: 'square-root', descent: { momentum: 0.5 } };
   near(await lastRow(page), endOf(descent, '', ''));
   const rows = await readTable(page, 'sums-numbers');
   const simulation = library.study.simulation({ ...common, ...descent });
-  assert.equal(rows.get(numSteps).truth, simulation.advance(numSteps).trueSums.at(-4));
+  assert.equal(rows.get(steps).truth, simulation.advance(steps).trueSums.at(-4));
   const auto = simulation.lambda.private.toPrecision(4);
   assert.ok((await textOf(page, '#set-lambda-hint')).includes(`${Number(auto)} here`));
   simulation.dispose();
@@ -68,7 +69,7 @@ test('descent learns as the library does, from totals of its own gradients', asy
 });
 
 test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and picture', async () => {
-  const { page, said } = await open(`steps=${numSteps}&mechanism=tree&learning=regret`);
+  const { page, said } = await open(`steps=${steps}&mechanism=tree&learning=regret`);
   assert.equal(await page.$eval('#set-momentum', (one) => one.checkVisibility()), false);
   await unfold(page, '#set-rule');
   await page.focus('#set-rule');
@@ -77,13 +78,19 @@ test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and
   await settled(page);
   assert.ok(await page.$eval('#set-momentum', (one) => one.checkVisibility()));
   const expected = {
-    ...endOf({ mechanism: 'tree' }, '', ''),
-    ...endOf({ mechanism: 'tree', descent: { momentum: 0.9 } }, '-descent', '-descent'),
+    ...endOf({ strategy: 'tree' }, '', ''),
+    ...endOf({ strategy: 'tree', descent: { momentum: 0.9 } }, '-descent', '-descent'),
   };
   near(await lastRow(page), expected);
   const key = await readKey(page, '#learning');
   assert.deepEqual(Object.keys(key), [
-    ...['bound FTRL', 'FTRL', 'descent', 'non-private twin, FTRL', 'non-private twin, descent'],
+    ...[
+      'final bound FTRL',
+      'FTRL',
+      'descent',
+      'non-private twin, FTRL',
+      'non-private twin, descent',
+    ],
   ]);
   assert.ok(Math.abs(key.descent - expected['regret-descent']) < 1e-12);
   assert.match(
@@ -92,9 +99,9 @@ test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and
   );
   assert.match(
     await textOf(page, '#facts'),
-    /so far: FTRL .* %, descent .* %, twin FTRL .* %, twin descent/,
+    /so far: FTRL .*\s%, descent .*\s%, twin FTRL .*\s%, twin descent/,
   );
-  assert.match(await textOf(page, '#sums-note'), /Each learner computes its own gradients/);
+  assert.match(await textOf(page, '#sums-note'), /at weights 0, where all learners start/);
   await page.click('#export-open');
   await savesOf(page, '[data-picture=learning]');
   const [{ legend, lines, painted }] = await savedPanels(page);
@@ -118,7 +125,7 @@ test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and
 });
 
 test('without momentum, descent scores as FTRL does here, and a momentum of 1 is refused', async () => {
-  const { page } = await open(`steps=${numSteps}&learner=both&momentum=0`);
+  const { page } = await open(`steps=${steps}&learner=both&momentum=0`);
   const row = await lastRow(page);
   for (const name of ['loss', 'accuracy', 'regret']) {
     assert.ok(Math.abs(row[name] - row[`${name}-descent`]) < 1e-9, name);
@@ -138,25 +145,25 @@ test('without momentum, descent scores as FTRL does here, and a momentum of 1 is
 });
 
 test('two mechanisms by two rules: the figure shows six learners and only the bounds that exist', async () => {
-  const hash = `steps=${numSteps}&mechanism=optimal&compare=independent&learner=both&momentum=0&learning=regret`;
+  const hash = `steps=${steps}&mechanism=optimal&compare=independent&learner=both&momentum=0&learning=regret`;
   const { page } = await open(hash);
   const boundOf = (options) =>
     library.study.simulation({ ...common, ...options }).regretBound?.private;
   const descent = {};
-  assert.equal(boundOf({ mechanism: 'optimal', descent }), undefined);
+  assert.equal(boundOf({ strategy: 'optimal', descent }), undefined);
   const key = await readKey(page, '#learning');
-  const bounds = Object.entries(key).filter(([name]) => name.startsWith('bound'));
+  const bounds = Object.entries(key).filter(([name]) => name.startsWith('final bound'));
   assert.deepEqual(bounds, [
-    ['bound A FTRL', boundOf({ mechanism: 'optimal' })],
-    ['bound B FTRL', boundOf({ mechanism: 'independent' })],
-    ['bound B descent', boundOf({ mechanism: 'independent', descent })],
+    ['final bound A FTRL', boundOf({ strategy: 'optimal' })],
+    ['final bound B FTRL', boundOf({ strategy: 'independent' })],
+    ['final bound B descent', boundOf({ strategy: 'independent', descent })],
   ]);
   assert.deepEqual(Object.keys(key).slice(3), [
-    ...['A optimal, FTRL', 'A optimal, descent', 'B independent, FTRL', 'B independent, descent'],
+    ...['A optimal, FTRL', 'A optimal, descent', 'B fresh noise, FTRL', 'B fresh noise, descent'],
     ...['non-private twin, FTRL', 'non-private twin, descent'],
   ]);
   const { 'regret-b-descent': regret } = await lastRow(page);
-  near({ regret }, { regret: endOf({ mechanism: 'independent', descent }, '', '').regret });
+  near({ regret }, { regret: endOf({ strategy: 'independent', descent }, '', '').regret });
   const colours = await page.$$eval('#learning .key-group.secret .swatch', (all) =>
     all.map((one) => getComputedStyle(one).borderTopColor),
   );
@@ -188,7 +195,7 @@ for (const scheme of ['light', 'dark']) {
     });
     await readTable(page, 'learning-numbers');
     assert.deepEqual(await complaints(page), []);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    await fits(page);
     await page.close();
   });
 }

@@ -42,7 +42,7 @@ async function openScene(id, options = {}) {
     story: true,
     ...options,
   });
-  await opened.page.waitForSelector(`#scene-${id} [data-learning=done], #scene-${id} .error`);
+  await opened.page.waitForSelector(`#scene-${id} [data-work=done], #scene-${id} .error`);
   assert.equal(await opened.page.$(`#scene-${id} .error`), null);
   return opened;
 }
@@ -78,7 +78,7 @@ for (const width of [390, 1440]) {
     });
     assert.equal(shares.length, 3);
     for (const { text, crossed } of shares) {
-      assert.match(text, /^[\d.]+ %$/);
+      assert.match(text, /^[\d.]+\s%$/);
       assert.ok(!crossed, text);
     }
   });
@@ -116,7 +116,10 @@ test('packing: what is unpacked is what was packed, and half an image is refused
   const bytes = parts.pack(images);
   assert.equal(bytes.length, 2 * 98);
   assert.deepEqual(parts.unpack(bytes), images);
-  assert.throws(() => parts.unpack(bytes.subarray(1)), /195 bytes are no images/);
+  assert.throws(
+    () => parts.unpack(bytes.subarray(1)),
+    /195 bytes are not a whole number of images/,
+  );
 });
 
 test('split: each part has equally many of each digit, they share no image, and repeats agree', () => {
@@ -351,9 +354,9 @@ test('with the keyboard an image is chosen, the noise switched and epsilon moved
   await page.focus('.field-epsilon input');
   await page.keyboard.press('End');
   await page.waitForFunction(
-    () => document.querySelector('[data-learning]').dataset.learning === 'running',
+    () => document.querySelector('[data-work]').dataset.work === 'running',
   );
-  await page.waitForSelector('[data-learning=done]');
+  await page.waitForSelector('[data-work=done]');
   assert.match(await page.$eval('.wish', (one) => one.textContent), /ε = 8 and δ = 10⁻⁶ for/);
   const [mean] = await page.$$eval('.results data', (all) => all.map((one) => Number(one.value)));
   assert.ok(mean > 0.8);
@@ -367,6 +370,7 @@ test('crowd: the scene says whom it protects, what a phone sends and how well th
   assert.match(await text('.promise'), /ε = 2 and δ = 10⁻⁶ for a person/);
   assert.match(await text('.promise'), /all 5 rounds it takes part in, which are at least 20/);
   assert.equal((await page.$$('.phones .lit')).length, 25);
+  assert.equal(await text('.crowd > .ten'), '0123456789');
   const sent = await text('.crowd-row.secret p');
   await page.focus('.other-phone');
   await page.keyboard.press('Enter');
@@ -375,7 +379,7 @@ test('crowd: the scene says whom it protects, what a phone sends and how well th
   await page.keyboard.press('Home');
   assert.match(await text('.crowd-accuracy'), /^After round 1 /);
   await page.keyboard.press('End');
-  const read = Number(/reads ([\d.]+) %/.exec(await text('.crowd-accuracy'))[1]);
+  const read = Number(/reads ([\d.]+)\s%/.exec(await text('.crowd-accuracy'))[1]);
   console.log(`crowd reads ${read} %; ${await text('.crowd-total')}`);
   assert.ok(read > 60);
   assert.match(await text('.crowd-total'), /Fresh noise in every round.* times as much/);
@@ -396,6 +400,54 @@ test('crowd: the scene says whom it protects, what a phone sends and how well th
   await page.close();
 });
 
+test('while the models load and learn, the scenes say so, and the one that learns is shown', async () => {
+  for (const [id, texts] of [
+    [
+      'handwriting',
+      [/^Loading handwritten digits…$/, /^Learning from 7,000 images: noise taken back…$/],
+    ],
+    [
+      'crowd',
+      [/^Loading handwritten digits…$/, /^Preparing 100 rounds…$/, /^Computing round \d+ of 100…$/],
+    ],
+  ]) {
+    const { page } = await openPage(browser, `${site.url}?embed=${id}#scene=${id}`, {
+      story: true,
+      before: () => {
+        window.told = [];
+        const look = () => {
+          const text = document.querySelector('.progress-line p')?.textContent ?? '';
+          if (text !== '' && text !== window.told.at(-1)) window.told.push(text);
+        };
+        new MutationObserver(look).observe(document, {
+          ...{ subtree: true, childList: true, characterData: true },
+        });
+      },
+    });
+    const isTold = (patterns) =>
+      patterns.every((one) => window.told.some((text) => new RegExp(one).test(text)));
+    await page.waitForFunction(
+      isTold,
+      {},
+      texts.map(({ source }) => source),
+    );
+    if (id === 'handwriting') {
+      // Weights are drawn, and read the image that is chosen at first, before the end.
+      await page.waitForFunction(
+        () =>
+          /^\d$/.test(document.querySelector('.model.optimal .guess').textContent) &&
+          /learns next$/.test(document.querySelector('.model.none p').textContent),
+      );
+    }
+    await page.waitForSelector('[data-work=done]');
+    assert.equal(
+      await page.$eval('.progress-line', (one) => getComputedStyle(one).visibility),
+      'hidden',
+    );
+    await page.close();
+  }
+});
+
 test('the figures of these scenes fit into the window', async () => {
   for (const [id, height] of [
     ['handwriting', 720],
@@ -408,7 +460,18 @@ test('the figures of these scenes fit into the window', async () => {
     });
     await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`);
     const figure = await opened.page.$eval(`#scene-${id} .scene-stage`, (one) => one.offsetHeight);
-    assert.ok(figure > 0.5 * height && figure <= height - 110, `${id}: ${figure} of ${height} px`);
+    assert.ok(figure > 0.5 * height && figure <= height - 64, `${id}: ${figure} of ${height} px`);
+    // The frame around what is read about is in its box, which keeps its distance.
+    const out = await opened.page.$$eval(`#scene-${id} :is(.models, .charts > div)`, (all) => {
+      const { right } = all[0]?.closest('.scene-stage').getBoundingClientRect() ?? {};
+      const { bottom } = document.querySelector('progress').getBoundingClientRect();
+      return all.filter((one) => {
+        const box = one.getBoundingClientRect();
+        const frame = parseFloat(getComputedStyle(one).outlineOffset) + 1;
+        return box.right + frame > right + 0.5 || box.top - frame < bottom;
+      }).length;
+    });
+    assert.equal(out, 0, `${id}: frames outside`);
     await opened.page.close();
   }
 });
@@ -420,7 +483,7 @@ test('the menu leads to the drawing area, all of which is in sight', async () =>
   ]) {
     const { page } = await openPage(browser, site.url, { calm: true, story: true, width, height });
     await page.waitForSelector('#scene-hero[data-state=ready]');
-    await page.$eval('.menu [data-part=draw]', (link) => link.click());
+    await page.$eval('.menu [href="#scene=handwriting"]', (link) => link.click());
     await page.waitForFunction(() => {
       const pad = document.querySelector('.pad')?.getBoundingClientRect();
       const bar = document.querySelector('.topbar').getBoundingClientRect();

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { load } from '../../dist/index.js';
 import {
   complaints,
+  fits,
   importSources,
   readKey,
   reveal,
@@ -87,7 +88,7 @@ test('the curve: shown by keyboard, it has the right error and is in the link an
   await page.keyboard.press('Space');
   await page.waitForFunction((text) => location.hash.includes(text), {}, shown);
   await page.waitForSelector('#local-note:not([hidden])');
-  const options = { numSteps: 1024, epsilon: 1 };
+  const options = { steps: 1024, epsilon: 1 };
   near((await readKey(page, '#errors'))[name], expected(options, 1024));
   assert.match(await textOf(page, '#local-note'), /it is above that of optimal from step 171 on\./);
   const { stddev } = library.study.simulation({ ...options, delta: 1e-6 }).advance(1024);
@@ -99,13 +100,13 @@ test('the curve: shown by keyboard, it has the right error and is in the link an
   near((await readKey(page, '#errors'))[name], expected(options, 1));
   assert.match(
     await page.$eval('#errors .plot', (one) => one.getAttribute('aria-valuetext')),
-    /^step 1, standard deviation: optimal [\d.]+, randomised response 0\.22/,
+    /^step 1, standard deviation: optimal [\d.]+, fresh noise 1, randomised response 0\.22/,
   );
   await page.click('#export-open');
   await savesOf(page, '[data-picture=deviations]');
   const [panel] = await savedPanels(page);
   assert.ok(name in panel.legend);
-  const heights = panel.lines[1].map(([, y]) => panel.valueAt(y));
+  const heights = panel.lines[2].map(([, y]) => panel.valueAt(y));
   assert.ok(Math.abs(heights.at(-1) / expected(options, 1024) - 1) < 0.01, `${heights.at(-1)}`);
   await page.keyboard.press('Escape');
   await page.reload();
@@ -121,7 +122,7 @@ test('a user with several records divides epsilon, and replace-one doubles only 
     'neighbours=replace-one&participation=separated&participations=3&min-separation=20';
   const { page } = await open(`mechanism=square-root&steps=90&epsilon=2&${wanted}&${shown}`);
   await reveal(page, 'errors', '.key');
-  const options = { numSteps: 90, epsilon: 2, neighbours: 'replace-one' };
+  const options = { steps: 90, epsilon: 2, neighbours: 'replace-one' };
   near((await readKey(page, '#errors'))[name], expected(options, 90, 3));
   assert.match(
     await textOf(page, '#local-note'),
@@ -133,7 +134,7 @@ test('a user with several records divides epsilon, and replace-one doubles only 
 test('at a short horizon the curve stays below the others, and the note says so', async () => {
   const endsBelow = (numSteps) => {
     const { stddev } = library.study
-      .simulation({ numSteps, epsilon: 1, delta: 1e-6 })
+      .simulation({ steps: numSteps, epsilon: 1, delta: 1e-6 })
       .advance(numSteps);
     return (
       library.queries.estimateCount({ ones: 0, reports: numSteps, epsilon: 1 }).stddev <
@@ -144,7 +145,7 @@ test('at a short horizon the curve stays below the others, and the note says so'
   const { page } = await open(`steps=96&mechanism=optimal&compare=independent&${shown}`);
   await reveal(page, 'errors', '.key');
   const key = await readKey(page, '#errors');
-  assert.ok(key[name] < key['A optimal'] && key[name] < key['B independent']);
+  assert.ok(key[name] < key['A optimal'] && key[name] < key['B fresh noise']);
   assert.match(
     await textOf(page, '#local-note'),
     /it ends below that of optimal\. The lower bound, which is/,
@@ -157,6 +158,6 @@ test('it fits 320 px in the dark, and axe finds nothing wrong', async () => {
   const { page } = await open(`steps=200&compare=tree&${shown}`, { width: 320, scheme: 'dark' });
   await reveal(page, 'errors', '.key');
   assert.deepEqual(await complaints(page), []);
-  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await fits(page);
   await page.close();
 });

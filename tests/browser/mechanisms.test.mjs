@@ -70,8 +70,8 @@ test('each mechanism can be chosen, runs as the library does, and shows only its
     );
     assert.deepEqual(complaints, [], name);
     const simulation = library.study.simulation({
-      mechanism: name,
-      numSteps: 40,
+      strategy: name,
+      steps: 40,
       dimension: 1,
       epsilon: 1,
       delta: 1e-6,
@@ -123,10 +123,8 @@ test('parameters are kept in the address, and choosing another mechanism drops t
   });
   const key = await readKey(page, '#sums');
   const simulation = library.study.simulation({
-    mechanism: 'blt',
-    decays: [0.9, 0.5],
-    weights: [0.2, 0.1],
-    numSteps: 60,
+    strategy: { name: 'blt', decays: [0.9, 0.5], weights: [0.2, 0.1] },
+    steps: 60,
     dimension: 4,
     epsilon: 1,
     delta: 1e-6,
@@ -149,10 +147,9 @@ test('the mechanism’s λ is not the learner’s', async () => {
   const { page } = await open('steps=30&mechanism=lambda-cgd&cgd-lambda=0.25&lambda=7&dimension=1');
   const { stddev } = library.study
     .simulation({
-      mechanism: 'lambda-cgd',
-      mechanismLambda: 0.25,
+      strategy: { name: 'lambda-cgd', lambda: 0.25 },
       lambda: 7,
-      numSteps: 30,
+      steps: 30,
       dimension: 1,
       epsilon: 1,
       delta: 1e-6,
@@ -336,7 +333,7 @@ test('the errors are those of the library, on either axis, with the lower bound'
       assert.deepEqual(await values('#errors'), expected(step), `${axis}, step ${step}`);
     }
     const text = await page.$eval('#errors .plot', (one) => one.getAttribute('aria-valuetext'));
-    assert.match(text, /^step 15, standard deviation: A tree .*, B square-root /);
+    assert.match(text, /^step 15, standard deviation: A tree .*, B square root /);
   }
   assert.deepEqual(said, []);
   await page.close();
@@ -372,8 +369,10 @@ test('the ranking is sorted by its headings, either way', async () => {
     by((one) => one.meanError, -1),
   );
   await press('Mechanism');
-  const names = await order();
-  assert.deepEqual(names, [...names].sort());
+  const shown = await page.$$eval('#ranking tbody tr button', (all) =>
+    all.map((one) => one.textContent),
+  );
+  assert.deepEqual(shown, [...shown].sort());
   // A row still chooses its own mechanism.
   await page.click('#ranking tr[data-mechanism="haar"] button');
   await page.waitForFunction(() => location.hash.includes('mechanism=haar'));
@@ -451,6 +450,101 @@ test('a row with parameters of its own is chosen with them', async () => {
   const { maxError } = library.error({ strategy: { name: mechanism, ...parameters }, steps: 64 });
   await reveal(page, 'errors', '.key');
   assert.equal((await readKey(page, '#errors')).max, maxError);
+  await page.close();
+});
+
+const rowsOf = (matrix) => matrix.map((row) => row.join(', ')).join('\n');
+
+/** Pastes a text into a box, as typing a long one takes its time. */
+async function paste(page, text) {
+  await page.$eval('#own-encoder', (one) => (one.open = true));
+  await page.$eval(
+    '#own-encoder-rows',
+    (box, value) => {
+      box.value = value;
+      box.dispatchEvent(new Event('change'));
+    },
+    text,
+  );
+}
+
+test('a pasted C is compared as the library does, is not chosen, and stays out of the address', async () => {
+  const { page, said } = await open('steps=4');
+  await reveal(page, 'ranking', 'tbody tr');
+  const before = await page.evaluate(() => location.href);
+  const numRows = (await readRanking(page)).length;
+  const encoder = [[1], [0.5, 1], [-0.25, 0.5, 2], [0.125, 0.25, 0.5, 1]];
+  await paste(page, rowsOf(encoder));
+  await page.waitForSelector('#ranking tr[data-mechanism="own"]');
+  const { mechanisms } = library.compare({ steps: 4, strategies: [{ encoder }] }).result();
+  const own = mechanisms.find(({ saved }) => saved);
+  const values = await page.$$eval('#ranking tr[data-mechanism="own"] data', (all) =>
+    all.map((one) => Number(one.value)),
+  );
+  assert.deepEqual(values, [own.maxError, own.meanError, own.ratio]);
+  const order = await page.$$eval('#ranking tbody tr', (rows) =>
+    rows.map((row) => row.dataset.mechanism),
+  );
+  assert.equal(order.length, numRows + 1);
+  assert.equal(order.indexOf('own'), mechanisms.indexOf(own));
+  await page.click('#ranking tr[data-mechanism="own"] th');
+  assert.equal(await page.$eval('#ranking tr[data-mechanism="own"]', (row) => row.className), '');
+  assert.equal(await page.evaluate(() => location.href), before);
+  await paste(page, '');
+  await page.waitForFunction(
+    () => document.querySelector('#ranking tr[data-mechanism="own"]') === null,
+  );
+  assert.equal(await page.$eval('#own-encoder-error', (one) => one.hidden), true);
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
+test('a pasted text that is no C for the horizon is refused in one sentence', async () => {
+  const { page, said } = await open('steps=2');
+  await reveal(page, 'ranking', 'tbody tr');
+  const many = rowsOf(Array.from({ length: 513 }, () => [1]));
+  for (const [text, message] of [
+    ['1, 2\n1, 1', /^C: row 1, column 2 must be 0, as it is above the diagonal .*, got 2$/],
+    ['1\n1, 0', /^C: row 2, column 2 must be positive, as it is on the diagonal, got 0$/],
+    ['1\nNaN, 1', /^C: row 2, column 1 is not a number: "NaN"$/],
+    ['a, b\n1, 0\n1, 1', /^C: row 1, column 1 is not a number: "a"$/],
+    [
+      '1, 0, 0\n1, 1, 0',
+      /^C: row 1 must have 1 or 2 numbers, .* --measure of dp-ftrl queries, got 3$/,
+    ],
+    [
+      '1\n0, 1\n0, 0, 1',
+      /^C has 3 rows, one per step, but the horizon is 2 steps: set “Horizon” to 3$/,
+    ],
+    [many, /^C must have at most 512 rows here, got 513$/],
+    ['1\n1, 1e-100', /^C must be far enough from singular for double precision$/],
+  ]) {
+    await paste(page, text);
+    await page.waitForFunction(
+      (source) =>
+        new RegExp(source).test(document.getElementById('own-encoder-error').textContent) &&
+        !document.getElementById('ranking').hasAttribute('aria-busy'),
+      {},
+      message.source,
+    );
+    assert.equal(await page.$eval('#own-encoder-error', (one) => one.hidden), false);
+    assert.equal(await page.$('#ranking tr[data-mechanism="own"]'), null, text);
+    assert.equal(await page.$eval('#own-encoder-rows', (one) => one.ariaInvalid), 'true');
+  }
+  assert.ok((await readRanking(page)).length > 20);
+  await paste(page, '1\n0.5 1');
+  await page.waitForSelector('#ranking tr[data-mechanism="own"]');
+  assert.equal(await page.$eval('#own-encoder-error', (one) => one.hidden), true);
+  // Another horizon leaves it out, and says so at once.
+  await enter(page, '#set-numSteps', '3');
+  await page.waitForFunction(() =>
+    document.getElementById('own-encoder-error').textContent.includes('set “Horizon” to 2'),
+  );
+  await reveal(page, 'ranking', 'tbody tr');
+  await page.waitForFunction(
+    () => document.querySelector('#ranking tr[data-mechanism="own"]') === null,
+  );
+  assert.deepEqual(said, []);
   await page.close();
 });
 

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPage, reveal, settled, startSite, stateOf, textOf, unfold } from './support.mjs';
+import { fits, openPage, reveal, settled, startSite, stateOf, textOf, unfold } from './support.mjs';
 
 const { site, browser, open: openPhone } = await startSite();
 
@@ -86,12 +86,15 @@ test('every control is at least 24 px wide and high', async () => {
   await page.close();
 });
 
-test('the links to start from are within the window', async () => {
+test('the links to start from are in one row, which scrolls within the window', async () => {
   const { page } = await open('steps=50');
-  const ends = await page.$$eval('.presets > *', (all) =>
-    all.map((one) => one.getBoundingClientRect().right),
-  );
-  assert.ok(ends.length >= 5 && ends.every((right) => right <= 390), `${ends}`);
+  const { right, overflow, tops } = await page.$eval('.presets', (row) => ({
+    right: row.getBoundingClientRect().right,
+    overflow: getComputedStyle(row).overflowX,
+    tops: [...row.children].map((one) => Math.round(one.getBoundingClientRect().top)),
+  }));
+  assert.ok(right <= 390 && overflow === 'auto', `${right}, ${overflow}`);
+  assert.ok(tops.length >= 5 && new Set(tops).size === 1, `${tops}`);
   await page.close();
 });
 
@@ -104,6 +107,32 @@ test('the buttons at the top are within a window of 320 or 375 px', async () => 
     assert.ok(ends.length >= 4 && ends.every((right) => right <= width), `${ends} of ${width}`);
     await page.close();
   }
+});
+
+test('the buttons at the top keep a distance to the edge of the screen', async () => {
+  for (const [hash, width] of [
+    ['steps=50', 390],
+    ['steps=50', 768],
+    ['queries', 390],
+    ['queries', 768],
+  ]) {
+    const { page } = await openPage(browser, `${site.url}#${hash}`, { width, height: 844 });
+    await page.waitForSelector('html[data-view]');
+    const tops = await page.$$eval('.topbar-tools > *', (all) =>
+      all.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().top),
+    );
+    assert.ok(tops.length >= 3 && Math.min(...tops) >= 6, `${hash}, ${width} px: ${tops}`);
+    await page.close();
+  }
+});
+
+test('a choice that is too long for its control ends in an ellipsis', async () => {
+  const { page } = await open('steps=50&dimension=2&compare=independent');
+  const cut = await page.$$eval('select', (all) =>
+    all.filter((one) => getComputedStyle(one).textOverflow !== 'ellipsis').map(({ id }) => id),
+  );
+  assert.deepEqual(cut, []);
+  await page.close();
 });
 
 test('the certificates of two mechanisms fit side by side in a window of 768 px', async () => {
@@ -271,10 +300,10 @@ test('no text of a figure is cut off at 320 px, or covers another one', async ()
 
 test('the laboratory fits into a window of 320 px', async () => {
   const { page } = await open('steps=50&compare=tree', { width: 320, height: 600 });
-  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await fits(page);
   await unfold(page);
   await page.$eval('#set-neighbours', (one) => one.scrollIntoView({ block: 'center' }));
   await page.waitForSelector('#mini:not([hidden])');
-  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+  await fits(page);
   await page.close();
 });

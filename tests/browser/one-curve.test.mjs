@@ -9,6 +9,7 @@ import { load } from '../../dist/index.js';
 import {
   complaints,
   enter,
+  fits,
   readKey,
   readTable,
   reveal,
@@ -35,9 +36,9 @@ test('learners beside each other: one truth, and both releases are of it', async
     const rows = await readTable(page, 'sums-numbers');
     // The regularisation keeps this learner at its start, where it makes the gradients to be
     // summed.
-    const common = { ...private1, numSteps: 60, streamSeed: 12, loss, lambda: 1e100 };
-    const held = ['optimal', 'independent'].map((mechanism) => {
-      const simulation = library.study.simulation({ ...common, mechanism });
+    const common = { ...private1, steps: 60, streamSeed: 12, loss, lambda: 1e100 };
+    const held = ['optimal', 'independent'].map((strategy) => {
+      const simulation = library.study.simulation({ ...common, strategy });
       const chunk = simulation.advance(60);
       simulation.dispose();
       return chunk;
@@ -51,16 +52,16 @@ test('learners beside each other: one truth, and both releases are of it', async
     }
     const errors = await readKey(page, '#sum-errors');
     assert.equal(errors['A release − truth'], key['A optimal'] - key['true total']);
-    assert.equal(errors['B release − truth'], key['B independent'] - key['true total']);
+    assert.equal(errors['B release − truth'], key['B fresh noise'] - key['true total']);
     assert.match(
       await textOf(page, '#sums-note'),
-      /its own gradients.* at the common start of the learners/,
+      /gradients at weights 0, where all learners start/,
     );
     // Figure 2 shows learners that move.
     const learned = await readTable(page, 'learning-numbers');
     const { lambda, ...free } = common;
     assert.equal(lambda, 1e100);
-    const own = library.study.simulation({ ...free, mechanism: 'independent' });
+    const own = library.study.simulation({ ...free, strategy: 'independent' });
     const losses = own.advance(60).privateLoss;
     const mean = losses.reduce((sum, value) => sum + value, 0) / 60;
     assert.ok(Math.abs(learned.get(60)['loss-b'] / mean - 1) < 1e-12);
@@ -72,20 +73,20 @@ test('learners beside each other: one truth, and both releases are of it', async
 
 test('one learner: the totals are of its own gradients, and the figure says so', async () => {
   const { page } = await open('steps=60');
-  const own = library.study.simulation({ ...private1, numSteps: 60, streamSeed: 12 });
+  const own = library.study.simulation({ ...private1, steps: 60, streamSeed: 12 });
   const rows = await readTable(page, 'sums-numbers');
   assert.equal(rows.get(60).truth, own.advance(60).trueSums[59 * 4]);
   own.dispose();
   assert.match(await textOf(page, '#sums-note'), /the learner’s own clipped gradients/);
   assert.equal(
     await page.$eval('#sums-view', ({ options }) => options[1].text),
-    'gradient, coordinate 1',
+    'coordinate 1 (gradient)',
   );
   await page.select('#set-compare', 'tree');
   await page.waitForFunction(
     () =>
       document.getElementById('sums-view').options[1].text ===
-      'gradient at the start, coordinate 1',
+      'coordinate 1 (gradient at the start)',
   );
   await page.select('#set-source', 'shop_day');
   await page.waitForFunction(() => document.getElementById('sums-note').hidden);
@@ -178,7 +179,7 @@ test('budget: shares add up as the library composes them, and are linked with ep
   assert.match(text, /; 3 fit\./);
   assert.match(text, /“Draw the noise again” is a simulation and spends nothing/);
   const meter = () => page.$eval('#budget-meter', (one) => one.getAttribute('aria-valuetext'));
-  assert.equal(await meter(), `${(400 * share).toFixed(1)} % by 4 releases`);
+  assert.equal(await meter(), `${(400 * share).toFixed(1)}\u00a0% by 4 releases`);
   assert.match(await hashOf(page), /budget=2/);
   // From the share to epsilon.
   await page.click('#budget-divide');
@@ -214,12 +215,12 @@ test('budget: shares add up as the library composes them, and are linked with ep
   await page.reload();
   await settled(page);
   await page.waitForSelector('.budget:not([hidden])');
-  assert.equal(await meter(), '100.0 % by one release');
+  assert.equal(await meter(), '100.0\u00a0% by one release');
   // Drawing again spends nothing here.
   await page.click('#draw-again');
   await page.waitForFunction(() => /noise-seed=2/.test(location.hash));
   await settled(page);
-  assert.equal(await meter(), '100.0 % by one release');
+  assert.equal(await meter(), '100.0\u00a0% by one release');
   await enter(page, '#set-budget', 'none');
   await page.waitForFunction(() => document.querySelector('.budget').hidden);
   assert.deepEqual(said, []);
@@ -289,7 +290,7 @@ test('participation and budget fit 320 px, and axe finds nothing wrong', async (
     const { page } = await open(hash, { width: 320, scheme });
     await page.waitForSelector('.budget:not([hidden])');
     assert.deepEqual(await complaints(page), []);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    await fits(page);
     await page.close();
   }
 });

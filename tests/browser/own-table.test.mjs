@@ -6,41 +6,23 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { importSources, readKey, root, settled, startSite, stateOf, textOf } from './support.mjs';
+import {
+  answer,
+  drop,
+  importSources,
+  readKey,
+  root,
+  settled,
+  startSite,
+  stateOf,
+  textOf,
+} from './support.mjs';
 
 const { open } = await startSite();
 const { parseCsv, suggestQuantity } = await importSources('web/src/data', [
   "export { parseCsv } from './csv.ts';",
   "export { suggestQuantity } from './contributions.ts';",
 ]);
-
-/** Drops a file on the page, and waits for the question or the reason. */
-async function drop(page, name, text) {
-  await page.evaluate(
-    (title, content) => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([content], title, { type: 'text/csv' }));
-      document.body.dispatchEvent(
-        new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
-      );
-    },
-    name,
-    text,
-  );
-  await page.waitForFunction(
-    (title) => document.getElementById('question-title').textContent === title,
-    {},
-    name,
-  );
-}
-
-/** Presses a button of the question, by the beginning of its text. */
-const answer = (page, text) =>
-  page.$$eval(
-    '#question button',
-    (all, wanted) => all.find((one) => one.textContent.startsWith(wanted)).click(),
-    text,
-  );
 
 const isShown = (page, id) => page.$eval(`#${id}`, (one) => one.checkVisibility());
 
@@ -50,6 +32,15 @@ const isInSight = (page, selector) =>
     const { top, bottom, height } = one.getBoundingClientRect();
     return height > 0 && top >= 0 && bottom <= innerHeight;
   });
+
+/** State of the main settings, and the number of sections shown below the question. */
+const ofHiddenFigures = (page) =>
+  page.evaluate(() => ({
+    inert: document.getElementById('pinned').inert,
+    sections: [...document.querySelectorAll('.bench ~ section')].filter((one) =>
+      one.checkVisibility(),
+    ).length,
+  }));
 
 const visits = 'visits,bought\n2.5,1\n0,0\n-1,0\n4,1\n1,0\n';
 
@@ -64,10 +55,11 @@ for (const [width, height] of [
     for (const id of ['sums', 'sum-errors', 'learning', 'answer', 'play', 'mini'])
       assert.equal(await isShown(page, id), false, id);
     assert.ok(await isInSight(page, '#question'));
+    assert.deepEqual(await ofHiddenFigures(page), { inert: true, sections: 0 });
     const offers = await page.$$eval('#question li', (all) => all.map((one) => one.textContent));
     assert.equal(offers.length, 3);
     assert.equal(offers[0], 'Clip at 4no row is shortened');
-    const effect = /^Clip at [\d.]+[\d.]+ % of the rows are shortened, .* stays; noise × [\d.]+$/;
+    const effect = /^Clip at [\d.]+[\d.]+\s% of the rows are shortened, .* stays; noise × [\d.]+$/;
     for (const offer of offers.slice(1)) assert.match(offer, effect);
     await answer(page, 'Clip at 4');
     await settled(page, 'playing');
@@ -76,16 +68,36 @@ for (const [width, height] of [
     assert.match(await textOf(page, '#sums-name'), /^my shop\.csv: the running total$/);
     assert.equal((await readKey(page, '#sums'))['true total'], 6.5);
     assert.equal(await isShown(page, 'question'), false);
+    const shown = await ofHiddenFigures(page);
+    assert.equal(shown.inert, false);
+    assert.ok(shown.sections > 2, `${shown.sections}`);
     assert.deepEqual(said, []);
     await page.close();
   });
 }
 
+test('a preset is marked while its figures are shown, and not while a table asks', async () => {
+  const { page } = await open('', { width: 1280, height: 720 });
+  const numMarked = () => page.$$eval('.presets [aria-current]', (all) => all.length);
+  await page.click('.presets a:nth-child(2)');
+  await page.waitForSelector('.presets a:nth-child(2)[aria-current]');
+  assert.equal(await numMarked(), 1);
+  await drop(page, 'bad.csv', 'a,b\n1,2\n1,2,3\n');
+  await page.waitForSelector('#question-reason:not([hidden])');
+  assert.equal(await numMarked(), 0);
+  await answer(page, 'Back to the figures');
+  assert.equal(await numMarked(), 1);
+  await page.close();
+});
+
 test('a table that cannot be used is refused where the figures were, and left for them', async () => {
   const { page } = await open('steps=40', { width: 1280, height: 720 });
   const before = await readKey(page, '#sums');
   await drop(page, 'bad.csv', 'a,b\n1,2\n1,2,3\n');
-  assert.match(await textOf(page, '#question-reason'), /^row 2 .* as many cells as the header/);
+  assert.match(
+    await textOf(page, '#question-reason'),
+    /^Row 2 .* as many cells as the header, 2, got 3\.$/,
+  );
   assert.ok(await isInSight(page, '#question-reason'));
   assert.equal(await isShown(page, 'sums'), false);
   await answer(page, 'Read it without this row');
@@ -97,10 +109,12 @@ test('a table that cannot be used is refused where the figures were, and left fo
   await page.close();
 });
 
-test('categories by time are counted', async () => {
+test('rows with persons and times are counted, if not their people', async () => {
   const { page } = await open('steps=40', { width: 1280, height: 720 });
   const text = await readFile(`${root}examples/site_visits.csv`, 'utf8');
   await drop(page, 'site_visits.csv', text);
+  await answer(page, 'Count the rows');
+  await page.waitForFunction(() => /^How much/.test(document.querySelector('.ask').textContent));
   const chosen = await page.$$eval('.columns input:checked', (all) =>
     all.map(({ value }) => value),
   );

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { load } from '../../dist/index.js';
+import { generator } from '../js/support/sources.mjs';
 import { importSources, root } from './support.mjs';
 
 const names = [
@@ -19,7 +20,6 @@ const names = [
   'data/known-tables',
   'data/made-up',
   'data/statistic-choice',
-  'data/true-statistics',
   'figures/decimate',
   'base/format',
   'share/command',
@@ -732,35 +732,72 @@ test('the rows of a person that count are those that a histogram of people count
   );
 });
 
-test('true statistics are those of the records that are added up', () => {
-  const { trueMoments, trueCounts } = parts.true_statistics;
-  const values = Float64Array.of(1, 4, 4, 10, 2);
-  const starts = [0, 0, 2, 2, 5];
-  const by = (window) => trueMoments({ starts, window }, values, 5);
-  const [all, last] = [by(Infinity), by(1)];
-  assert.deepEqual([...all.count], [0, 2, 2, 5]);
-  assert.deepEqual([...all.mean], [NaN, 2.5, 2.5, 4.2]);
-  assert.ok(Math.abs(all.standardDeviation[3] - Math.sqrt(9.76)) < 1e-12);
-  assert.deepEqual([...last.count], [0, 2, 0, 3]);
-  assert.deepEqual(
-    [...last.mean].map((mean) => Math.round(1e6 * mean) / 1e6),
-    [NaN, 2.5, NaN, 5.333333],
+/** Rows that count in a stream of people, by step; rows without a number are left out. */
+function rowsCounted(stream, rows, record) {
+  const counted = Array.from({ length: stream.steps }, () => []);
+  for (const [row, { step, who, n }] of rows.entries()) {
+    while (stream.step < step) stream.end();
+    if (n === '') continue;
+    const before = stream.dropped;
+    stream.add(who, record);
+    if (stream.dropped === before) counted[step].push(row);
+  }
+  stream.dispose();
+  return counted;
+}
+
+/** One row in each step or, with times, rows at random steps; row i has the number 2^i. */
+function randomRows(random, hasTimes) {
+  const steps = Array.from({ length: 40 }, (_, row) =>
+    hasTimes ? Math.floor(12 * random()) : row,
   );
-  const names = ['a', 'b', 'b', 'c', 'a'];
-  const counts = (window) =>
-    trueCounts({ starts, window }, names, ['a', 'b']).map((one) => [...one]);
-  assert.deepEqual(counts(Infinity), [
-    [0, 1, 1, 2],
-    [0, 1, 1, 2],
-  ]);
-  assert.deepEqual(counts(2), [
-    [0, 1, 1, 1],
-    [0, 1, 1, 1],
-  ]);
+  steps.sort((a, b) => a - b);
+  return steps.map((step, row) => ({
+    step,
+    day: hasTimes ? `2026-01-${String(step + 1).padStart(2, '0')}` : '',
+    who: `p${Math.floor(3 * random())}`,
+    n: random() < 0.1 ? '' : 2 ** row,
+  }));
+}
+
+test('the rows of a person that count are those of streams of people, row by row', async () => {
+  const { recordsOf, countedRows, readFor } = parts.contributions;
+  const dp = await load();
+  const random = generator(5);
+  const edges = { from: '2026-01-01', to: '2026-01-12' };
+  const limits = [1, 2, 3, 12].flatMap((times) =>
+    [1, 2, 3, 5, 12].map((apart) => ({ times, apart })),
+  );
+  for (const people of limits) {
+    for (const time of ['day', '']) {
+      const what = JSON.stringify({ ...people, time });
+      const rows = randomRows(random, time !== '');
+      const lines = rows.map(({ day, who, n }) => `${day},${who},${n}\n`);
+      const csv = parts.csv.parseCsv(`day,who,n\n${lines.join('')}`);
+      const roles = { person: 'who', time, bucket: 'day', ...edges, ...asWritten, missing: 'skip' };
+      const limit = { maxContributions: people.times, minSeparation: people.apart };
+      const steps = time === '' ? rows.length : 12;
+      const target = { steps, epsilon: 1, delta: 1e-6, strategy: 'tree', insecureSeed: 1 };
+
+      const all = rowsCounted(dp.counter({ ...target, people }), rows, 1);
+      const records = recordsOf(csv, ['n'], roles, limit);
+      const sums = new Array(steps).fill(0);
+      records.table.values.forEach((n, i) => (sums[Math.floor(i / records.batchSize)] += n));
+      const wanted = all.map((counted) => counted.reduce((sum, row) => sum + 2 ** row, 0));
+      assert.deepEqual(sums, wanted, what);
+      const numRead = rows.filter(({ n }) => n !== '').length;
+      assert.equal(records.numDropped, numRead - all.flat().length, what);
+
+      const first = rowsCounted(dp.histogram({ ...target, people, categories: ['a'] }), rows, 'a');
+      const { rows: kept, starts } = countedRows(readFor(csv, ['n'], roles), roles, limit, steps);
+      const byStep = first.map((_, step) => kept.slice(starts[step], starts[step + 1]));
+      assert.deepEqual(byStep, first, what);
+    }
+  }
 });
 
 test('numbers are formatted for readers', () => {
-  const { quantity, digits, scientific, percent, count, boundRecords } = parts.format;
+  const { quantity, digits, scientific, percent, share, count, boundRecords } = parts.format;
   assert.deepEqual(
     [0, 1234.567, -0.012345, 1e-6, 2.5e8, NaN].map((v) => quantity(v)),
     ['0', '1,235', '−0.01235', '10⁻⁶', '2.5 × 10⁸', '–'],
@@ -771,7 +808,13 @@ test('numbers are formatted for readers', () => {
   );
   assert.equal(scientific(4.44e-16, 2), '4.4 × 10⁻¹⁶');
   assert.equal(scientific(0), '0');
-  assert.equal(percent(0.5), '50.0 %');
+  assert.equal(percent(0.5), '50.0\u00a0%');
+  assert.deepEqual([0.97, 1 / 10, 1 / 8, 1 / 29].map(share), [
+    '97\u00a0%',
+    'a\u00a0tenth',
+    'an\u00a0eighth',
+    'a\u00a029th',
+  ]);
   assert.equal(count(-100000), '−100,000');
   assert.equal(boundRecords(1), '');
   assert.equal(boundRecords(2), ', for records of 2 numbers or more');
@@ -780,26 +823,27 @@ test('numbers are formatted for readers', () => {
 test('a shell reads each name of a file or column in the command as one word', () => {
   const strange = ["Ada's day", '$(id)', 'a "b" \\ c', '; ls', 'plain.csv'];
   const file = { name: strange[0], columns: strange, label: '', person: '', time: '' };
-  const command = parts.command.commandOf({ options: {}, file });
+  const options = { strategy: { name: 'tree' } };
+  const command = parts.command.commandOf({ options, file });
   const script = `dp_ftrl() { printf '%s\\n' "$@"; }\n${command.replace('dp-ftrl', 'dp_ftrl')}`;
   const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
   // As in CSV, quotes keep a name together.
   const listed = (name) => (name.includes('"') ? `"${name.replaceAll('"', '""')}"` : name);
   const columns = strange.flatMap((name) => ['--columns', listed(name)]);
-  assert.deepEqual(words, ['release', ...columns, strange[0]]);
+  assert.deepEqual(words, ['release', '--strategy', 'tree', ...columns, strange[0]]);
 });
 
 test('parameters of a mechanism are saved by one command and used by the next', () => {
   const file = { name: 'a.csv', columns: ['x'], label: '', person: '', time: '' };
-  const of = (options) => parts.command.commandOf({ options: { numSteps: 9, ...options }, file });
+  const of = (options) => parts.command.commandOf({ options: { steps: 9, ...options }, file });
   assert.equal(
-    of({ mechanism: 'nu', nu: 0.3, workload: { window: 3 }, normalizeColumns: true }),
-    'dp-ftrl optimize --steps 9 --mechanism nu --nu 0.3 --normalize --workload window=3 ' +
+    of({ strategy: { name: 'nu', nu: 0.3, normalizeColumns: true }, workload: { window: 3 } }),
+    'dp-ftrl optimize --steps 9 --strategy nu --nu 0.3 --normalize --workload window=3 ' +
       '--output strategy.json\n' +
-      'dp-ftrl release --steps 9 --workload window=3 --strategy strategy.json --columns x a.csv\n',
+      'dp-ftrl release --strategy strategy.json --steps 9 --workload window=3 --columns x a.csv\n',
   );
   assert.equal(
-    of({ mechanism: 'blt', buffers: 3 }),
-    'dp-ftrl release --steps 9 --mechanism blt --buffers 3 --columns x a.csv\n',
+    of({ strategy: { name: 'blt', buffers: 3 } }),
+    'dp-ftrl release --strategy blt --buffers 3 --steps 9 --columns x a.csv\n',
   );
 });

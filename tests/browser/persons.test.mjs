@@ -15,11 +15,13 @@ import {
   changes,
   complaints,
   enter,
+  fits,
   launch,
   openPage,
   readKey,
   readTable,
   root,
+  rowsByDay,
   runProgram,
   seedOf,
   serveSite,
@@ -67,19 +69,15 @@ const valueOf = (page, selector) => page.$eval(selector, (one) => one.value);
 
 /** Releases and true totals of the visits by day, computed by the library. */
 function byDay({ clip, people, epsilon = 1, insecureSeed = 1 }) {
-  const rows = visits
-    .trim()
-    .split('\n')
-    .slice(1)
-    .map((line) => line.split(','));
-  const dayOf = (time) => Math.floor(Date.parse(time) / 86_400_000);
-  const first = dayOf(rows[0][0]);
-  const steps = dayOf(rows.at(-1)[0]) - first + 1;
+  const rows = rowsByDay(visits);
+  const first = rows[0].day;
+  const steps = rows.at(-1).day - first + 1;
   const target = { steps, epsilon, delta: 1e-6, clip, people };
   const counter = library.counter({ ...target, insecureSeed });
   const readings = [];
-  for (const [time, member, minutes] of rows) {
-    readings.push(...counter.endMany(dayOf(time) - first - counter.step));
+  for (const { day, cells } of rows) {
+    const [, member, minutes] = cells;
+    readings.push(...counter.endMany(day - first - counter.step));
     counter.add(member, Number(minutes));
   }
   readings.push(counter.end());
@@ -119,7 +117,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
     await textOf(page, '#set-time-hint'),
     /^83 steps, one per day in UTC, from 2026-03-02 to 2026-05-23/,
   );
-  assert.match(await textOf(page, '#clip-guide'), /How much may one person in a step count/);
+  assert.match(await textOf(page, '#clip-guide'), /How much.* may one person in a step add/);
   await changes(page, () => page.click('#clip-guide button'));
   assert.equal(await valueOf(page, '#set-clipNorm'), '90');
   assert.equal(
@@ -465,7 +463,7 @@ test('the guided step fits 320 px, in both themes, and axe finds nothing wrong',
     const { page } = await open('steps=30', { width: 320, scheme });
     await drop(page, visits);
     assert.deepEqual(await complaints(page), []);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    await fits(page);
     await page.close();
   }
 });

@@ -82,7 +82,10 @@ test('queries: answers, errors and matrices are those of the library', async () 
     /^10 × 4, 20 non-zero entries/,
   );
   assert.match(await textOf(page, '#queries .map:nth-child(3) .map-at'), /^4 × 4,/);
-  assert.match(await textOf(page, '#queries-note'), /provably at most .* % above that of the best/);
+  assert.match(
+    await textOf(page, '#queries-note'),
+    /provably at most .*\s% above that of the best/,
+  );
   await page.select('#queries-view', 'errors');
   await page.waitForSelector('#queries .plot[aria-label^=Errors]');
   const rms = (column) => Math.sqrt(rows.reduce((sum, row) => sum + row[column] ** 2, 0) / 10);

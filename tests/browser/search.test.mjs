@@ -49,7 +49,7 @@ test('the optimum is the default, and its proven gap is shown', async () => {
   assert.ok(Math.abs(percent / (100 * gap) - 1) < 0.05, `${Gap}, not ${gap}`);
   assert.match(rows['Lower bound'], /\([\d.]+\)$/);
   const { stddev } = library.study
-    .simulation({ mechanism: saved, numSteps: 500, epsilon: 1, delta: 1e-6 })
+    .simulation({ strategy: saved, steps: 500, epsilon: 1, delta: 1e-6 })
     .advance(500);
   assert.equal((await readKey(page, '#sums'))['2σ band'], 2 * stddev[499]);
   await reveal(page, 'errors', '.key');
@@ -145,7 +145,7 @@ test('cancelling the first search of a page shows a mechanism that needs no sear
   assert.equal(await page.$eval('#set-mechanism', (select) => select.value), 'square-root');
   assert.match(
     await textOf(page, '#notice'),
-    /The search was cancelled; square-root, which needs none/,
+    /The search was cancelled; the square root, which needs none/,
   );
   await page.close();
 });

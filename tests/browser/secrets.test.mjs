@@ -27,8 +27,8 @@ const { site, browser, open } = await startSite();
 const library = await load();
 
 /**
- * Returns every text of the document and its address: of elements closed or not, with their
- * attributes and fields, of shadow trees, templates and comments.
+ * Every text of the document and its address: elements closed or not, with their attributes and
+ * fields, shadow trees, templates and comments.
  */
 const dump = (page) =>
   page.evaluate(() => {
@@ -59,7 +59,7 @@ function formsOf(value) {
   return forms;
 }
 
-/** Returns which of the numbers and texts occur in a text, as whole words. */
+/** Numbers and texts that occur in a text, as whole words. */
 function found(text, secrets) {
   const words = new Set(
     text
@@ -215,7 +215,7 @@ const shownSecrets = (page) =>
     ].filter((word) => word.replace(/\D/g, '').replace(/^0+/, '').length >= 6);
   });
 
-/** Draws the same seed for own data in every run, so that no number is hit by chance in some. */
+/** Fixes the seed for the user's own data, so that no run matches a number by chance. */
 const sameSeed = () => {
   Crypto.prototype.getRandomValues = (list) => list.fill(271_828_182);
 };
@@ -275,6 +275,66 @@ for (const [what, { text, hash = '', prepare = async () => {}, secrets }] of Obj
   }
 }
 
+/** Eight days with unmistakable numbers of people, some of whom come on the next day, too. */
+const crowds = [9_871, 12_347, 10_993, 11_857, 9_419, 10_267, 12_811, 11_083];
+const visits = crowds.flatMap((size, day) =>
+  Array.from({ length: size }, (_, i) => [
+    `2031-01-0${day + 1}`,
+    `Person${(i + 2000 * day) % 19_997}`,
+  ]),
+);
+const whoIn = (first, last) =>
+  new Set(
+    visits
+      .filter(([day]) => Number(day.at(-1)) > first && Number(day.at(-1)) <= last)
+      .map(([, who]) => who),
+  ).size;
+
+test('secrets: active people: none is left after totals and counts of them were drawn', async () => {
+  // So much noise that no released number equals a true one by chance.
+  const { page, said } = await open('steps=40&epsilon=0.01', { before: sameSeed });
+  await paste(page, `day,member\n${visits.map((row) => row.join()).join('\n')}\n`);
+  const press = (text) =>
+    page.$$eval(
+      '#clip-guide button',
+      (all, wanted) => all.find((one) => one.textContent.startsWith(wanted)).click(),
+      text,
+    );
+  await press('Count the rows');
+  await page.waitForFunction(() => /^How much/.test(document.querySelector('.ask').textContent));
+  await changes(page, () => press('Clip at 1'));
+  await openAll(page);
+  assert.deepEqual(found(await dump(page), [visits.length]), [visits.length]);
+  await changes(page, () => page.select('#set-workload', 'active'));
+  await page.waitForSelector('#active .key');
+  const seed = await page.$eval('#set-noiseSeed', (input) => input.value);
+  const truth = crowds.flatMap((_, i) => [whoIn(i, i + 1), whoIn(Math.max(0, i - 6), i + 1)]);
+  const secrets = [...truth, whoIn(0, 8), seed, 'Person12017', ' in all.'];
+  const before = found(await dump(page), secrets);
+  for (const one of secrets) assert.ok(before.includes(one), `${one} is shown`);
+  secrets.push(visits.length);
+  await page.click('#deployed');
+  await page.waitForFunction(() => location.hash.includes('secrets=hidden'));
+  await page.waitForFunction(() => !document.querySelector('#active .secret'));
+  assert.deepEqual(found(await dump(page), secrets), []);
+  await page.focus('#active .plot');
+  await page.keyboard.press('ArrowLeft');
+  assert.deepEqual(found(await dump(page), secrets), [], 'on another day');
+  const exported = await exportsOf(page);
+  assert.ok(exported.length > 2);
+  for (const one of exported) {
+    const text = one.replace(/ (?:d|points)="[^"]*"/g, '');
+    assert.deepEqual(found(text, secrets), [], one.slice(0, 200));
+    assert.doesNotMatch(one, /seed":|--seed|insecureSeed|without noise|truth/i);
+  }
+  assert.doesNotMatch(await linkOf(page), /seed|member|day|steps/);
+  await page.evaluate(() => (location.hash = 'queries'));
+  await page.waitForSelector('#queries .key');
+  assert.deepEqual(found(await dump(page), secrets), [], 'behind the queries');
+  assert.deepEqual(said, []);
+  await page.close();
+});
+
 const { text: ownText } = cases['totals, and a faulty cell'];
 
 test('secrets: hidden first, own data is loaded, faulty data is refused, and neither is shown', async () => {
@@ -329,7 +389,7 @@ test('secrets: own data that was left for an example leaves no trace once secret
   await page.close();
 });
 
-/** Gives a table of one column to the histogram of the queries, whose counts are unlike others. */
+/** Gives the histogram of the queries a table of one column, with unmistakable counts. */
 async function giveHistogram(page) {
   const source = await page.waitForSelector('.histogram-source');
   await source.evaluate((details) => (details.open = true));
@@ -350,7 +410,7 @@ async function giveHistogram(page) {
 }
 const counts = [1471, 283, 1907, 649, 1471 + 283, 283 + 1907, 1907 + 649, 4310, 1117.5, 10_120.5];
 
-test('secrets: queries about an own table, and the laboratory behind them', async () => {
+test("secrets: queries about the user's own table, and the laboratory behind them", async () => {
   const { page, said } = await openPage(browser, `${site.url}#histogram=1,1,1,1&queries=ranges`, {
     calm: true,
   });
@@ -360,7 +420,7 @@ test('secrets: queries about an own table, and the laboratory behind them', asyn
   await page.waitForFunction(() =>
     document.querySelector('#queries-numbers tbody')?.textContent.includes('4,310'),
   );
-  // A noisy answer may happen to equal a true one: fixed noise, of which none does.
+  // A noisy answer may happen to equal a true one; with this fixed noise none does.
   const seed = '82736451';
   await page.$eval(
     '#ask-noiseSeed',

@@ -8,6 +8,7 @@ import { load } from '../../dist/index.js';
 import { some } from '../js/support/extent.mjs';
 import {
   complaints,
+  fits,
   readKey,
   readTable,
   savedPanels,
@@ -27,8 +28,7 @@ const drawn = (page) => page.waitForSelector('#sums .swatch.wide');
 
 /** Half the width of the band to be drawn, for a simulation that the page shows. */
 function expected(options, { certificate, dimension }) {
-  const { mechanism: strategy, numSteps: steps, ...others } = options;
-  const error = library.error({ ...others, strategy, steps, beta: 0.05, dimension });
+  const error = library.error({ ...options, beta: 0.05, dimension });
   const unit = certificate.noiseMultiplier * certificate.clipNorm;
   return { entry: unit * error.simultaneousError, norm: unit * error.simultaneousNorm };
 }
@@ -37,16 +37,16 @@ const near = (value, wanted) =>
   assert.ok(Math.abs(value / wanted - 1) < 1e-9, `${value}, ${wanted}`);
 
 test('the band for every step is as wide as the library says, in the key and in the table', async () => {
-  const numSteps = 96;
-  const problem = { numSteps, mechanism: 'tree' };
-  const { page, said } = await open(`mechanism=tree&steps=${numSteps}&clip=3`);
+  const steps = 96;
+  const problem = { steps, strategy: 'tree' };
+  const { page, said } = await open(`mechanism=tree&steps=${steps}&clip=3`);
   assert.equal(await page.$eval('#simultaneous-note', (note) => note.hidden), true);
   const before = await readKey(page, '#sums');
   await page.focus('#simultaneous');
   await page.keyboard.press('Space');
   await page.waitForFunction((text) => location.hash.includes(text), {}, shown);
   await drawn(page);
-  const simulation = library.study.simulation({ ...problem, epsilon: 1, delta: 1e-6, clipNorm: 3 });
+  const simulation = library.study.simulation({ ...problem, epsilon: 1, delta: 1e-6, clip: 3 });
   const { entry, norm } = expected(problem, simulation);
   const key = await readKey(page, '#sums');
   near(key[line], entry);
@@ -94,7 +94,7 @@ test('of many runs, few leave the band for every step, and many leave the band o
   await drawn(page);
   const key = await readKey(page, '#sums');
   await page.close();
-  const options = { numSteps: 60, mechanism: 'square-root', epsilon: 1, delta: 1e-6 };
+  const options = { steps: 60, strategy: 'square-root', epsilon: 1, delta: 1e-6 };
   const numRuns = 400;
   const left = { [line]: 0, '2σ band': 0 };
   for (let noiseSeed = 1; noiseSeed <= numRuns; ++noiseSeed) {
@@ -124,7 +124,7 @@ test('the link, the CSV and the picture contain the band, even with secrets hidd
     'A optimal',
     'A 2σ band',
     `A ${line}`,
-    'B independent',
+    'B fresh noise',
     'B 2σ band',
     `B ${line}`,
   ]);
@@ -197,7 +197,7 @@ for (const scheme of some(['light', 'dark'], 2)) {
     const { page } = await open(day, { width: 320, scheme });
     await drawn(page);
     assert.deepEqual(await complaints(page), []);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    await fits(page);
     await page.close();
   });
 }

@@ -39,7 +39,7 @@ const rows = text
   .slice(1)
   .map((line) => line.split(','));
 
-/** Returns the readings of the library, with every record as a step. */
+/** Readings of the library, with every record as a step. */
 function readings(kind, options, records) {
   const stream = library[kind]({ ...target, ...options });
   const all = stream.releaseMany(records);
@@ -102,7 +102,7 @@ test('mean, spread and count are those of the library, in the figure, table and 
   assert.equal((await keyOf(page, 'count')).release, count.value);
   assert.match(
     await textOf(page, '#statistics-note'),
-    /hide whether any one record was there, and what it says, at ε = 1 and δ = 10⁻⁶/,
+    /hide whether any one record was there, and what it says, at ε\s=\s1 and δ\s=\s10⁻⁶/,
   );
   assert.match(
     await textOf(page, '#statistics-note'),
@@ -185,7 +185,7 @@ test('counts of categories follow the address, the seed and the neighbours', asy
     assert.equal(shown.release, last(7).count[name].value);
     const isIn = (item) => (name === 'other' ? !categories.includes(item) : item === name);
     assert.equal(shown['without noise'], items.filter(isIn).length);
-    const percent = (value) => `${(100 * value).toFixed(1).replace('-', '−')} %`;
+    const percent = (value) => `${(100 * value).toFixed(1).replace('-', '−')}\u00a0%`;
     const { value, low, high } = last(7).share[name];
     const share = `Share of all records: ${percent(value)}, ${percent(low)} to ${percent(high)}`;
     assert.equal(await textOf(page, `#statistics [data-key="${name}"] .hint`), share);
@@ -204,7 +204,7 @@ test('counts of categories follow the address, the seed and the neighbours', asy
     await page.$eval('#statistics [data-key="0"] .plot', (one) =>
       one.getAttribute('aria-valuetext'),
     ),
-    /^step 1, .*\. Share of all records: .* %; secret: without noise [01]$/,
+    /^step 1, .*\. Share of all records: .*\s%; secret: without noise [01]$/,
   );
   assert.match(
     await textOf(page, '#statistics-note'),
@@ -300,7 +300,7 @@ test('several sums share one budget, and the page shows what error each would ha
   );
   assert.match(
     note,
-    /The mechanism is normalized-square-root, because beyond 128 steps the search for the optimum is slow\. 1\/2 of the budget is 1\/2 of μ²\./,
+    /The mechanism is normalized square root, because beyond 128 steps the search for the optimum is slow\. 1\/2 of the budget is 1\/2 of μ²\./,
   );
   await enter(page, '#set-together', 'total');
   assert.match(
@@ -312,7 +312,7 @@ test('several sums share one budget, and the page shows what error each would ha
   await enter(page, '#set-numSteps', '840');
   await page.$eval('#statistics', (one) => one.scrollIntoView());
   await page.waitForFunction(() =>
-    /The mechanism is blt, because beyond 512 steps .*; alone, each would use normalized-square-root, or this one where it is better\./.test(
+    /The mechanism is blt, because beyond 512 steps .*; alone, each would use normalized square root, or this one where it is better\./.test(
       document.getElementById('statistics-note').textContent,
     ),
   );

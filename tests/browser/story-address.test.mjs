@@ -77,9 +77,7 @@ test(
     assert.equal(parts.get('scene'), 'yours');
     for (const [scene, , , position] of moves) assert.equal(parts.get(scene), position, scene);
     const done = () =>
-      [...document.querySelectorAll('[data-learning]')].every(
-        (one) => one.dataset.learning === 'done',
-      );
+      [...document.querySelectorAll('[data-work]')].every((one) => one.dataset.work === 'done');
     const other = await openPage(browser, site.url + hash, { story: true, calm: true });
     for (const [scene] of moves) await reach(other.page, scene);
     for (const each of [page, other.page]) await becomes(each, done);

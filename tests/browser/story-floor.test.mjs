@@ -17,13 +17,14 @@ const delta = 1e-6;
 const numSteps = 1024;
 
 /** Opens a scene, runs `check` on it, and fails if the page logged anything. */
-async function inScene(id, check, options = {}) {
+async function inScene(id, check, { done = true, ...options } = {}) {
   const { page, said } = await openPage(browser, `${site.url}#scene=${id}`, {
     story: true,
     ...options,
   });
   try {
-    await page.waitForSelector(`#scene-${id}[data-state="ready"]`);
+    const ready = `#scene-${id}[data-state=ready]`;
+    await page.waitForSelector(done ? `${ready}:not(:has([data-work=running]))` : ready);
     await check(page, `#scene-${id}`);
     assert.deepEqual(said, []);
   } finally {
@@ -146,10 +147,90 @@ test('the floor: the numbers and the errors of the bars are those of the library
     await press(page, first, 'PageUp');
     assert.ok((await read(page, `${scene} data.own`)).value > 3.3, 'no bars are better');
 
-    await press(page, `${scene} input[name="floor-buffers"]`, 'ArrowRight', 5);
+    const verdict = () => page.$eval(`${scene} .readout`, (one) => one.textContent);
+    await press(page, `${scene} input[name="floor-buffers"]`, 'ArrowRight', 4);
+    assert.match(
+      await verdict(),
+      /^With 4 buffers the noisiest count is 0\.3\u00a0% above the floor\./,
+    );
+    assert.equal(await page.$eval('#floor-rest', (one) => one.disabled), true);
+    await press(page, `${scene} input[name="floor-buffers"][value="4"]`, 'ArrowRight');
+    assert.match(await verdict(), /^With 8 buffers .* less than 0\.1\u00a0% above the floor\./);
     const drawn = await attribute(page, `${scene} .line.of-optimal`, 'd');
     assert.ok(drawn.split('L').length >= 100);
   });
+});
+
+/** Contrast of the names of what is to be beaten with the paper, as WCAG 2 defines it. */
+function contrastOfNames(scene) {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = [...canvas.getImageData(0, 0, 1, 1).data].map((byte) => {
+      const share = byte / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+  };
+  const paper = light(getComputedStyle(document.documentElement).backgroundColor);
+  return [...document.querySelectorAll(`${scene} .checkpoint-word`)].map((one) => {
+    const word = light(getComputedStyle(one).fill);
+    return Math.max(word, paper) / Math.min(word, paper);
+  });
+}
+
+test('the floor: no curve runs through the names of what is to be beaten', async () => {
+  const crossed = (page, scene) =>
+    page.$$eval(
+      `${scene} .line[d^=M]`,
+      (lines, selector) => {
+        const points = lines.flatMap((one) => {
+          const [length, matrix] = [one.getTotalLength(), one.getScreenCTM()];
+          return Array.from({ length: 2000 }, (_, i) =>
+            one.getPointAtLength((i / 1999) * length).matrixTransform(matrix),
+          );
+        });
+        const words = [...document.querySelectorAll(`${selector} .checkpoint-word`)];
+        return words.map((one) => {
+          const { left, right, top, bottom } = one.getBoundingClientRect();
+          // The halo of a word is 1.5 px wide.
+          const isIn = ({ x, y }) => x > left - 2 && x < right + 2 && y > top && y < bottom;
+          return points.some(isIn);
+        });
+      },
+      scene,
+    );
+  for (const [width, height] of [
+    [390, 844],
+    [1280, 720],
+  ]) {
+    await inScene(
+      'floor',
+      async (page, scene) => {
+        assert.deepEqual(await crossed(page, scene), [false, false], `fresh noise, ${width} px`);
+        // The first bar taken back by halves passes both names on its way down.
+        for (const times of [10, 10, 20, 20]) {
+          await press(page, `${scene} .grip`, 'ArrowDown', times);
+          assert.deepEqual(await crossed(page, scene), [false, false], `bars, ${width} px`);
+        }
+        await page.$eval('#floor-root', (button) => button.click());
+        assert.deepEqual(await crossed(page, scene), [false, false], `square root, ${width} px`);
+        const texts = await page.$$eval(`${scene} .axes text`, (all) =>
+          all.map((one) => one.textContent),
+        );
+        assert.ok(texts.includes('10\u00a0%'), `${texts}`);
+        const ratios = await page.evaluate(contrastOfNames, scene);
+        assert.ok(ratios.length === 2 && Math.min(...ratios) >= 4.5, `${ratios}`);
+        await page.$eval(`${scene} .choices input[value="8"]`, (one) => one.click());
+        assert.match(
+          await page.$eval(`${scene} .plane .floor-label`, (one) => one.textContent),
+          /: the blue line lies on it$/,
+        );
+      },
+      { width, height },
+    );
+  }
 });
 
 test('yours: a million steps, other horizons and the epsilon of an error have the right numbers', async () => {
@@ -230,6 +311,18 @@ test('yours: a million steps, other horizons and the epsilon of an error have th
     assert.equal(summed.length, 1);
     assert.equal(await page.$eval('#progress', (progress) => progress.value), 100);
   });
+});
+
+test('yours: the numbers are there while models still learn', async () => {
+  await inScene(
+    'handwriting',
+    async (page) => {
+      await page.$eval('#scene-yours', (one) => one.scrollIntoView());
+      await page.waitForSelector('#scene-yours [data-work=done] ~ .scene-steps data.epsilon');
+      assert.notEqual(await page.$('#scene-handwriting [data-work=running]'), null);
+    },
+    { done: false },
+  );
 });
 
 test('yours: a file given to the story is read in the laboratory', async () => {

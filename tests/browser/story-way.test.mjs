@@ -117,14 +117,97 @@ test('the menu shows where the reader is, each scene leads to the next, and pape
     page,
     () => document.querySelector('.menu [aria-current]')?.hash === '#scene=floor',
   );
+  const marked = () =>
+    page.$$eval('.menu [aria-current]', (all) => all.map((one) => one.textContent));
+  for (const link of ['.to-lab', '#to-queries']) {
+    const name = await page.$eval(`.menu ${link}`, (one) => (one.click(), one.textContent));
+    await becomes(page, (view) => document.documentElement.dataset.view !== view, 'story');
+    await becomes(
+      page,
+      (text) => document.querySelector('.menu [aria-current]')?.textContent === text,
+      name,
+    );
+    assert.deepEqual(await marked(), [name]);
+    await page.goBack();
+    await becomes(page, () => document.documentElement.dataset.view === 'story');
+    await becomes(
+      page,
+      () => document.querySelector('.menu [aria-current]')?.hash === '#scene=floor',
+    );
+  }
   const links = await page.$$eval('.margin-note a', (all) =>
     all.map(({ href, rel }) => [href, rel]),
   );
   assert.ok(links.length >= 12);
   for (const [href, rel] of links) {
-    assert.match(href, /^https:\/\/(arxiv\.org\/abs|doi\.org)\//);
+    assert.match(href, /^https:\/\/(arxiv\.org\/abs|doi\.org|eprint\.iacr\.org)\//);
     assert.match(rel, /noreferrer/);
   }
+  await page.close();
+});
+
+test('on a phone the menu scrolls to where the reader is, and nothing else moves', async () => {
+  const { page } = await openPage(browser, site.url, phone);
+  await ready(page, 'hero');
+  const isSeen = (text) =>
+    becomes(
+      page,
+      (wanted) => {
+        const marked = document.querySelector('.menu [aria-current]');
+        if (marked?.textContent !== wanted) return false;
+        const [link, menu] = [marked, marked.parentElement].map((one) =>
+          one.getBoundingClientRect(),
+        );
+        return link.left >= menu.left && link.right <= menu.right - 20;
+      },
+      text,
+    );
+  for (const [id, text] of [
+    ['papers', 'Papers'],
+    ['attacker', 'Attack it'],
+  ]) {
+    await page.$eval(`a[href="#scene=${id}"]`, (link) => link.click());
+    await isSeen(text);
+  }
+  await page.$eval('.menu .to-lab', (one) => one.click());
+  await becomes(page, () => document.documentElement.dataset.view === 'lab');
+  await isSeen('Laboratory');
+  assert.equal(await page.evaluate(() => scrollX), 0);
+  await page.close();
+});
+
+test('the tab key leads from the first scene into the next', async () => {
+  const { page } = await openPage(browser, site.url, { ...phone, width: 1280, height: 720 });
+  await ready(page, 'hero');
+  await page.focus('#scene-hero .tools button');
+  await ready(page, 'attacker');
+  await page.focus('#scene-hero .next');
+  await page.keyboard.press('Tab');
+  assert.equal(
+    await page.evaluate(() => document.activeElement.closest('.scene')?.id),
+    'scene-attacker',
+  );
+  await page.close();
+});
+
+test('a handle that is dragged has no focus ring, until a key moves it', async () => {
+  const { page } = await openPage(browser, `${site.url}#scene=attacker`, {
+    ...phone,
+    width: 1280,
+    height: 720,
+  });
+  await ready(page, 'attacker');
+  const grip = await page.$('#scene-attacker .grip');
+  const box = await grip.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 60, box.y + box.height / 2, { steps: 3 });
+  await page.mouse.up();
+  const ring = () =>
+    grip.evaluate((one) => [document.activeElement === one, getComputedStyle(one).outlineStyle]);
+  assert.deepEqual(await ring(), [true, 'none']);
+  await page.keyboard.press('ArrowRight');
+  assert.deepEqual(await ring(), [true, 'solid']);
   await page.close();
 });
 

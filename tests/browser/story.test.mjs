@@ -33,7 +33,9 @@ async function openStory(id, { address = `#scene=${id}`, ...options } = {}) {
     story: true,
     ...options,
   });
-  await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`);
+  await opened.page.waitForSelector(
+    `#scene-${id}[data-state=ready]:not(:has([data-work=running]))`,
+  );
   return opened;
 }
 
@@ -71,6 +73,35 @@ test('a scene can be embedded alone', async () => {
   const { page } = await openStory('naive', { address: '?embed=naive' });
   assert.equal((await page.$$('.scene')).length, 1);
   assert.equal(await page.$eval('.topbar', (one) => one.checkVisibility()), false);
+  await page.close();
+});
+
+test('the frame that is copied is as high as its scene', async () => {
+  for (const width of [640, 800, 1280]) {
+    const { page } = await openStory('hero', { address: '', width, height: 720 });
+    const markup = await page.evaluate(async () => {
+      let copied = '';
+      navigator.clipboard.writeText = async (text) => (copied = text);
+      document.querySelector('[aria-label^="Embed: Count"]').click();
+      return copied;
+    });
+    const height = Number(/ height="(\d+)"/.exec(markup)[1]);
+    await page.close();
+    const options = { address: '?embed=hero', width, height };
+    const { page: frame } = await openStory('hero', options);
+    const needed = await frame.evaluate(() => document.documentElement.scrollHeight);
+    assert.ok(needed <= height, `${needed} px in ${height} px at ${width} px`);
+    assert.equal(await frame.$eval('#print', (one) => one.checkVisibility()), false);
+    await frame.close();
+  }
+});
+
+test('wide or narrow, the bar and the scenes have one left edge', async () => {
+  const { page } = await openStory('hero', { width: 1440 });
+  const edges = await page.$$eval('.wordmark, .way, #scene-hero h1, .onwards', (all) =>
+    all.map((one) => one.getBoundingClientRect().left),
+  );
+  assert.equal(new Set(edges).size, 1, `${edges}`);
   await page.close();
 });
 
@@ -116,8 +147,11 @@ test('hero: every mechanism has the band that the library states, by keyboard an
   const { page, said } = await openStory('hero');
   const worst = await heroCurve(page, 'line.worst');
   const chosen = '.segments :checked';
+  const places = new Set();
   const check = async (at) => {
     const mechanism = mechanisms[at];
+    const { x: place } = await (await page.$('.numeral.worst')).boundingBox();
+    places.add(place);
     assert.equal(await page.$eval(chosen, (one) => one.value), mechanism);
     near(await numberOf(page, '.numeral.best data'), bandOf(mechanism), mechanism);
     assert.equal(await textOf(page, '.numeral.best data'), bands[at]);
@@ -146,6 +180,7 @@ test('hero: every mechanism has the band that the library states, by keyboard an
   await page.mouse.move(...to, { steps: 8 });
   await page.mouse.up();
   await check(3);
+  assert.equal(places.size, 1, 'the big numbers stay where they are');
   assert.deepEqual(said, []);
   await page.close();
 });
@@ -160,9 +195,11 @@ test('hero: a person who stays away changes the truth by one, and nothing of the
     const before = await both();
     assert.equal(await textOf(page, '.labels .truth'), 'the truth, secret: 484');
     const you = await page.$eval('.marker', (one) => Number(one.ariaValueNow));
-    await page.click('.away');
+    await page.click('.hero-you .away');
     assert.equal(await textOf(page, '.labels .truth'), 'the truth, secret: 483');
     assert.equal(await textOf(page, '.hero-you strong'), 'you stayed away');
+    assert.equal(await textOf(page, '.hero-you .away'), 'pretend you came in');
+    assert.equal(await textOf(page, '.marker'), '', 'the marker has no words');
     assert.match(await textOf(page, '.hero-says'), /Can you see it/);
     for (const [i, curve] of (await both()).entries()) {
       for (const [at, height] of curve.entries()) {
@@ -170,8 +207,9 @@ test('hero: a person who stays away changes the truth by one, and nothing of the
         assert.equal(height - before[i][at], moved, `curve ${i} at step ${2 * (at + 1)}`);
       }
     }
-    await page.click('.away');
+    await page.click('.hero-you .away');
     assert.deepEqual(await both(), before);
+    assert.equal(await textOf(page, '.hero-you .away'), 'pretend you stayed away');
     await page.focus('.marker');
     await page.keyboard.press('Home');
     assert.equal(await page.$eval('.marker', (one) => one.ariaValueNow), '1');
@@ -183,12 +221,42 @@ test('hero: a person who stays away changes the truth by one, and nothing of the
     await page.mouse.down();
     await page.mouse.move(...touch, { steps: 5 });
     await page.mouse.up();
+    assert.match(await textOf(page, '.hero-says'), /someone else/);
     const now = await page.$eval('.marker', (one) => Number(one.ariaValueNow));
     const wanted = width === 390 ? 6 * 128 + 97 : 769;
     assert.ok(Math.abs(now - wanted) <= 2, `passer-by ${now}, wanted ${wanted}`);
     assert.deepEqual(said, []);
     await page.close();
   }
+});
+
+test('hero: a click or a tap on a passer-by moves the visitor there, and a swipe scrolls', async () => {
+  const you = (page) => page.$eval('.marker', (one) => Number(one.ariaValueNow));
+  const at = async (page, x, y) => {
+    const box = await (await page.$('.passers')).boundingBox();
+    return [box.x + x * box.width, box.y + y * box.height];
+  };
+  const wide = (await openStory('hero', { width: 1280, height: 720 })).page;
+  await wide.mouse.click(...(await at(wide, 0.25, 0.5)));
+  assert.ok(Math.abs((await you(wide)) - 257) <= 1, `passer-by ${await you(wide)}`);
+  assert.match(await textOf(wide, '.hero-says'), /someone else/);
+  assert.match(await wide.evaluate(() => location.hash), /hero=optimal_25\d_/);
+  await wide.close();
+  const { page, said } = await openStory('hero', { width: 390, height: 844 });
+  await page.setViewport({ width: 390, height: 844, hasTouch: true, isMobile: true });
+  await page.waitForSelector('#scene-hero[data-state=ready]');
+  await page.touchscreen.tap(...(await at(page, 0.25, 2.5 / 8)));
+  await becomes(page, () => document.querySelector('.marker').ariaValueNow !== '613');
+  const tapped = await you(page);
+  assert.ok(Math.abs(tapped - (2 * 128 + 33)) <= 1, `passer-by ${tapped}`);
+  const [x, y] = await at(page, 0.75, 7.5 / 8);
+  const finger = await page.touchscreen.touchStart(x, y);
+  for (const moved of [20, 60, 120, 200]) await finger.move(x, y - moved);
+  await finger.end();
+  await becomes(page, () => scrollY > 100);
+  assert.equal(await you(page), tapped);
+  assert.deepEqual(said, []);
+  await page.close();
 });
 
 for (const [width, height] of [
@@ -204,6 +272,7 @@ for (const [width, height] of [
       '.hero-picture',
       '.passers',
       '.hero-says',
+      '.next',
     ]) {
       const {
         x,
@@ -216,6 +285,13 @@ for (const [width, height] of [
         `${part}: ${y} to ${y + h}`,
       );
     }
+    // The next link stays in the window, and covers nothing.
+    const [says, next] = await Promise.all(
+      ['.hero-says', '.next'].map(async (one) =>
+        (await page.$(`#scene-hero ${one}`)).boundingBox(),
+      ),
+    );
+    assert.ok(next.y >= says.y + says.height, `${next.y} covers ${says.y + says.height}`);
     const size = await (await page.$('.marker')).boundingBox();
     assert.ok(size.width >= 24 && size.height >= 24);
     await page.close();
@@ -261,9 +337,13 @@ test('hero: without scripts the picture, its numbers and the words are there', a
   );
   const plot = await (await page.$('.hero-picture .curves')).boundingBox();
   assert.ok(plot.width > 300 && plot.height > 180);
+  const zero = plot.y + (880 / 950) * plot.height;
   for (const tick of await page.$$('.hero-picture .tick')) {
     const people = parseFloat(await tick.evaluate((one) => one.textContent));
-    const { y, height } = await tick.boundingBox();
+    const { x, y, width, height } = await tick.boundingBox();
+    // The curves begin at zero, beside its text.
+    if (people === 0) assert.ok(x + width <= plot.x && Math.abs(y + height / 2 - zero) < 4);
+    if (people === 0) continue;
     // The picture ranges from -70 to 880 people; the text stands on its line.
     const wanted = plot.y + ((880 - people) / 950) * plot.height;
     assert.ok(y + height > wanted - 6 && y + height < wanted + 2, `${people} stands at its height`);
@@ -275,11 +355,43 @@ test('hero: without scripts the picture, its numbers and the words are there', a
   await page.close();
 });
 
+test('what needs no result is shown before the library is there', async () => {
+  for (const width of [1280, 390]) {
+    const { page, said } = await openPage(browser, `${site.url}#scene=attacker`, {
+      ...{ story: true, calm: true, width, height: 844 },
+      before: () => {
+        Worker.prototype.postMessage = () => {};
+      },
+    });
+    await page.waitForSelector('#scene-attacker[data-state=ready]');
+    const shown = (selector) => page.$eval(selector, (one) => one.checkVisibility());
+    assert.equal(await textOf(page, '#scene-attacker strong.claim'), '54.7\u00a0%');
+    assert.ok(await shown('#scene-attacker .game'));
+    assert.equal(await shown('#scene-attacker .scene-foot'), true);
+    assert.ok((await page.$eval('.bell.came', (one) => one.getAttribute('d'))).length > 1000);
+    assert.ok(await page.$eval('.answers button', (one) => one.disabled), 'there is no round yet');
+    await page.$eval('#scene-naive', (one) => one.scrollIntoView());
+    await page.waitForSelector('#scene-naive[data-state=ready]');
+    assert.equal(await textOf(page, '.per-person .band-word'), '±270');
+    assert.match(await textOf(page, '#scene-naive .step'), /random walk/);
+    assert.equal(await textOf(page, '#scene-naive .claim'), 'Computing…');
+    await page.$eval('#scene-yours', (one) => one.scrollIntoView());
+    await page.waitForSelector('#scene-yours[data-state=ready]');
+    assert.match(await textOf(page, '#scene-yours tr:has(.of-tree) td:nth-of-type(2)'), /^±\d+$/);
+    assert.equal(await textOf(page, '#scene-yours tr:has(.of-tree) td:last-child'), '…');
+    assert.equal(await textOf(page, '#scene-yours .readout'), 'Computing ε…');
+    assert.equal(await textOf(page, '#yours-lab'), 'Count in the laboratory');
+    assert.ok(await shown('#yours-lab'));
+    assert.deepEqual(said, []);
+    await page.close();
+  }
+});
+
 test('attacker: the chance is that of the best guess, the same for every mechanism', async () => {
   const { page, said } = await openStory('attacker');
   const muOf = (epsilon) => library.calibrate({ epsilon, delta: privacy.delta }).mu;
   for (const mechanism of mechanisms) {
-    const options = { ...privacy, mechanism, numSteps };
+    const options = { ...privacy, strategy: mechanism, steps: numSteps };
     const simulation = library.study.simulation({ ...options, dimension: 1 });
     assert.equal(simulation.certificate.mu, muOf(1), mechanism);
     simulation.dispose();
@@ -302,7 +414,7 @@ test('attacker: the chance is that of the best guess, the same for every mechani
   assert.ok([0.1, 1, 3, 10].every((epsilon) => seen.includes(epsilon)));
   assert.deepEqual(
     await page.$$eval('.listed button', (all) => all.map((one) => one.textContent)),
-    ['ε = 0.1: 50.5 %', 'ε = 1: 54.7 %', 'ε = 3: 62.7 %', 'ε = 10: 82.2 %'],
+    ['ε = 0.1: 50.5\u00a0%', 'ε = 1: 54.7\u00a0%', 'ε = 3: 62.7\u00a0%', 'ε = 10: 82.2\u00a0%'],
   );
   await page.click('.listed button');
   near(await chance(), probability(muOf(0.1) / 2), 'a button');
@@ -330,6 +442,12 @@ test('attacker: guesses are counted correctly, and the best guess is right as of
   await page.waitForFunction(() =>
     document.querySelector('.machine').textContent.includes(' of 1,000 right'),
   );
+  // No bar reaches the word above the threshold, even at the height of the tallest.
+  const [bars, word] = await page.$eval('#scene-attacker .plane', (plane) => [
+    Math.min(...[...plane.querySelectorAll('.pile')].map((one) => one.getBoundingClientRect().top)),
+    plane.querySelector('.word.threshold').getBoundingClientRect().bottom,
+  ]);
+  assert.ok(word <= bars + 4, `the word ends at ${word}, bars begin at ${bars}`);
   // 822 are expected with a standard deviation of 12.1; a deviation of seven of these happens by
   // chance once in 10^11.
   const machine = await numberOf(page, '.machine data');
@@ -358,11 +476,26 @@ test('naive: the funnel follows the horizon, with the numbers of the library', a
   assert.equal(await spoken(page, slider), '2,048 people');
   await shows(2048, '45.3');
   await page.keyboard.press('End');
-  assert.equal(await spoken(page, slider), '16,384 people');
-  await shows(16_384, '128');
-  const ghosts = () => page.$$eval('.ghost', (all) => all.map((one) => one.getAttribute('d')));
-  const before = await ghosts();
+  assert.equal(await spoken(page, slider), '4,096 people');
+  await shows(4096, '64');
+  const runs = (way) =>
+    page.$$eval(`.per-${way} .ghost`, (all) => all.map((one) => one.getAttribute('d')));
+  const before = await runs('person');
   assert.equal(before.length, 30);
+  // Both ways end in the band that is stated; the second has all its noise from the beginning.
+  const word = (way) => textOf(page, `.per-${way} .band-word`);
+  const [band] = [await textOf(page, '.naive-band')];
+  assert.deepEqual([await word('person'), await word('total')], [band, band]);
+  const heights = (await runs('total')).map((d) =>
+    [...d.matchAll(/[ML][\d.]+ ([\d.]+)/g)].map(([, y]) => Number(y)),
+  );
+  for (const ys of heights) {
+    const middle = ys.reduce((sum, y) => sum + y, 0) / ys.length;
+    const spread = (part) => Math.hypot(...part.map((y) => y - middle)) / Math.sqrt(part.length);
+    // The ratio of two such spreads is outside this range with probability 10^-9.
+    const ratio = spread(ys.slice(0, 128)) / spread(ys.slice(128));
+    assert.ok(ratio > 0.58 && ratio < 1.72, `spread ${ratio}`);
+  }
   await page.focus('#scene-naive button');
   await page.keyboard.press('Enter');
   await page.waitForFunction(
@@ -417,7 +550,10 @@ test('take back: the truth is shown after the guess, and is that of the library'
   await page.focus(slider);
   await page.keyboard.press('Home');
   assert.equal(await lambda(), 0);
-  assert.match(await spoken(page, slider), /^0 % taken back, fresh noise 1\.00 times as large$/);
+  assert.match(
+    await spoken(page, slider),
+    /^0\u00a0% taken back, fresh noise 1\.00 times as large$/,
+  );
   const flat = await page.$$eval('rect.echo', (all) =>
     all.map((one) => one.getAttribute('height')),
   );
@@ -458,6 +594,44 @@ test('take back: the truth is shown after the guess, and is that of the library'
   await page.close();
 });
 
+test('take back: on a phone the slider and the picture of the step that is read are in sight', async () => {
+  const { page } = await openStory('take_back', { width: 390, height: 844 });
+  const inSight = (selector) =>
+    page.$eval(`#scene-take_back ${selector}`, (one) => {
+      const { top, bottom } = one.getBoundingClientRect();
+      const isShown = one.checkVisibility({ visibilityProperty: true });
+      return isShown && top >= 40 && bottom <= innerHeight;
+    });
+  const read = (text) =>
+    page.$$eval(
+      '#scene-take_back .step',
+      (all, part) => {
+        const step = all.find((one) => one.textContent.includes(part));
+        scrollBy(0, step.getBoundingClientRect().top - 0.66 * innerHeight);
+      },
+      text,
+    );
+  for (const [text, picture] of [
+    ['drops a block', 'pile'],
+    ['Move the slider', 'u'],
+    ['The catch', 'totals'],
+    ['Move the slider', 'u'],
+  ]) {
+    await read(text);
+    await page.waitForFunction(
+      (name) => document.querySelector('#scene-take_back [data-read]').dataset.read === name,
+      {},
+      picture === 'u' ? 'errors' : picture,
+    );
+    for (const other of ['pile', 'totals', 'u'])
+      assert.equal(await inSight(`.${other}-plane`), other === picture, `${text}: ${other}`);
+    assert.ok(await inSight('.slider'), text);
+  }
+  await page.click('.ask');
+  assert.ok(await inSight('.u-curve'));
+  await page.close();
+});
+
 /** Scrolls through the whole story so that every scene is mounted. */
 async function mountAll(page) {
   for (const id of await page.$$eval('.scene', (all) => all.map((one) => one.id))) {
@@ -469,10 +643,16 @@ async function mountAll(page) {
 for (const [scheme, width] of some(
   [
     ['light', 1440],
+    ['dark', 1280],
     ['light', 768],
+    ['light', 390],
+    ['dark', 390],
+    ['dark', 1440],
+    ['dark', 768],
+    ['light', 1280],
     ['dark', 320],
   ],
-  3,
+  4,
 )) {
   test(`all scenes: axe finds no problems, the page fits, and targets are large: ${scheme}, ${width} px`, async () => {
     const { page, said } = await openStory('hero', { scheme, width });
@@ -480,7 +660,8 @@ for (const [scheme, width] of some(
     assert.deepEqual(await complaints(page), []);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `the page is ${wide} px wide`);
-    const small = await page.$$eval('#story :is(button, select, input, [role=slider])', (all) =>
+    const targets = ':is(button, select, input, [role=slider], .margin-note a, .papers a)';
+    const small = await page.$$eval(`#story ${targets}`, (all) =>
       all
         .filter((one) => one.checkVisibility())
         .filter((one) => {
@@ -519,6 +700,8 @@ test('loading moves nothing: layout shift at most 0.02', async () => {
         }).observe({ type: 'layout-shift', buffered: true });
       },
     });
+    const hasSerif = () => [...document.fonts].some((font) => font.weight === '400 700');
+    await becomes(page, hasSerif);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const shift = await page.evaluate(() => window.shift);
     assert.ok(shift <= 0.02, `${shift} at ${width} px`);
@@ -570,13 +753,13 @@ test('before any interaction the story transfers at most 60 KB, and starts no li
   assert.ok(bytes > 10_000 && bytes < 60 * 1024, `${bytes} bytes`);
   const worker = () => page.workers().filter((one) => one.url().includes('worker'));
   assert.equal(worker().length, 0);
-  await page.click('.away');
+  await page.click('.hero-you .away');
   await page.focus('.segments :checked');
   await page.keyboard.press('ArrowLeft');
   assert.equal(await textOf(page, '.numeral.best data'), bands[2]);
   assert.equal(worker().length, 0, 'the first picture moves without it');
   await page.mouse.wheel({ deltaY: 400 });
-  await page.waitForSelector('#scene-attacker[data-state=ready]');
+  await page.waitForSelector('#scene-attacker [data-work=done]');
   assert.equal(worker().length, 1);
   await page.close();
 });
@@ -600,6 +783,12 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
     for (const id of ids) {
       await page.evaluate((one) => document.getElementById(one).scrollIntoView(), id);
       await becomes(page, ready, id, id);
+      if (['attacker', 'naive', 'yours'].includes(`${id}`.replace('scene-', '')))
+        await becomes(
+          page,
+          (one) => document.querySelector(`#${one} [data-work=done]`) !== null,
+          id,
+        );
       for (const slider of await page.$$(`#${id} :is(input[type=range], [role=slider])`)) {
         if (!(await slider.evaluate((one) => one.checkVisibility()))) continue;
         await slider.evaluate((one) => one.focus());
@@ -617,7 +806,7 @@ test('Firefox: every scene is mounted, and every handle follows the keyboard', {
     }
     const shown = (selector) => page.$eval(selector, (one) => one.textContent);
     assert.equal(await shown('.numeral.best data'), '±25');
-    assert.equal(await shown('#scene-attacker strong.claim'), '82.2 %');
+    assert.equal(await shown('#scene-attacker strong.claim'), '82.2\u00a0%');
     await becomes(
       page,
       (text) => document.querySelector('.naive-error').textContent === text,

@@ -167,6 +167,10 @@ export async function becomes(page, ask, argument, what = `${ask} ${argument}`) 
   assert.fail(what);
 }
 
+/** Waits until nothing is wider than the window, as figures are laid out again only in a frame. */
+export const fits = (page) =>
+  becomes(page, () => document.documentElement.scrollWidth <= innerWidth, null, 'wider than it');
+
 /**
  * Opens a page on the site: the laboratory, or the story with `story`. Service workers are enabled
  * only with `kept`; otherwise nothing is fetched while a test runs. `said` collects console output,
@@ -280,13 +284,13 @@ export const hideTab = (page, hidden) =>
     document.dispatchEvent(new Event('visibilitychange'));
   }, hidden);
 
-/** Bytes of the site's files among the requested addresses, after Brotli, without workers. */
+/** Bytes of the site's files among the requested addresses, after Brotli, without workers and the font. */
 export async function transferred(asked, { url }) {
   const ours = asked.filter((one) => one.startsWith(url));
   const names = ours.map((one) => new URL(one).href.slice(url.length).replace(/#.*/, ''));
   let bytes = 0;
   for (const name of new Set(names)) {
-    if (path.basename(name).startsWith('worker')) continue;
+    if (/^(worker|serif)/.test(path.basename(name))) continue;
     bytes += brotliCompressSync(await readFile(path.join(site, name || 'index.html'))).length;
   }
   return bytes;
@@ -296,6 +300,8 @@ export async function transferred(asked, { url }) {
 export async function complaints(page) {
   const script = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
   await page.evaluate(await readFile(script, 'utf8'));
+  // It takes links that a row has scrolled out at the left for skip links without a target.
+  await page.$$eval('.menu, .presets', (rows) => rows.forEach((row) => (row.scrollLeft = 0)));
   const { violations } = await page.evaluate(() => window.axe.run(document));
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
 }
@@ -482,4 +488,42 @@ export async function savedPanels(page) {
     const valueAt = (y) => low + ((y - from) / (to - from)) * (high - low);
     return { ...panel, valueAt, all: panel.texts.join('\n') };
   });
+}
+
+/** Drops a table on the page, and waits for the question about it. */
+export async function drop(page, name, text) {
+  await page.evaluate(
+    (title, content) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([content], title, { type: 'text/csv' }));
+      document.body.dispatchEvent(
+        new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }),
+      );
+    },
+    name,
+    text,
+  );
+  await page.waitForFunction(
+    (title) => document.getElementById('question-title').textContent === title,
+    {},
+    name,
+  );
+}
+
+/** Presses a button of the question, by the beginning of its text. */
+export const answer = (page, text) =>
+  page.$$eval(
+    '#question button',
+    (all, wanted) => all.find((one) => one.textContent.startsWith(wanted)).click(),
+    text,
+  );
+
+/** Rows of a table without quotes, and the day since 1970 of each first cell. */
+export function rowsByDay(text) {
+  const rows = text
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(','));
+  return rows.map((cells) => ({ day: Math.floor(Date.parse(cells[0]) / 86_400_000), cells }));
 }

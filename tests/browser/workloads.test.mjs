@@ -24,11 +24,10 @@ import {
 
 const { open } = await startSite();
 const library = await load();
-const { clippedSteps, decayOf, halfLifeOf, stepsOf, sumOfSquares, weightedSums } =
-  await importSources('web/src', [
-    "export * from './data/weighted-sums.ts';",
-    "export * from './controls/workload.ts';",
-  ]);
+const { decayOf, halfLifeOf, stepsOf, sumOfSquares, weightedSums } = await importSources(
+  'web/src',
+  ["export * from './data/weighted-sums.ts';", "export * from './controls/workload.ts';"],
+);
 
 const near = (value, wanted, tolerance = 1e-9) =>
   assert.ok(
@@ -109,12 +108,6 @@ test('true sums are those of the definition, and the steps can be recovered from
   }
 });
 
-test('records are clipped one by one before those of a step are added up', () => {
-  const table = { numRows: 4, numColumns: 2, values: Float64Array.of(3, 4, 0, 1, 0, 0, 0.3, 0) };
-  const steps = clippedSteps({ table, batchSize: 2, numSteps: 2 }, 1);
-  [0.6, 1.8, 0.3, 0].forEach((value, i) => near(steps[i], value));
-});
-
 test('a half-life and its decay convert into each other', () => {
   for (const halfLife of [0.1, 1, 24, 1e6]) near(halfLifeOf(decayOf(halfLife)), halfLife, 1e-5);
   near(decayOf(1), 0.5);
@@ -154,7 +147,7 @@ test('a window: chosen by keyboard, it is in every figure and in the link', asyn
   near(key.max, maxError);
   near(key.rms, meanError);
   near(key['lower bound'], lowerBound);
-  near(key['square-root'], library.error({ ...problem, perStep: true }).perStep[839]);
+  near(key['square root'], library.error({ ...problem, perStep: true }).perStep[839]);
   await reveal(page, 'ranking', 'tbody tr');
   const { mechanisms, leftOut } = library
     .compare({ steps: 840, objective: 'max', workload })

@@ -9,6 +9,7 @@
 
 import { importEntry } from '../js/support/consumer.mjs';
 import { WORKLOADS } from '../js/support/mechanisms.mjs';
+import { EACH_KIND } from '../js/support/streams.mjs';
 
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
@@ -46,7 +47,7 @@ function participations(steps) {
   ];
 }
 
-/** Returns what is made, or undefined if a value is refused. */
+/** Undefined if a value is refused. */
 function fits(make) {
   try {
     return make();
@@ -119,6 +120,10 @@ function addStream(kind, options) {
   add(`certificate of ${kind} ${text(options)}`, certificate);
   stream.dispose();
 }
+/** Kinds of streams whose certificates the verifier does not read. */
+const UNREAD = ['active', 'learner'];
+for (const { kind, options, isOfPeople } of EACH_KIND)
+  if (!isOfPeople && !UNREAD.includes(kind)) addStream(kind, options);
 for (const target of PRIVACY.slice(0, 2)) {
   for (const lattice of ['discrete-gaussian', 'rounded-gaussian'])
     addStream('counter', { strategy: 'blt', steps: 6, ...target, lattice });
@@ -129,11 +134,8 @@ for (const target of PRIVACY.slice(0, 2)) {
   add(`certificate ${text(options)}`, dp.certificate(options));
 }
 
-for (const target of PRIVACY.slice(0, 2)) {
-  const noise = dp.noise({ strategy: 'tree', steps: 6, dimension: 2, increments: true, ...target });
-  add(`certificate of noise ${text(target)}`, noise.certificate);
-  noise.dispose();
-}
+for (const target of PRIVACY.slice(0, 2))
+  addStream('increments', { strategy: 'tree', steps: 6, dimension: 2, clippedTo: 1, ...target });
 
 for (const fixedTimes of [false, true]) {
   const what = { categories: ['a', 'b'], neighbours: 'replace-one', fixedTimes };
@@ -146,6 +148,12 @@ add(
   'certificate with a saved strategy',
   dp.certificate({ strategy: searched, steps: 6, ...PRIVACY[0] }),
   { strategy: searched },
+);
+const encoder = [[1], [0.5, 1], [-0.25, 0.5, 2], [0.125, 0.25, 0.5, 1]];
+add(
+  'certificate with an encoder',
+  dp.certificate({ strategy: { encoder }, steps: 4, ...PRIVACY[0] }),
+  { encoder },
 );
 const always = documents.splice(0);
 

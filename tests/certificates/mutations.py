@@ -22,14 +22,16 @@ ALIASES = {
     "numSteps": ("steps", "horizon", "n"), "steps": ("numSteps",),
     "noiseStddev": ("stddev", "std", "sigma"), "noiseMultiplier": ("multiplier", "z"),
     "maxParticipations": ("participations", "epochs"), "separation": ("minSeparation",),
+    "times": ("participations", "most"), "apart": ("minSeparation", "separation"),
     "neighbours": ("neighbors", "adjacency"), "epsilon": ("eps",), "mu": ("gdp",),
     "rho": ("zcdp",), "clipNorm": ("clip", "maxNorm"), "error": ("maxError", "meanError"),
 }
 # Texts that a field may have, or that resemble these.
 TEXTS = {
     "mechanism": tuple(EFFECTIVE),
+    "name": tuple(EFFECTIVE),
     "workload": ("prefix", "momentum=0.5,decay=1", "rates", "matrix", "prefix + prefix"),
-    "participation": ("single", "fixed-epoch", "min-separation", "epochs"),
+    "participation": ("once", "single", "fixed-epoch", "min-separation", "epochs"),
     "neighbours": ("zero-out", "replace-one", "replace", "add-remove"),
     "sensitivityExactness": ("exact", "upper bound", "lower bound"),
     "objective": ("max", "mean", "rms"),
@@ -219,7 +221,7 @@ def is_true(document, context):
         workload = Workload(words, n)
         schema = (Schema.read(document["participation"], n) if is_saved else schema_of(document))
         numbers = (saved or document)["parameters" if is_saved or saved else "effectiveParameters"]
-        factors = make_factors(document["mechanism"], numbers, workload, n)
+        factors = make_factors(document.get("mechanism", document.get("name")), numbers, workload, n)
         encoder = [[entry.middle() for entry in row] for row in factors.encoder]
         rows = [sum(entry.middle() ** 2 for entry in row)
                 for row in factors.decoder(workload.matrix)]
@@ -252,8 +254,8 @@ def is_higher(before, after, path):
     return value_at(after, path) > value_at(before, path)
 
 
-PROBLEM = ("mechanism", "numSteps", "participation", "maxParticipations", "separation", "workload",
-           "effectiveParameters", "columns", "rowScales")
+PROBLEM = ("mechanism", "name", "numSteps", "steps", "participation", "times", "apart",
+           "maxParticipations", "separation", "workload", "effectiveParameters", "columns", "rowScales")
 
 # Names of a field, whether a change of it is harmless, and why.
 HARMLESS = [
@@ -280,7 +282,7 @@ HARMLESS = [
     (("clipNorm",), lambda before, after, path, _: "laplace" in before and all(
         it["clipNorm"] // it["laplace"]["grid"] == it["laplace"]["maxNorm"]
         for it in (before, after)), "as many whole grids: the integers are the same"),
-    (("parameters",), lambda before, after, path, _: "steps" in before
+    (("parameters",), lambda before, after, path, _: "effectiveParameters" in before
      and set(after.get("parameters", ())) < set(before["parameters"]),
      "the command repeats what was typed; effectiveParameters has it all"),
 ]

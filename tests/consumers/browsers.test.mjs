@@ -7,20 +7,19 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { build as esbuild } from 'esbuild';
 import * as vite8 from 'vite';
 import { recordingLogger } from '../js/support/browser.mjs';
 import { installed, rolldownOptions } from '../js/support/consumer.mjs';
-import { assertWorks, browsers, bundler, outcomeOf, page, prepare } from './support.mjs';
+import { assertWorks, bundler, inBrowsers, outcomeOf, page, prepare } from './support.mjs';
 import { project, serving, strictPolicy } from './support.mjs';
 
 const moduleScript = (file) => `<script type="module" src="./${file}"></script>`;
 
 /** Consumers built so far: name -> folder to serve, built once. */
 const made = {};
-const open = new Map();
 
 function viteProject(name) {
   const folder = project(name);
@@ -165,20 +164,6 @@ async function oneFile() {
 }
 
 before(prepare);
-after(() => Promise.all([...open.values()].map((browser) => browser.close())));
-
-/** Runs `use` in every browser, each in a separate test. */
-function inBrowsers(name, use) {
-  for (const browser of browsers) {
-    const missing = browser.missing !== undefined && `no ${browser.missing} found`;
-    const skip = process.env.CI && !browser.optional ? false : missing;
-    test(`${name}, ${browser.name}`, { skip, timeout: 240_000 }, async () => {
-      assert.ok(!missing, missing);
-      if (!open.has(browser.name)) open.set(browser.name, await browser.launch());
-      await use(open.get(browser.name));
-    });
-  }
-}
 
 /**
  * Tests a consumer that is built once and served under the strict policy, or under one made for its
@@ -216,6 +201,33 @@ served('module worker', () => {
   page(folder, moduleScript('start.js'));
   return folder;
 }, ['inline']);
+
+/** The page of docs/package.md as it stands there, and a script that reports what it shows. */
+function documentedPage() {
+  const folder = project('documented');
+  cpSync(join(installed, 'dist'), join(folder, 'dp-ftrl'), { recursive: true });
+  const text = readFileSync(join(installed, 'docs/package.md'), 'utf8');
+  const [, html] = /^```html\n(.*?)^```$/ms.exec(text);
+  const report = `const timer = setInterval(() => {
+      const { value } = document.querySelector('output');
+      if (value === '') return;
+      clearInterval(timer);
+      globalThis.outcome = value;
+    }, 20);`;
+  const icon = '<link rel="icon" href="data:,">';
+  writeFileSync(join(folder, 'index.html'), `${html}${icon}<script>${report}</script>`);
+  return folder;
+}
+
+inBrowsers('page of package.md on a static host', async (browser) => {
+  const folder = (made.documented ??= documentedPage());
+  const show = async (address) => {
+    const { outcome, said } = await outcomeOf(browser, address);
+    assert.match(outcome, /^-?\d+\.\d\d, std 12\.25$/);
+    assert.deepEqual(said, []);
+  };
+  await serving(folder, show, ''); // an empty policy is none
+});
 
 inBrowsers('file:// page', async (browser) => {
   const folder = (made.file ??= await oneFile());

@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { build as esbuild } from 'esbuild';
-import { installed, run } from '../js/support/consumer.mjs';
+import { installed, root, run } from '../js/support/consumer.mjs';
 import { assertWorks, prepare, project, workshop } from './support.mjs';
 
 before(prepare);
@@ -86,40 +86,103 @@ const worker :Workerd.Worker = (
 );
 `;
 
+/** Bundles worker.js of a folder, beside the WebAssembly. */
+async function bundle(cwd, configuration) {
+  writeFileSync(join(cwd, 'config.capnp'), configuration);
+  cpSync(join(installed, 'dist/dp-ftrl.wasm'), join(cwd, 'dp-ftrl.wasm'));
+  const { warnings } = await esbuild({
+    entryPoints: [join(cwd, 'worker.js')],
+    outfile: join(cwd, 'main.js'),
+    bundle: true,
+    format: 'esm',
+    external: ['./dp-ftrl.wasm'],
+    logLevel: 'silent',
+  });
+  assert.deepEqual(warnings, []);
+}
+
+/** Starts the worker of a folder; `stop` kills it. */
+async function serve(workerd, cwd) {
+  const server = spawn(workerd, ['serve', '--control-fd=1', 'config.capnp'], { cwd });
+  let said = '';
+  server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+  let events = '';
+  server.stdout.setEncoding('utf8').on('data', (text) => (events += text));
+  while (!/"port":/.test(events))
+    await Promise.race([once(server.stdout, 'data'), failed(server, () => said)]);
+  const [, port] = /"port":(\d+)/.exec(events);
+  const stop = async () => {
+    server.kill('SIGKILL');
+    await once(server, 'close');
+  };
+  return { address: `http://127.0.0.1:${port}/`, stop, said: () => said };
+}
+
 runsIn(
   'workerd, with the WebAssembly as a module',
   ['@cloudflare', 'bin/workerd'],
   async (workerd) => {
     const cwd = project('workerd');
     writeFileSync(join(cwd, 'worker.js'), worker);
-    writeFileSync(join(cwd, 'config.capnp'), config);
-    cpSync(join(installed, 'dist/dp-ftrl.wasm'), join(cwd, 'dp-ftrl.wasm'));
-    const { warnings } = await esbuild({
-      entryPoints: [join(cwd, 'worker.js')],
-      outfile: join(cwd, 'main.js'),
-      bundle: true,
-      format: 'esm',
-      external: ['./dp-ftrl.wasm'],
-      logLevel: 'silent',
-    });
-    assert.deepEqual(warnings, []);
-    const server = spawn(workerd, ['serve', '--control-fd=1', 'config.capnp'], { cwd });
-    let said = '';
-    server.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+    await bundle(cwd, config);
+    const { address, stop, said } = await serve(workerd, cwd);
     try {
-      let events = '';
-      server.stdout.setEncoding('utf8').on('data', (text) => (events += text));
-      while (!/"port":/.test(events))
-        await Promise.race([once(server.stdout, 'data'), failed(server, () => said)]);
-      const [, port] = /"port":(\d+)/.exec(events);
-      const { outcome, bare, inline } = await (await fetch(`http://127.0.0.1:${port}/`)).json();
+      const { outcome, bare, inline } = await (await fetch(address)).json();
       assertWorks({ outcome, said: [] }, ['inline']);
       // Without the module, no file can be found and no text may be compiled.
       assert.deepEqual(bare, { name: 'DpError', code: 'load_failed' });
       assert.deepEqual(inline, { name: 'DpError', code: 'compilation_blocked' });
-      assert.equal(said, '');
+      assert.equal(said(), '');
     } finally {
-      server.kill();
+      await stop();
+    }
+  },
+);
+
+const activeConfig = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .worker),
+    (name = "disk", disk = (path = "disk", writable = true)),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  modules = [
+    (name = "main.js", esModule = embed "main.js"),
+    (name = "dp-ftrl.wasm", wasm = embed "dp-ftrl.wasm"),
+  ],
+  compatibilityDate = "2025-11-01",
+  durableObjectNamespaces = [(className = "People", uniqueKey = "people", enableSql = true)],
+  durableObjectStorage = (localDisk = "disk"),
+  bindings = [(name = "PEOPLE", durableObjectNamespace = "People")],
+);
+`;
+
+runsIn(
+  'workerd counts active people, also after it was killed',
+  ['@cloudflare', 'bin/workerd'],
+  async (workerd) => {
+    const cwd = project('workerd-active');
+    mkdirSync(join(cwd, 'disk'));
+    const example = readFileSync(join(root, 'examples/server/active-worker.mjs'), 'utf8');
+    writeFileSync(join(cwd, 'worker.js'), example.replace('24 * 3600 * 1000', '200'));
+    await bundle(cwd, activeConfig);
+    let last = -1;
+    for (let life = 0; life < 2; ++life) {
+      const { address, stop } = await serve(workerd, cwd);
+      try {
+        for (let days = 0; days < 2; ) {
+          assert.equal((await fetch(`${address}ann`, { method: 'POST' })).status, 200);
+          const { step, active } = (await (await fetch(address)).json()) ?? { step: -1 };
+          assert.ok(step >= last, `${step} after ${last}`);
+          if (step > last) days += 1;
+          if (active) assert.deepEqual(Object.keys(active), ['day', 'week', 'month']);
+          last = step;
+        }
+      } finally {
+        await stop();
+      }
     }
   },
 );

@@ -8,13 +8,14 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import puppeteer from 'puppeteer-core';
 import { chromium, contentTypes, withServer } from '../js/support/browser.mjs';
 import { importEntry, installed, root } from '../js/support/consumer.mjs';
 import { totals } from './app/use.js';
 import { until } from './until.mjs';
-import { launchWebKit, missing } from './webkit.mjs';
+import { launchWebKit, missing } from '../webkit/driver.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 /** Consumers are built in this folder, below which `dp-ftrl` and the bundlers are found by name. */
@@ -105,6 +106,22 @@ export const browsers = [
   { name: 'WebKit', missing, launch: launchWebKit, optional: true },
 ];
 
+const open = new Map();
+after(() => Promise.all([...open.values()].map((browser) => browser.close())));
+
+/** Runs `use` in every browser, each in a separate test. */
+export function inBrowsers(name, use) {
+  for (const browser of browsers) {
+    const missing = browser.missing !== undefined && `no ${browser.missing} found`;
+    const skip = process.env.CI && !browser.optional ? false : missing;
+    test(`${name}, ${browser.name}`, { skip, timeout: 240_000 }, async (t) => {
+      assert.ok(!missing, missing);
+      if (!open.has(browser.name)) open.set(browser.name, await browser.launch());
+      await use(open.get(browser.name), t);
+    });
+  }
+}
+
 /** Opens a page, waits for its `outcome`, and returns it with all console output. */
 export async function outcomeOf(browser, address) {
   if (browser.outcomeOf) return browser.outcomeOf(address);
@@ -129,7 +146,7 @@ export async function outcomeOf(browser, address) {
 }
 
 const dp = await (await importEntry('dp-ftrl')).load();
-const simulation = dp.study.simulation({ numSteps: 32, epsilon: 1, delta: 1e-6 });
+const simulation = dp.study.simulation({ steps: 32, epsilon: 1, delta: 1e-6 });
 const inline = totals(dp);
 const counter = totals(dp, 'honaker');
 const worker = [...simulation.advance(4).noisySums.subarray(0, 16)];

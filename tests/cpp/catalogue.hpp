@@ -4,6 +4,7 @@
 /// Strategies that the laws run over: every family with its defaults, with parameters, with
 /// normalised columns and with restarts, for every kind of workload.
 
+#include <Eigen/Core>
 #include <string>
 #include <vector>
 

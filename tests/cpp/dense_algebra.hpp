@@ -4,6 +4,8 @@
 /// Decompositions of dense matrices, used as oracles in tests. They are plain functions over Eigen,
 /// compiled once instead of in every test, and share no code with the core.
 
+#include <Eigen/Core>
+
 #include "dpftrl/base/types.hpp"
 
 namespace dpftrl::testing {

@@ -4,6 +4,7 @@
 // Materialises the B of a DecoderForm from the definitions in decoder_form.hpp. Serves as an oracle
 // for the kernels because it shares none of their algorithms.
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <Eigen/Core>
 #include <utility>
 
 #include "dpftrl/strategy/strategy.hpp"

@@ -10,7 +10,7 @@
 
 namespace dpftrl::testing {
 
-/// Returns the integers of a record after clipping it to norm 1.
+/// Integers of a record after clipping it to norm 1.
 inline std::vector<std::int64_t> integers_of(std::vector<double> values, double grid) {
   clip_to_norm(values, 1);
   std::vector<std::int64_t> integers;

@@ -13,7 +13,7 @@ namespace dpftrl::testing {
   return std::sqrt(x);
 }
 
-/// Returns the value through a volatile, so that the compiler cannot fold it.
+/// The value through a volatile, so that the compiler cannot fold it.
 inline long double opaque(long double x) {
   volatile long double hidden = x;
   return hidden;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <Eigen/Core>
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +39,7 @@ struct Sizes {
   std::vector<std::int64_t> elsewhere;
 };
 
-/// Returns the sizes to loop over. Those of `elsewhere` are fewer or smaller, and still reach all
-/// of the code.
+/// Sizes to loop over. Those of `elsewhere` are fewer or smaller, and still reach all of the code.
 inline std::vector<std::int64_t> sizes(const Sizes& all) {
   return is_full_size() ? all.full : all.elsewhere;
 }
@@ -74,8 +74,8 @@ inline bool is_optimised(const StrategyInfo& info) {
   return info.parameters.find("objective") != std::string_view::npos;
 }
 
-/// Returns a horizon of at most `steps` at which the family is quick to construct. Families of
-/// dense matrices search among O(n^2) numbers and take O(n) operations a step.
+/// Horizon of at most `steps` at which the family is quick to construct. Families of dense matrices
+/// search among O(n^2) numbers and take O(n) operations per step.
 inline std::int64_t within_reach(const StrategyInfo& info, std::int64_t steps) {
   constexpr std::int64_t kLongestMatrix = 2048, kQuick = 64;
   return info.max_steps <= kLongestMatrix ? std::min(steps, kQuick) : steps;
@@ -150,11 +150,11 @@ class Action {
   void (*run_)(const void*);
 };
 
-/// Returns code and text of the Error that `action` throws, which must be well-formed; returns
-/// empty text if it throws none.
+/// Code and text of the Error that `action` throws, which must be well-formed; empty text if it
+/// throws none.
 std::string error_text(Action action);
 
-/// Returns the message of the Error{invalid_argument} that `action` throws.
+/// Message of the Error{invalid_argument} that `action` throws.
 std::string message_of(Action action);
 
 struct Place {

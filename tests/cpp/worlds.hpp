@@ -3,6 +3,7 @@
 
 // All streams that differ in the records of one user, and how far apart their measurements are.
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { dpFtrl } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
+import { requireCommandsWith } from './support/help.mjs';
 import { tableOf } from './support/message-table.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
@@ -29,6 +30,7 @@ const COMMANDS = [
   ['count', ...$E, ...times],
   ['count', ...$E, ...times, ...by],
   ['count', ...$E, ...times, ...by, '--other', ...people],
+  ['active', ...$E, '--window', 'week', '--time-column', 't', '--user-column', 'who'],
   ['moments', ...$E, ...ofX],
   ['moments', ...$E, ...ofX, ...times],
   ['histogram', ...$E, ...by],
@@ -86,7 +88,7 @@ const VALUES = {
 
 /** Values that messages advise, beside placeholders. */
 const ADVISED =
-  /^(skip|zero|jsonl|comma|semicolon|softmax|seconds|milliseconds|month|year|day-month-year|NA,.*)$/;
+  /^(skip|zero|jsonl|comma|semicolon|softmax|seconds|milliseconds|month|year|day-month-year|window=1|NA,.*)$/;
 
 /** Options that a message advises, each as the words to add to those that were typed. */
 function advisedBy(message, args) {
@@ -121,6 +123,11 @@ const spoken = ({ code, stderr }) =>
     .filter((line, i, all) => line.includes(': warning: ') || (code !== 0 && i === all.length - 1));
 
 test('advice: each option is tried in the situation in which it is advised', async () => {
+  await requireCommandsWith(
+    'format',
+    COMMANDS.map(([command]) => command),
+    ['predict'],
+  );
   const wrong = [];
   let numTried = 0;
   for (const [what, input] of some(Object.entries(TABLES), 9))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Site of the documentation, whose API reference is generated from the shipped declarations, and
-// the examples in those.
+// Documentation's site, whose API reference is generated from the shipped declarations, and the
+// examples in those.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ function examplesIn(name) {
 }
 
 test(
-  'site: it builds without a warning and has pages for the API, guides, mathematics and decisions',
+  'site: it builds without a warning and has pages for the API, guides and mathematics',
   onlyInAll,
   async () => {
     const out = mkdtempSync(join(tmpdir(), 'dp-ftrl-api-'));
@@ -46,13 +46,15 @@ test(
         'interfaces/index.Stream.html',
         'classes/index.DpError.html',
         'index.html',
+        'documentation.html',
+        'assets/blocks/page.js',
         'guide/getting-started.html',
         'math/grid.html',
-        'adr/index.html',
+        'decisions.html',
       ];
       for (const page of pages) assert.ok(existsSync(join(out, page)), page);
       const text = readFileSync(join(out, 'interfaces/index.DpFtrl.html'), 'utf8');
-      assert.match(text, /Returns the privacy claim of a mechanism/);
+      assert.match(text, /Returns the privacy guarantee of a mechanism/);
       const guide = readFileSync(join(out, 'guide/counters.html'), 'utf8');
       assert.match(guide, /href="[^"]*choosing-a-mechanism\.html#?"/);
     } finally {

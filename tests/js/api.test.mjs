@@ -257,7 +257,10 @@ test('bad input: values out of range are RangeErrors that name parameter and val
     [make({ steps: -1 }), /steps must be .*, got -1/],
     [make({ steps: 1.5 }), /steps must be an integer, got 1.5/],
     [make({ steps: NaN }), /steps must be an integer, got NaN/],
-    [make({ steps: 2 ** 60 }), /steps must be an integer, got/],
+    [
+      make({ steps: 2 ** 60 }),
+      /steps must be an integer of at most 2\^53 - 1, got 1152921504606847000/,
+    ],
     [make({ steps: 2 ** 41, strategy: 'tree' }), /steps must be .*, got 2199023255552/],
     [make({ strategy: 'best' }), /strategy must be one of independent, .*, got "best"/],
     [
@@ -327,8 +330,14 @@ test('bad input: wrong types are TypeErrors that name the option', () => {
       () => dp.counter({ steps: 1, ...target, insecureSeed: '7' }),
       /insecureSeed must be a number or a bigint, got string/,
     ],
-    [() => dp.error({ strategy: 5, steps: 1 }), /error: strategy must be a string, got number/],
-    [() => dp.error({ steps: 1 }), /strategy must be a string, got undefined/],
+    [
+      () => dp.error({ strategy: 5, steps: 1 }),
+      /error: strategy must be a name, a saved strategy or an encoder, got number 5/,
+    ],
+    [
+      () => dp.error({ steps: 1 }),
+      /strategy must be a name, a saved strategy or an encoder, got undefined/,
+    ],
     [
       () => dp.calibrate({ delta: 0.1 }),
       /epsilon must be given, or else rho or mu, and only one of them, got none/,
@@ -362,7 +371,7 @@ test('options: properties added to Object.prototype are not read as options', ()
     assert.notDeepEqual(release(), release());
     assert.deepEqual(dp.calibrate(target), plain);
     const table = { numRows: 1, numColumns: 1, values: [1] };
-    const simulation = dp.study.simulation({ numSteps: 1, ...target, table });
+    const simulation = dp.study.simulation({ steps: 1, ...target, table });
     assert.equal(simulation.learns, false);
     simulation.dispose();
     const call = () => dp.calibrate({ rho: -1, delta: 0.1 });
@@ -380,7 +389,7 @@ const MAKERS = {
 
 test('options: an inherited option is refused, not ignored, and each is read once', () => {
   for (const [name, make] of Object.entries(MAKERS)) {
-    const base = { [name === 'simulation' ? 'numSteps' : 'steps']: 4, ...target };
+    const base = { steps: 4, ...target };
     const inherited = Object.assign(Object.create({ neighbours: 'replace-one' }), base);
     const wanted = /neighbours must be an own enumerable property of options, got an inherited one/;
     rejects(() => make(inherited), TypeError, 'wrong_type', wanted);
@@ -397,9 +406,8 @@ test('options: an inherited option is refused, not ignored, and each is read onc
 
 test('bad input: an unknown option is refused, not ignored', () => {
   // Ignoring `neighbors` would give half the requested noise.
-  for (const [name, make] of Object.entries(MAKERS)) {
-    const steps = name === 'simulation' ? 'numSteps' : 'steps';
-    const misspelt = { [steps]: 4, ...target, neighbors: 'replace-one' };
+  for (const make of Object.values(MAKERS)) {
+    const misspelt = { steps: 4, ...target, neighbors: 'replace-one' };
     rejects(
       () => make(misspelt),
       TypeError,

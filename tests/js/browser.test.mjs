@@ -81,7 +81,7 @@ const useEntry = async (entry) => {
   }
 };
 
-/** The same in Node: the numbers must be equal to the last bit. */
+/** Node must give numbers that are equal to the last bit. */
 const { load } = await import(pathToFileURL(join(installed, 'dist/index.js')));
 const dp = await load();
 const four = { steps: 4, epsilon: 1, delta: 1e-6, insecureSeed: 7 };
@@ -190,7 +190,7 @@ test('chromium: a stream in IndexedDB continues after a reload, and two tabs can
     }
   }));
 
-/** Runs in a page: opens bytes saved by an older version, then appends in every situation. */
+/** Runs in a page: opens a database of an older version, then appends in every situation. */
 const useFrames = async () => {
   const { load } = await import('/index.js');
   const { IndexedDbStore } = await import('/indexed-db.js');
@@ -204,29 +204,34 @@ const useFrames = async () => {
       request.onerror = () => reject(request.error);
       request.onblocked = () => reject(new Error('blocked'));
     });
+  // Waits for connections that are being closed.
+  const deleteAll = () =>
+    new Promise((resolve, reject) => {
+      const request = indexedDB.deleteDatabase('dp-ftrl');
+      request.onsuccess = () => resolve();
+      request.onerror = () => reject(request.error);
+    });
   const codeOf = (promise) =>
     promise.then(
       () => 'none',
       (error) => error.code || error.name,
     );
-  // State after three steps in a store without `append`, as version 1 of the database had it.
-  const kept = {
-    load: async () => kept.bytes,
-    save: async (bytes) => (kept.bytes = bytes),
-    close: async () => {},
-  };
-  const before = await dp.counter({ ...options, store: kept });
-  await before.releaseMany([1, 0, 1]);
-  await before.dispose();
-  await settled(indexedDB.deleteDatabase('dp-ftrl'));
+  // Version 1 of the database had no frames: it is refused, and keeps what it has.
+  const begun = Uint8Array.of(1, 2, 3);
+  await deleteAll();
   const request = indexedDB.open('dp-ftrl', 1);
   request.onupgradeneeded = () => request.result.createObjectStore('ledgers');
   const old = await settled(request);
   const put = old.transaction('ledgers', 'readwrite').objectStore('ledgers');
-  await settled(put.put({ generation: 4, bytes: kept.bytes }, 'a'));
-  // A tab with the older version would not see appended frames.
+  await settled(put.put({ generation: 4, bytes: begun }, 'a'));
   const blocked = await codeOf(IndexedDbStore.open('a'));
   old.close();
+  const tooOld = await codeOf(IndexedDbStore.open('a'));
+  const still = await settled(indexedDB.open('dp-ftrl', 1));
+  const table = still.transaction('ledgers').objectStore('ledgers');
+  const keptBytes = [...(await settled(table.get('a'))).bytes];
+  still.close();
+  await deleteAll();
 
   const store = await IndexedDbStore.open('a');
   const appended = [];
@@ -273,6 +278,8 @@ const useFrames = async () => {
   database.close();
   return {
     blocked,
+    tooOld,
+    keptBytes,
     readings,
     appended,
     generation,
@@ -287,25 +294,26 @@ const useFrames = async () => {
   };
 };
 
-test('chromium: steps are appended in IndexedDB, and bytes of an older version continue', () =>
+test('chromium: steps are appended in IndexedDB, and a database of version 1 is refused and kept', () =>
   serving({ ...dist, policy: strict }, async (address) => {
     const { result } = await inPage(`${address}/empty.html`, useFrames);
     const options = { strategy: 'tree', steps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
     const counter = dp.counter(options);
-    counter.releaseMany([1, 0, 1]);
-    const records = Array.from({ length: 37 }, (_, i) => (i + 3) % 2);
+    const records = Array.from({ length: 40 }, (_, i) => i % 2);
     assert.deepEqual(result.readings, counter.releaseMany(records));
     assert.deepEqual(result.goesOn, counter.release(0.5));
-    // The first step by this version saves a base; each later one appends the same length.
-    assert.equal(result.appended.length, 36);
+    // The first step saves a base; each later one appends the same length.
+    assert.equal(result.appended.length, 39);
     assert.equal(new Set(result.appended).size, 1);
-    assert.equal(result.generation, 5);
+    assert.equal(result.generation, 1);
     assert.deepEqual(
       result.keys,
-      Array.from({ length: 37 }, (_, i) => `a ${i + 5}`),
+      Array.from({ length: 40 }, (_, i) => `a ${i + 1}`),
     );
     assert.equal(result.older, 'VersionError');
     assert.equal(result.blocked, 'store_in_use');
+    assert.equal(result.tooOld, 'bad_state');
+    assert.deepEqual(result.keptBytes, [1, 2, 3]);
     assert.deepEqual(result.refused, ['store_in_use', 'store_in_use']);
     assert.equal(result.nothing, 'store_failed');
     assert.equal(result.apart, undefined);
@@ -361,12 +369,12 @@ const useWorker = async (start) => {
   const client = await start();
   try {
     const version = await client.ready;
-    const remote = await client.study.simulation({ numSteps: 200, epsilon: 1, delta: 1e-6 });
+    const remote = await client.study.simulation({ steps: 200, epsilon: 1, delta: 1e-6 });
     const { noisySums } = await remote.advance(1000);
     const running = client.study
       .simulation({
-        numSteps: 1e6,
-        mechanism: 'tree',
+        steps: 1e6,
+        strategy: 'tree',
         epsilon: 1,
         delta: 1e-6,
         numRegretPrefixes: 0,
@@ -391,7 +399,7 @@ const useWorker = async (start) => {
   }
 };
 
-const own = dp.study.simulation({ numSteps: 200, epsilon: 1, delta: 1e-6 });
+const own = dp.study.simulation({ steps: 200, epsilon: 1, delta: 1e-6 });
 const ownLast = own.advance(200).noisySums.at(-1);
 
 function assertWorker({ result, said }) {

@@ -15,7 +15,7 @@ const dp = await (await importEntry('dp-ftrl')).load();
 
 const root = (mus) => Math.hypot(...mus);
 
-/** Returns whether a budget accepts Gaussian releases and then a pure one. */
+/** True if a budget accepts Gaussian releases and then a pure one. */
 function accepts(options, mus, pure) {
   const budget = dp.budget(options);
   const costs = [...mus.map((mu) => ({ mu })), ...(pure > 0 ? [{ epsilon: pure, delta: 0 }] : [])];

@@ -18,7 +18,7 @@ const counters = await (await importEntry('dp-ftrl/counter')).load();
 const target = { epsilon: 1, delta: 1e-6 };
 const scratch = scratchFolder('budgets');
 
-/** Returns a budget to which these costs were charged. */
+/** A budget to which these costs were charged. */
 function charged(options, costs) {
   const budget = dp.budget(options);
   costs.forEach((cost, i) => budget.charge(`release ${i}`, cost));
@@ -108,6 +108,17 @@ test('budget: totals and limits have their known values', () => {
   }
 });
 
+/** The cost of a share; undefined if it is refused, which is for large deltas only. */
+function costOfShare(budget, fraction) {
+  try {
+    return dp.calibrate(budget.share(fraction));
+  } catch (error) {
+    assert.match(error.message, /^share: fraction must be large enough for an epsilon above 0/);
+    assert.equal(budget.delta, 0.1);
+    return undefined;
+  }
+}
+
 test('budget: equal shares fit, however many and for every limit, and a little more does not', () => {
   for (const epsilon of [1e-3, 0.3, 1, 8, 500]) {
     for (const delta of [1e-12, 1e-6, 0.1]) {
@@ -115,9 +126,8 @@ test('budget: equal shares fit, however many and for every limit, and a little m
         for (const count of [1, 2, 3, 7, 10, 49]) {
           const name = `${account}, (${epsilon}, ${delta}), ${count}`;
           const budget = dp.budget({ epsilon, delta, account });
-          const share = budget.share(1 / count);
-          const cost = share.epsilon > 0 ? dp.calibrate(share) : undefined;
-          if (cost === undefined) continue; // The share of a tiny limit is within delta alone.
+          const cost = costOfShare(budget, 1 / count);
+          if (cost === undefined) continue;
           for (let i = 0; i < count; ++i) budget.charge(name, cost);
           assert.ok(budget.spent.epsilon <= epsilon, name);
           const worse = { [account]: cost[account] * (1 + 1e-9) };
@@ -207,6 +217,7 @@ test('budget: invalid options, costs and fractions are refused', async () => {
     [{ epsilon: 0.1, delta: 1e-7 }, /cost must have mu, rho, or an epsilon with delta 0/],
     [{ mu: '1' }, /cost: mu must be a number/],
     [{ mu: 0 }, /cost: mu must be positive and finite, got 0/],
+    [{ mu: 5e-324 }, /: cost: mu must be large enough for a finite noise multiplier, got /],
     [{ rho: NaN }, /cost: rho must be positive/],
     [{ epsilon: -1, delta: 0 }, /cost: epsilon must be positive/],
     [{ rho: 0.01 }, /cost must have a mu/],
@@ -224,6 +235,13 @@ test('budget: invalid options, costs and fractions are refused', async () => {
   for (const fraction of [0, -1, 1.5, NaN]) {
     assert.throws(() => budget.share(fraction), /fraction must be above 0 and at most 1/);
   }
+  // Delta alone covers so small a loss, and no stream has an epsilon of 0.
+  const wide = dp.budget({ epsilon: 0.1, delta: 0.02 });
+  assert.throws(
+    () => wide.share(1 / 64),
+    /^RangeError: share: fraction must be large enough for an epsilon above 0 at delta 0.02, got 0.015625$/,
+  );
+  assert.ok(wide.share(1 / 2).epsilon > 0);
   assert.deepEqual(budget.charges, []);
   assert.throws(
     () => dp.counter({ steps: 8, ...target, budget: {} }),
@@ -247,6 +265,7 @@ const KINDS = {
   sums: { workloads: { all: 'prefix', week: { window: 7 } } },
   moments: { columns: { age: [0, 100] } },
   histogram: { categories: ['a', 'b'] },
+  increments: { dimension: 2, clippedTo: 1 },
   gradientLearner: { dimension: 2, rate: 0.1 },
 };
 

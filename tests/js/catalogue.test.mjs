@@ -283,13 +283,13 @@ test('counter, simulation: participation sets the sensitivity, and simulations a
   const own = { epsilon: 1, delta: 1e-6, participation: { epochs: 4 } };
   for (const handle of [
     dp.counter({ ...own, steps: 8, strategy: 'independent' }),
-    dp.study.simulation({ ...own, numSteps: 8, mechanism: 'independent', workload: 'prefix' }),
+    dp.study.simulation({ ...own, steps: 8, strategy: 'independent' }),
   ]) {
     close(handle.certificate.sensitivity, 2, 1e-12);
     handle.dispose();
   }
-  const call = () =>
-    dp.study.simulation({ numSteps: 8, epsilon: 1, delta: 1e-6, workload: { momentum: 0.9 } });
+  const strategy = dp.optimize({ steps: 8, workload: { momentum: 0.9 } }).result();
+  const call = () => dp.study.simulation({ steps: 8, epsilon: 1, delta: 1e-6, strategy });
   const message = /workload must be 'prefix', the only one that is released here, got momentum/;
   rejects(call, RangeError, 'invalid_argument', message);
 });
@@ -469,6 +469,41 @@ test('bounds: proved bounds are given beside published ones, with where those ho
     'wrong_type',
     /bounds: steps must be a number/,
   );
+});
+
+test('bounds: the errors of square root and tree are exact, and their ratio is the published one', () => {
+  for (const steps of [1, 2, 7, 64, 1000]) {
+    const { squareRoot, tree } = dp.bounds({ steps });
+    const root = dp.error({ strategy: 'square-root', steps });
+    close(squareRoot.meanSquaredError, root.meanError ** 2, 1e-9);
+    close(squareRoot.squaredColumnNorm, root.sensitivity ** 2, 1e-9);
+    close(tree.meanSquaredError, dp.error({ strategy: 'tree', steps }).meanError ** 2, 1e-12);
+    close(tree.overSquareRoot, tree.meanSquaredError / squareRoot.meanSquaredError, 1e-12);
+  }
+  // The tree over 2^k steps has (k + 1)(k / 2 + 2^-k).
+  const known = [
+    [10, 5.69],
+    [16, 6.92],
+    [20, 7.43],
+    [30, 8.21],
+  ];
+  for (const [k, ratio] of known) {
+    const { tree, published, squareRoot } = dp.bounds({ steps: 2 ** k });
+    close(tree.meanSquaredError, (k + 1) * (k / 2 + 2 ** -k), 1e-12);
+    assert.equal(tree.overSquareRoot.toFixed(2), ratio.toFixed(2));
+    assert.equal(tree.limit.toFixed(2), '10.27');
+    assert.ok(published.max.value < squareRoot.squaredColumnNorm);
+  }
+});
+
+test('bounds: published bounds on every mechanism give no number', () => {
+  const { everyMechanism } = dp.bounds({ steps: 8 }).published;
+  assert.equal(everyMechanism.length, 2);
+  for (const { bound, source, range } of everyMechanism) {
+    assert.match(bound, /of order ln\(steps\)/);
+    assert.match(source, /\(20\d\d\)/);
+    assert.match(range, /epsilon and delta/);
+  }
 });
 
 test('bounds: the least error over epochs lies between a lower and an upper bound', () => {

@@ -110,10 +110,7 @@ test('messages: a value that was made from others is called by what it is', asyn
     constraint: 'must be finite',
     value: 'inf',
   };
-  const typed =
-    (...options) =>
-    (option) =>
-      options.includes(option);
+  const typed = (...options) => new Map(options.map((option) => [option, ['1']]));
   assert.equal(inOptions(refusal), '--regularisation must be finite, got inf');
   assert.equal(
     inOptions(refusal, typed('--l1')),

@@ -16,10 +16,12 @@ import {
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readBudget, sealed } from './support/budgets.mjs';
 import { close } from './support/check.mjs';
 import { fails, runningOn } from './support/command.mjs';
 import { cli, dpFtrl, dpFtrlProcess, importEntry } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
+import { commandsWith, requireCommandsWith } from './support/help.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('budget');
@@ -27,22 +29,12 @@ const folder = scratchFolder('budget');
 const input = 'who,x\na,1\nb,0\na,1\nc,1\n';
 let numBudgets = 0;
 const freshPath = () => join(folder, `budget-${++numBudgets}.json`);
-const read = (path) => JSON.parse(readFileSync(path, 'utf8'));
+const read = readBudget;
 const limit = ['--budget-epsilon', '1', '--budget-delta', '1e-6'];
 
 function release(path, epsilon, more = []) {
   const privacy = ['--epsilon', String(epsilon), '--delta', '1e-6', '--clip', '1'];
-  return [
-    'release',
-    ...privacy,
-    '--columns',
-    'x',
-    '--mechanism',
-    'tree',
-    '--budget',
-    path,
-    ...more,
-  ];
+  return ['release', ...privacy, '--columns', 'x', '--strategy', 'tree', '--budget', path, ...more];
 }
 
 async function accepted(args, given = { input }) {
@@ -130,7 +122,7 @@ test('budget: every kind of release is charged its own cost, in either account',
     ...(delta ? ['--delta', delta] : []),
   ];
   const counted = ['--columns', 'x', '--domain', '0,1'];
-  const lattice = ['--mechanism', 'tree', '--mode', 'lattice'];
+  const lattice = ['--strategy', 'tree', '--mode', 'lattice'];
   const sums = ['release', '--clip', '1', '--columns', 'x'];
   const window = ['--workload', 'window=2'];
   const queries = ['queries', '--workload', 'identity', ...counted];
@@ -155,7 +147,7 @@ test('budget: every kind of release is charged its own cost, in either account',
   const choice = { ...pure, rho: 0.2 ** 2 / 8 };
   const most = rhoLimit(0.3);
   const discrete = { rho: most, epsilon: 0.3, delta: 1e-6 };
-  const learn = ['learn', '--label', 'y', '--clip', '1', '--mechanism', 'tree', '--steps', '4'];
+  const learn = ['learn', '--label', 'y', '--clip', '1', '--strategy', 'tree', '--steps', '4'];
   const files = ['mu', 'rho'].flatMap((account) => [
     [account, 0],
     [account, 1.5],
@@ -174,7 +166,7 @@ test('budget: every kind of release is charged its own cost, in either account',
     const costs = [];
     const epsilons = [];
     for (const [args, cost] of [
-      [[...sums, '--mechanism', 'tree', ...at(0.3, '1e-6')], gaussian],
+      [[...sums, '--strategy', 'tree', ...at(0.3, '1e-6')], gaussian],
       [[...sums, ...lattice, '--lattice-noise', 'rounded-gaussian', ...at(0.3, '1e-6')], gaussian],
       [[...sums, ...lattice, ...at(0.3, '1e-6')], discrete],
       [[...queries, ...at(0.3, '1e-6')], answered],
@@ -354,37 +346,6 @@ test('budget: three releases that share a limit fit it, by mu and by rho', async
   }
 });
 
-test('budget: what is left is printed as less than a release that is refused', async () => {
-  const path = freshPath();
-  const one = /the budget, mu 0\.236704 \(epsilon 1 at delta 0.000001\), got mu 0.23670438\d+ /;
-  await fails(release(path, '1.00000001', limit), 2, one, { input });
-  await accepted(release(path, 1, limit));
-  await fails(release(path, 0.01), 2, /the budget, mu 0 \(epsilon 0 at/, { input });
-});
-
-test('budget: the account is chosen when a file begins, and stays', async () => {
-  const path = freshPath();
-  const account = (name) => ['--budget-account', name];
-  for (const name of ['sigma', 'MU', 'both', 'NaN', '-1']) {
-    const wanted = /--budget-account must be one of mu, rho, got "/;
-    await fails(release(path, 0.1, [...limit, ...account(name)]), 2, wanted, { input });
-  }
-  assert.ok(!existsSync(path));
-  await accepted(release(path, 0.1, [...limit, ...account('rho')]));
-  const changed = /has the account rho, which cannot be changed/;
-  await fails(release(path, 0.1, account('mu')), 2, changed, { input });
-  assert.equal(read(path).releases.length, 1);
-  await accepted(release(path, 0.1, account('rho')));
-  await accepted(release(path, 0.1));
-  assert.deepEqual([read(path).account, read(path).releases.length], ['rho', 3]);
-  const usual = freshPath();
-  const { stderr } = await dpFtrl(release(usual, 0.1, limit), { input });
-  assert.match(stderr, /a new budget of .1, 0.000001. begins, account mu;/);
-  assert.equal(read(usual).account, 'mu');
-  const none = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--columns', 'x'];
-  await fails([...none, ...account('mu')], 2, /--budget-account needs --budget/, { input });
-});
-
 test('budget: a file of an earlier version is refused and left as it is', async () => {
   const path = freshPath();
   for (const format of ['dp-ftrl budget 1', 'dp-ftrl budget 2']) {
@@ -409,7 +370,7 @@ test('budget: a file that was edited by hand is refused, whatever was changed in
       let at = changed;
       for (const key of where) at = at[key];
       at[name] = value;
-      return JSON.stringify(changed);
+      return sealed(changed);
     };
     changes.push(
       ['an unknown field', change('note', 'x')],
@@ -439,6 +400,34 @@ test('budget: a file that was edited by hand is refused, whatever was changed in
   }
   writeFileSync(path, text);
   assert.equal((await dpFtrl(release(path, 0.01, ['--quiet']), { input })).code, 2);
+});
+
+test('budget: a file that says something else than was written is refused, however it looks', async () => {
+  const path = freshPath();
+  for (const epsilon of [0.2, 0.3]) await accepted(release(path, epsilon, limit));
+  const text = readFileSync(path, 'utf8');
+  const [first, second] = read(path).releases;
+  const other = (changes) => JSON.stringify({ ...JSON.parse(text), ...changes });
+  for (const changed of [
+    other({ releases: [second] }),
+    other({ releases: [second, first] }),
+    other({ releases: [{ ...first, mu: first.mu / 10 }, second] }),
+    other({ releases: [first, second, second] }),
+    other({ limit: { epsilon: 2, delta: 1e-6 } }),
+    other({ spent: { ...read(path).spent, mu: 0 } }),
+    other({ unit: 'one row ' }),
+    other({ checksum: undefined }),
+    other({ checksum: '0 0' }),
+  ]) {
+    writeFileSync(path, changed);
+    const message = /--budget \S+: it was damaged or edited, as its checksum says; restore a copy/;
+    await fails(release(path, 0.01, ['--quiet']), 2, message, { input });
+    assert.equal(readFileSync(path, 'utf8'), changed);
+  }
+  // Another layout with the same content counts as the same file.
+  writeFileSync(path, other({}));
+  await accepted(release(path, 0.01, ['--quiet']));
+  assert.equal(read(path).releases.length, 3);
 });
 
 test('budget: a copy of a state one step behind is refused, and an up-to-date copy continues', async () => {
@@ -499,7 +488,7 @@ test('budget: a copy is refused if a later run of the original was killed before
   assert.notEqual(entry().run, known.run);
   // As if the run had been killed after storing its step but before updating the budget.
   const killed = { ...read(path), releases: [{ ...entry(), step: 3 }] };
-  writeFileSync(path, JSON.stringify(killed));
+  writeFileSync(path, sealed(killed));
   const old = /--state is an old copy: --budget \S+ knows of a later run; releasing/;
   const { stdout } = await fails(run(copy), 2, old, { input: 'x\n0\n' });
   assert.equal(stdout, '');
@@ -524,7 +513,7 @@ test('budget: a run killed between marking the state and the budget does not loc
   await accepted(run(state), { input: 'x\n1\n' });
   assert.equal(read(path).releases[0].step, 2);
   const afterwards = { ...read(path), releases: [{ ...read(path).releases[0], step: 1 }] };
-  writeFileSync(path, JSON.stringify(afterwards));
+  writeFileSync(path, sealed(afterwards));
   await fails(run(copy), 2, /knows of a later run/, none);
 });
 
@@ -674,7 +663,8 @@ test('budget: a state is paid for once, even if it was begun without a budget', 
   const again = await dpFtrl(release(path, 1, [...runs, '--quiet']), { input });
   assert.deepEqual([again.code, again.stderr], [0, ''], 'not a new budget');
   assert.equal(read(path).releases.length, 1, 'the same release goes on');
-  // The same state under another path is the same release; a new state at the old path is not.
+  // A state that moved to another path is still the same release; a new state at the old path is
+  // not.
   const moved = join(folder, 'moved');
   renameSync(state, moved);
   await accepted(release(path, 1, ['--steps', '100', '--state', moved]));
@@ -736,37 +726,6 @@ test('budget: a step is not shown before the budget knows of it', async () => {
   assert.equal(read(path).releases[0].step, 2);
 });
 
-test('budget: a release that does not fit the budget creates no state', async () => {
-  const path = freshPath();
-  const state = ['--state', `${path}.state`, '--steps', '8'];
-  await fails(release(path, 2, [...limit, ...state]), 2, /must fit what is left of the budget/, {
-    input,
-  });
-  assert.ok(!existsSync(`${path}.state`));
-});
-
-test('budget: a run that cannot work costs nothing', async () => {
-  const path = freshPath();
-  const queries = ['queries', '--workload', 'identity', '--columns', 'x', '--domain', '0,1'];
-  const asked = [...queries, '--epsilon', '1', '--delta', '1e-6', '--budget', path, ...limit];
-  const sums = release(path, 1, limit);
-  for (const [args, message] of [
-    [[...asked, '--output', join(folder, 'none/x')], /--output .*\/x: the folder does not exist/],
-    [[...asked, '--output', '/dev/null'], /--output \/dev\/null is not a regular file/],
-    [[...asked, '--output', '/dev/null/x'], /the folder does not exist/],
-    [[...asked, '--output', ''], /--output must be the name of a file, got ""/],
-    [[...sums, '--output', ''], /--output must be the name of a file, got ""/],
-    [[...sums, '--steps', '4', '--state', ''], /--state must be the name of a file, got ""/],
-  ]) {
-    await fails(args, 2, message, { input });
-    assert.ok(!existsSync(path), args.join(' '));
-  }
-  await fails(release('', 1, limit), 2, /--budget must be the name of a file, got ""/, { input });
-  const named = [...release(path, 1, limit), '--columns', 'step'];
-  await fails(named, 2, /two columns "step"/, { input: 'step,x\n1,1\n' });
-  assert.ok(!existsSync(path));
-});
-
 test('budget: an old copy of a state and a simultaneous run of a copy are refused', async () => {
   const path = freshPath();
   const state = join(folder, 'forward');
@@ -795,13 +754,13 @@ test('budget: an old copy of a state and a simultaneous run of a copy are refuse
   // If a run could not record its progress, the next one does so before it begins.
   const behind = read(path);
   behind.releases[0].step = 2;
-  writeFileSync(path, JSON.stringify(behind));
+  writeFileSync(path, sealed(behind));
   await fails(run(state), 2, /is not a number/, { input: 'x\nbad\n' });
   assert.equal(read(path).releases[0].step, 6);
   // Older files do not record progress.
   const { step, ...older } = read(path).releases[0];
   assert.equal(step, 6);
-  writeFileSync(path, JSON.stringify({ ...read(path), releases: [older] }));
+  writeFileSync(path, sealed({ ...read(path), releases: [older] }));
   assert.equal((await dpFtrl(run(state), two)).code, 0);
   assert.equal(read(path).releases[0].step, 8);
   // A copy that runs at the same time does not see the other run.
@@ -829,28 +788,7 @@ test('budget: all releases together protect the same change: a blank row, or one
   answers([0, 3]).forEach((answer, i) => close(answer - fewer[i], i, 1e-9));
 });
 
-test('budget: a release that protects another unit is refused', async () => {
-  const path = freshPath();
-  await accepted(release(path, 0.1, limit));
-  const who = ['--user-column', 'who', '--max-contributions', '2'];
-  await fails(release(path, 0.1, who), 2, /for unit "one row".*they do not add up/, { input });
-  const other = ['--neighbours', 'replace-one'];
-  await fails(release(path, 0.1, other), 2, /neighbours "zero-out", .*"replace-one"/, { input });
-  const persons = freshPath();
-  await accepted(release(persons, 0.1, [...limit, ...who]));
-  // Any bound per person protects people.
-  await accepted(release(persons, 0.1, ['--user-column', 'who', '--max-contributions', '1']));
-  assert.equal(read(persons).unit, 'one person (column "who")');
-  // Once in each of two epochs of 4 rows is a different bound from once in each of two epochs of 2.
-  const users = freshPath();
-  const epochs = (numSteps) => ['--epochs', '2', '--steps', `${numSteps}`];
-  await accepted(release(users, 0.1, [...limit, ...epochs(8)]));
-  await fails(release(users, 0.1, epochs(4)), 2, /2 epochs of 4 rows.*they do not add up/, {
-    input,
-  });
-});
-
-test('budget: invalid files and options are refused', async () => {
+test('budget: invalid files are refused and left as they are', async () => {
   const path = freshPath();
   const ledger = () => ({
     format: 'dp-ftrl budget 3',
@@ -863,6 +801,7 @@ test('budget: invalid files and options are refused', async () => {
     releases: [],
   });
   const entry = { mu: 0.01, epsilon: 0.1, delta: 1e-6 };
+  const made = { when: '2026-11-30', mechanism: 'tree', numSteps: 4, columns: ['x'] };
   const paid = /a release in it has not one cost, pure or mu > 0/;
   const cases = [
     ['{', /it is not JSON/],
@@ -897,27 +836,17 @@ test('budget: invalid files and options are refused', async () => {
     ],
     [JSON.stringify({ ...ledger(), releases: [null] }), paid],
     [JSON.stringify({ ...ledger(), releases: {} }), paid],
-    [JSON.stringify({ ...ledger(), releases: [{ ...entry, step: -1 }] }), /no fitting "step"/],
+    [JSON.stringify({ ...ledger(), releases: [entry] }), /no fitting "when"/],
+    [
+      JSON.stringify({ ...ledger(), releases: [{ ...entry, ...made, step: -1 }] }),
+      /no fitting "step"/,
+    ],
   ];
   for (const [text, message] of some(cases, 3)) {
     writeFileSync(path, text);
     await fails(release(path, 0.1), 2, message, { input });
     assert.equal(readFileSync(path, 'utf8'), text);
   }
-  writeFileSync(path, JSON.stringify(ledger()));
-  const wider = ['--budget-epsilon', '2', '--budget-delta', '1e-6'];
-  await fails(release(path, 0.1, wider), 2, /has the limit \(1, 0.000001\)/, { input });
-  await fails(release(path, 0.1, ['--seed', '1']), 2, /does not go with --seed/, { input });
-  await fails(release(path, 0.1, ['--show-nonprivate']), 2, /--show-nonprivate/, { input });
-  await fails(release(path, 0.1, ['--budget-epsilon', '1']), 2, /--budget-delta together/, {
-    input,
-  });
-  const none = freshPath();
-  await fails(release(none, 0.1), 2, /there is no file .*--budget-epsilon/, { input });
-  assert.ok(!existsSync(none));
-  await fails(release(join(folder, 'no/b.json'), 0.1, limit), 2, /folder does not exist/, {
-    input,
-  });
 });
 
 const bad = 'who,x\na,1\nb,oops\n';
@@ -958,6 +887,11 @@ test('budget: a fault of the input that is found before any noise costs nothing'
     ],
     [['count', ...privacy, ...bucket], `${days}soon,1,a\n`, /row 3 /],
     [['count', ...privacy, ...bucket, ...persons], `${days}2026-03-03,1,\n`, /row 3 /],
+    [
+      ['active', ...privacy, '--window', 'week', '--time-column', 't', '--user-column', 'who'],
+      `${days}2026-03-03,1,\n`,
+      /row 3 .* is empty/,
+    ],
     [['moments', ...privacy, '--columns', 'x=0:1', '--steps', '3'], 'x\n1\nno\n', /not a number/],
     [
       ['histogram', ...privacy, '--by', 'x', '--domain', '0,1', '--steps', '3'],
@@ -985,7 +919,11 @@ test('budget: a fault of the input that is found before any noise costs nothing'
     [learn, `${rows}${rows.slice(4)}`, /past the horizon of --steps 3/],
     [['learn', ...privacy, '--label', 'y'], `${rows}1,oops\n`, /is not a class/],
   ];
-  const writes = ['release', 'count', 'moments', 'histogram', 'queries'];
+  await requireCommandsWith(
+    'budget',
+    faults.map(([[command]]) => command),
+  );
+  const writes = await commandsWith('output');
   for (const [args, text, message] of faults) {
     writeFileSync(cells, text);
     const sources = [[[cells], {}]];
@@ -1075,7 +1013,7 @@ test('budget: an error that may depend on noisy weights stays charged, in every 
           );
         }
         assert.equal(read(path).releases.length, 1, `${way} ${scale}: ${stderr}`);
-        // The same question is not answered a second time.
+        // A question is not answered a second time.
         await fails(run, 2, /must fit what is left of the budget/, given);
       }
     }
@@ -1083,7 +1021,7 @@ test('budget: an error that may depend on noisy weights stays charged, in every 
   assert.ok(numFailed > 0, 'some probe read a weight');
 });
 
-/** Returns whether a part of a file is there and stays: at first one is made only to try. */
+/** True if a part of a file is there and stays: at first a part is made only to try. */
 function staysIn(where, start) {
   let numSeen = 0;
   return () => {
@@ -1166,24 +1104,4 @@ test('budget: where a file cannot be written, one sentence names it and says why
   assert.match(readFileSync(output, 'utf8'), /^step,x,std\n1,/);
   assert.ok(!existsSync(plot));
   assert.equal(read(path).releases.length, 1);
-});
-
-test('budget: messages about a new file name the options that were given', async () => {
-  const tiny = [
-    '--budget-epsilon',
-    '1e-200',
-    '--budget-delta',
-    '1e-200',
-    '--budget-account',
-    'rho',
-  ];
-  const path = freshPath();
-  await fails(
-    release(path, 0.1, tiny),
-    2,
-    /: --budget-epsilon must be large enough for a positive rho, got 1e-200$/,
-    { input },
-  );
-  await fails(release(path, 1000, limit), 2, /must fit what is left of the budget/, { input });
-  assert.ok(!existsSync(path));
 });

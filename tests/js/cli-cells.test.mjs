@@ -559,7 +559,7 @@ const utf16 = (text, swap) => {
   const bytes = Buffer.from(text, 'utf16le');
   return swap ? bytes.swap16() : bytes;
 };
-/** Files that are no table in UTF-8, by their first bytes. */
+/** Files other than tables in UTF-8, by their first bytes. */
 const FILES = [
   [
     Buffer.concat([Buffer.from([0xff, 0xfe]), utf16('a\n1\n')]),
@@ -599,6 +599,13 @@ const FILES = [
     Buffer.from('{"a":1}\n{"a":2}\n'),
     /is JSON, not CSV: (give --format jsonl|rename it to \.jsonl, as the ending of its name decides)$/m,
   ],
+  [
+    Buffer.from('{\n "a": 1\n}\n'),
+    /is JSON on several lines: write one object per line, as by jq -c \.$/m,
+  ],
+  [Buffer.from('PK\x07\x08\x14\0'), /is not text in UTF-8, as its first line has a byte 0/],
+  [Buffer.from('a,b\0\n1,2\n'), /is not text in UTF-8, as its first line has a byte 0/],
+  [utf16('\u0438\u043c\u044f,b\n1,2\n'), /is not text in UTF-8/],
   [Buffer.from('1f9d90', 'hex'), /is compressed by compress: decompress it first/],
   [Buffer.from('04224d1864', 'hex'), /is compressed by lz4: decompress it first/],
   [Buffer.from('377abcaf271c0004', 'hex'), /is a 7z archive: decompress it first/],
@@ -616,7 +623,7 @@ const FILES = [
   [Buffer.from('sep=;\na;b\n1;2\n'), /begins with the line sep=;, which is for Excel: remove it/],
 ];
 
-test('files: what is no table in UTF-8 is named by its first bytes, with what to do', async () => {
+test('files: what is not a table in UTF-8 is named by its first bytes, with what to do', async () => {
   for (const [args] of [
     [['release', ...seen, '--clip', '5']],
     [['count', ...seen, '--time-column', 'a', '--bucket', 'day']],
@@ -636,6 +643,10 @@ test('files: what is no table in UTF-8 is named by its first bytes, with what to
   }
   await fails(['release', ...seen, '--clip', '5', '--format', 'jsonl'], 2, /is a JSON array/, {
     input: '[{"a":1}]',
+  });
+  const lines = /is JSON on several lines: write one object per line, as by jq -c \.$/;
+  await fails(['release', ...seen, '--clip', '5', '--format', 'jsonl'], 2, lines, {
+    input: '{\r\n"a":1}',
   });
   // Tables that only look a little like them.
   for (const input of ['[a],{b}\n1,2\n', 'PK,BZ\n1,2\n', '\ufeffa,b\n1,2\n'])
@@ -721,7 +732,18 @@ test('labels: other texts, and more than two classes, are refused with what to d
   const many =
     /row \d+ \(line \d+\): label must be -1, 0 or 1; for more classes give --loss softmax --classes K$/;
   await fails(quiet, 2, many, { input: birds((isHeavy) => (isHeavy ? 2 : 0)) });
-  // A feature that is no number is no class.
+  const fraction = /label must be -1, 0 or 1; --loss squared or absolute predicts other numbers$/;
+  await fails(quiet, 2, fraction, { input: birds((isHeavy) => (isHeavy ? 0.5 : 0)) });
+  // -1 and 0 are two names of one class, never two of three classes.
+  for (const rest of ['-1', '0']) {
+    const rows = birds((isHeavy) => (isHeavy ? 1 : rest));
+    assert.equal((await dpFtrl(quiet, { input: rows })).code, 0);
+    const three = rows.replace(new RegExp(`,${rest}\n`), `,${rest === '0' ? -1 : 0}\n`);
+    const mixed =
+      /label must be 0 or 1 in all rows, or -1 or 1 in all; three classes are 0, 1 and 2/;
+    await fails(quiet, 2, mixed, { input: three });
+  }
+  // A feature that is not a number is not a class.
   await fails(quiet, 2, /column "bill" is not a number; --columns NAME picks columns/, {
     input: birds(Number).replace('\n4', '\nyes'),
   });

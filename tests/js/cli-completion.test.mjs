@@ -41,10 +41,10 @@ COMP_WORDS=(dp-ftrl ${list}); COMP_CWORD=${words.length}; _dp_ftrl; printf '%s\\
 test('completion: bash completes commands, options of each, and names of values', async () => {
   assert.deepEqual(await completed('rel'), ['release']);
   assert.deepEqual(await completed(''), [...(await commandNames()), 'help', '--help', '--version']);
-  assert.deepEqual(await completed('release', '--mecha'), ['--mechanism']);
+  assert.deepEqual(await completed('release', '--strat'), ['--strategy']);
   const names = dp.strategies.map(({ name }) => name);
-  assert.deepEqual(await completed('release', '--mechanism', ''), names);
-  assert.deepEqual(await completed('release', '--mechanism', 'hon'), ['honaker', 'honaker-full']);
+  assert.deepEqual(await completed('release', '--strategy', ''), names);
+  assert.deepEqual(await completed('release', '--strategy', 'hon'), ['honaker', 'honaker-full']);
   assert.deepEqual(await completed('count', '--bucket', 'm'), ['minute', 'month']);
   assert.deepEqual(await completed('count', '--clip'), []);
   assert.deepEqual(await completed('completion', ''), [
@@ -79,7 +79,10 @@ test('completion: an option is described by a clause, or by its name if its valu
     await scriptFor('fish'),
     /from release' -l epsilon -x -d 'how much one row may reveal'/,
   );
-  assert.match(await scriptFor('zsh'), /'--mechanism\[mechanism\]:mechanism:\(independent /);
+  assert.match(
+    await scriptFor('zsh'),
+    /'--strategy\[strategy\]:strategy:\{compadd independent .*; _files\}'/,
+  );
 });
 
 test('completion: each shell parses its script without an error', async (t) => {

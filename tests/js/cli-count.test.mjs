@@ -72,7 +72,7 @@ test('count: totals are those of release with one column per category and clip n
     [...release, '--seed', '5', '--quiet'],
     `time,${labels.join(',')}\n${oneHot.join('\n')}\n`,
   );
-  const totals = ['--for', 'totals', '--mechanism', 'optimal'];
+  const totals = ['--for', 'totals', '--strategy', 'optimal'];
   const found = await counted([...count, ...range, ...by, ...seen, ...totals], csv(rows));
   assert.deepEqual(
     found.map(({ total, total_std: std }) => [total, std]),
@@ -139,7 +139,7 @@ test('count: of a person each category counts once in a bucket, scaled down by t
     section,
   });
   const few = [row(1, 'a', 'docs'), row(2, 'a', 'shop'), row(3, 'a', 'shop'), row(4, 'b', 'docs')];
-  // The same category again the next day, and very many rows of one category.
+  // One category again the next day, and very many rows of one category.
   const again = [
     ...few,
     row(1, 'a', 'shop', '07'),
@@ -177,7 +177,7 @@ test('count: of a person each category counts once in a bucket, scaled down by t
   );
 });
 
-/** Returns what `--json` says of a run over a table with only a header. */
+/** Runs over a table with only a header, and reads the output of `--json`. */
 async function chosen(...args) {
   const begin = ['count', ...daily, '--json', '--quiet', ...args];
   const { code, stdout, stderr } = await dpFtrl(begin, { input: 'time,visitor\n' });
@@ -185,51 +185,72 @@ async function chosen(...args) {
   return JSON.parse(stdout);
 }
 
+/** Root mean squares over the steps of what else is known for a question about counts. */
+function known({ steps, epsilon, delta, times = 1, question }) {
+  const isOfDays = question === 'days';
+  const participation = times > 1 ? { times, apart: 1 } : undefined;
+  // Naive noise: of each day for days and, added up, for totals, which then grows like a root.
+  const growth = isOfDays ? 1 : Math.sqrt((steps + 1) / 2);
+  const laplace = ['naive Laplace', ((Math.SQRT2 * times) / epsilon) * growth];
+  if (delta === 0) {
+    const trees = [2, 3, 4, 5, 8, 9, 16, 65].flatMap((arity) =>
+      // A subtractive tree has an odd arity.
+      (arity % 2 === 0 ? [false] : [false, true]).map((subtractive) => {
+        const strategy = { name: 'tree-k', arity, subtractive };
+        const asked = { steps, participation, epsilon, delta, strategy };
+        return [JSON.stringify(strategy), dp.error(asked).meanError];
+      }),
+    );
+    return isOfDays ? [laplace] : [laplace, ...trees];
+  }
+  const { noiseMultiplier: gauss } = dp.calibrate({ epsilon, delta });
+  const workload = isOfDays ? { window: 1 } : 'prefix';
+  const { mechanisms } = dp.compare({ steps, participation, workload, objective: 'mean' }).result();
+  return [
+    laplace,
+    ['naive Gaussian', gauss * Math.sqrt(times) * growth],
+    ...mechanisms.map(({ mechanism, meanError }) => [mechanism, gauss * meanError]),
+  ];
+}
+
 test('count: no noise that is known for the question is less than the chosen one', async () => {
   const last = { 1: '2026-01-01', 31: '2026-01-31', 365: '2026-12-31', 4000: '2036-12-13' };
-  const cases = [];
-  for (const steps of [1, 31, 365, 4000]) {
-    for (const [epsilon, delta] of [
-      [1, 1e-6],
-      [0.1, 1e-9],
-      [8, 1e-3],
-    ]) {
-      for (const times of steps === 31 ? [undefined, 1, 20] : [undefined]) {
-        for (const question of ['days', 'totals']) {
-          cases.push({ steps, epsilon, delta, times, question });
-        }
-      }
-    }
-  }
-  for (const { steps, epsilon, delta, times, question } of some(cases)) {
-    const { choice, certificate } = await chosen(
-      ...['--epsilon', String(epsilon), '--delta', String(delta), '--for', question],
-      ...['--from', '2026-01-01', '--to', last[steps]],
+  const targets = [
+    [1, 1e-6],
+    [0.1, 1e-9],
+    [8, 1e-3],
+    [1, 0],
+    [0.1, 0],
+  ];
+  const cases = [1, 31, 365, 4000].flatMap((steps) =>
+    targets.flatMap(([epsilon, delta]) =>
+      (steps === 1 ? [undefined] : [undefined, 1, 5, 20]).flatMap((times) =>
+        ['days', 'totals'].map((question) => ({ steps, epsilon, delta, times, question })),
+      ),
+    ),
+  );
+  for (const asked of some(cases, 11)) {
+    const { steps, epsilon, delta, times, question } = asked;
+    const { choice, certificate, rows } = await chosen(
+      ...['--epsilon', String(epsilon), ...(delta === 0 ? ['--pure'] : ['--delta', String(delta)])],
+      ...['--for', question, '--from', '2026-01-01', '--to', last[steps]],
       ...(times ? ['--user-column', 'visitor', '--max-contributions', String(times)] : []),
     );
-    const where = JSON.stringify({ steps, epsilon, delta, times, question, choice });
+    const where = JSON.stringify({ ...asked, choice });
     assert.equal(certificate.numSteps, steps, where);
-    assert.equal(certificate.delta, choice.noise === 'Laplace' ? 0 : delta, where);
-    assert.ok(choice.std <= choice.next.std, where);
-    const asked = {
-      ...{ steps, participation: times > 1 ? { times, apart: 1 } : undefined },
-      workload: question === 'days' ? { window: 1 } : 'prefix',
-    };
-    const { clipNorm, noiseMultiplier, meanError } = certificate;
-    assert.ok(Math.abs(choice.std / (clipNorm * noiseMultiplier * meanError) - 1) < 0.02, where);
-    // Naive noise: of each day for days, of each total for totals, and in proportion to its root.
-    const k = times ?? 1;
-    const laplace = (Math.SQRT2 * k) / epsilon;
-    const gaussian = dp.calibrate({ epsilon, delta }).noiseMultiplier * Math.sqrt(k);
-    const growth = question === 'days' ? 1 : Math.sqrt((steps + 1) / 2);
-    for (const naive of [laplace * growth, gaussian * growth]) {
-      assert.ok(choice.std <= 1.01 * naive, `${where}: ${naive}`);
+    assert.equal(rows.length, steps, where);
+    const sum = rows.reduce((all, row) => all + (row.countStd ?? row.totalStd) ** 2, 0);
+    const std = Math.sqrt(sum / steps);
+    if (delta === 0) {
+      assert.equal(choice, undefined, where);
+      assert.equal(certificate.delta, 0, where);
+    } else {
+      assert.equal(certificate.delta, choice.noise === 'Laplace' ? 0 : delta, where);
+      assert.ok(choice.std <= choice.next.std, where);
+      assert.ok(Math.abs(choice.std / std - 1) < 0.02, `${where}: ${std}`);
     }
-    if (steps > 365) continue;
-    for (const strategy of ['optimal', 'tree', 'honaker', 'square-root', 'blt', 'independent']) {
-      const { meanError: unit } = dp.error({ ...asked, strategy });
-      const std = unit * dp.calibrate({ epsilon, delta }).noiseMultiplier;
-      assert.ok(choice.std <= 1.01 * std, `${where}: ${strategy} ${std}`);
+    for (const [name, other] of known(asked)) {
+      assert.ok(std <= 1.011 * other, `${where}: ${std}, ${name} ${other}`);
     }
   }
 });
@@ -241,7 +262,7 @@ test('count: a day has the noise of a day, and a named mechanism or a budget is 
   assert.equal(choice.mechanism, 'independent');
   assert.ok(found.every(({ countStd }) => Math.abs(countStd - Math.SQRT2) < 1e-3));
   assert.ok(Math.abs(choice.next.std - 4.22) < 0.01);
-  const named = await chosen(...month, '--delta', '1e-6', '--mechanism', 'tree');
+  const named = await chosen(...month, '--delta', '1e-6', '--strategy', 'tree');
   assert.equal(named.choice, undefined);
   assert.equal(named.certificate.mechanism, 'tree');
   const strategy = join(scratchFolder('count-strategy'), 'epochs.json');
@@ -479,7 +500,9 @@ test('count: several runs with one --state count what one run counts', async () 
   const domain = /begun with --domain a,b,other, this run has --domain b,a,other$/;
   await fails([...other, '--state', join(folder, '1')], 2, domain, { input: header });
   const wanted = [...target, ...by, '--for', 'totals', '--state', join(folder, '1')];
-  await fails(wanted, 2, /--workload/, { input: header });
+  await fails(wanted, 2, /begun with --for totals, this run has none$|begun without --for$/m, {
+    input: header,
+  });
   const release = ['release', '--count', ...target.slice(1), '--state', join(folder, '0')];
   await fails(release, 2, /it is of dp-ftrl count$/, { input: header });
 });

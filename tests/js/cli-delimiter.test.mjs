@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fails, runningOn } from './support/command.mjs';
+import { runningOn } from './support/command.mjs';
 import { dpFtrl, root } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
@@ -67,29 +67,6 @@ test('delimiter: the separator of a file read twice is reported once, and not wi
   assert.equal(spelt.code, 0, spelt.stderr);
 });
 
-test('delimiter: a header with ambiguous separators is refused unless --delimiter is given', async () => {
-  const input = 'a;b,c\n1;2,3\n';
-  const release = ['release', ...privacy, '--clip', '9'];
-  const message =
-    /whether a comma or a semicolon .*: give --delimiter comma or --delimiter semicolon$/;
-  const { stdout } = await fails(release, 2, message, { input });
-  assert.equal(stdout, '');
-  const one = await dpFtrl([...release, '--columns', 'c', '--delimiter', 'comma'], { input });
-  assert.match(one.stdout, /^step,c,std\n1,/);
-  const other = await dpFtrl([...release, '--columns', 'a', '--delimiter', ';'], { input });
-  assert.match(other.stdout, /^step,a,std\n1,/);
-  for (const wrong of ['|', 'commas', '', 'toString']) {
-    const known = /--delimiter must be one of comma, semicolon, tab, got "/;
-    await fails([...release, '--delimiter', wrong], 2, known, { input });
-  }
-});
-
-test('delimiter: output has commas, and quotes where a name has one', async () => {
-  const args = ['release', ...privacy, '--clip', '9', '--quiet'];
-  const { stdout } = await dpFtrl(args, { input: '"a,b";c\n1;2\n' });
-  assert.match(stdout, /^step,"a,b",c,std\n1,/);
-});
-
 test('delimiter: rows are released as they arrive, the header in pieces', async () => {
   const args = ['release', ...privacy, '--clip', '9', '--steps', '10', '--quiet'];
   const { child, ended } = await runningOn('a', args, () => true);
@@ -113,45 +90,6 @@ test('delimiter: the file of --test may have a separator of its own', async () =
   assert.match(stderr, /: --test \S+test\.csv has cells separated by semicolons/);
   const plain = ['--show-nonprivate', '--test', write('plain.csv', table), '--json'];
   assert.equal(stdout, (await dpFtrl(['learn', ...args, ...plain], { input: table })).stdout);
-});
-
-test('decimal: numbers with decimal commas give the same output as with points, bit for bit', async () => {
-  const table = 'step,x,y\n1,0.5,-1.25\n2,3,1e-2\n3,.75,+2.\n';
-  const commas = table.replaceAll(',', ';').replaceAll('.', ',');
-  const sums = ['release', ...privacy, '--clip', '4', '--columns', 'x', '--columns', 'y'];
-  const moments = ['moments', ...privacy, '--columns', 'x=0:4'];
-  for (const args of [sums, moments]) {
-    const wanted = await dpFtrl(args, { input: table });
-    assert.equal(wanted.code, 0, wanted.stderr);
-    const found = await dpFtrl([...args, '--decimal', 'comma'], { input: commas });
-    assert.equal(found.stdout, wanted.stdout);
-  }
-  const quiet = [...sums, '--quiet', '--decimal'];
-  await fails(
-    [...sums, '--quiet'],
-    2,
-    /row 1 \(line 2\), column "x" is not a number: it has a decimal comma, which --decimal comma reads$/,
-    { input: commas },
-  );
-  await fails(
-    [...quiet, 'comma'],
-    2,
-    /column "x" is not a number: it has a point, despite --decimal comma$/,
-    { input: table },
-  );
-  // A point that separates thousands must not be read as a decimal point.
-  await fails([...quiet, 'comma'], 2, /is not a number: it has a point/, {
-    input: commas.replace('3;', '1.234;'),
-  });
-  await fails([...quiet, 'dot'], 2, /--decimal must be one of point, comma, got "dot"/, {
-    input: table,
-  });
-  await fails([...quiet, 'comma', '--format', 'jsonl'], 2, /--decimal is for CSV/, {
-    input: '{"x":1,"y":2}\n',
-  });
-  await fails(['count', ...privacy, '--decimal', 'comma'], 2, /unknown option "--decimal"/, {
-    input: table,
-  });
 });
 
 test('decimal: models are learned and used on numbers with commas', async () => {

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { close } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl } from './support/consumer.mjs';
+import { requireCommandsWith } from './support/help.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('dry-run');
@@ -29,9 +30,28 @@ const QUESTIONS = {
   'sums of days': ['release', ...privacy, '--clip', '2', '--columns', 'amount', ...days],
   categories: ['histogram', ...privacy, '--by', 'where', '--domain', 'a,b', ...days],
   moments: ['moments', ...privacy, '--columns', 'amount=0:2', ...days],
+  'active people': [
+    'active',
+    ...privacy,
+    '--window',
+    '2',
+    '--user-column',
+    'where',
+    '--time-column',
+    'day',
+  ],
 };
 
-/** Returns the path of a table. */
+/** Standard deviations in a row of the questions that have several numbers. */
+const STDS = {
+  'both at once': { count: ({ countStd }) => countStd, total: ({ totalStd }) => totalStd },
+  categories: {
+    count: ({ categories }) => Math.max(...categories.map(({ count }) => count.stddev)),
+    total: ({ total }) => total.stddev,
+  },
+  moments: { count: ({ count }) => count.stddev },
+};
+
 function tableOf(text) {
   const path = join(folder, 'table.csv');
   writeFileSync(path, text);
@@ -43,6 +63,13 @@ async function output(args, text = input) {
   assert.equal(code, 0, stderr);
   return stdout;
 }
+
+test('dry run: every command that has it is among the cases', () =>
+  requireCommandsWith(
+    'dry-run',
+    Object.values(QUESTIONS).map(([command]) => command),
+    ['learn'],
+  ));
 
 for (const [name, args] of Object.entries(QUESTIONS)) {
   test(`dry run: its certificate and noise are those of the release (${name})`, async () => {
@@ -63,6 +90,11 @@ for (const [name, args] of Object.entries(QUESTIONS)) {
     if (typeof dry.std === 'number') {
       assert.ok(stds.length > 0, JSON.stringify(made.rows?.[0]));
       close(Math.max(...stds), dry.std, 1e-6);
+    }
+    if (!STDS[name]) return;
+    assert.deepEqual(Object.keys(dry.std), Object.keys(STDS[name]));
+    for (const [of, stdOf] of Object.entries(STDS[name])) {
+      close(Math.max(...made.rows.map(stdOf)), dry.std[of], 1e-6);
     }
   });
 }
@@ -104,10 +136,65 @@ test('dry run: it reads times, or counts rows, where the horizon follows from th
   assert.match(await output([...sums, '--sort'], unsorted), /horizon: 4\n/);
 });
 
+test('dry run: it warns of what the release warns of before its first row', async () => {
+  const person = ['--user-column', 'where', '--max-contributions', '1'];
+  for (const args of [
+    [...QUESTIONS['counts of days'], ...person],
+    [...QUESTIONS.moments, ...person],
+    [...QUESTIONS['active people'], '--delta', '0.01'].toSpliced(3, 2),
+    ['release', ...privacy, '--columns', 'amount=0:2,other=0:900', ...days],
+  ]) {
+    const table = tableOf(input.replaceAll(/(amount|\d)\n/g, '$1,1\n').replace('t,1', 't,other'));
+    const made = await dpFtrl([...args, table]);
+    const dry = await dpFtrl([...args, '--dry-run', table]);
+    assert.deepEqual([made.code, dry.code], [0, 0], made.stderr + dry.stderr);
+    const [claim] = /^.*-differentially private.*$/m.exec(made.stderr);
+    const before = made.stderr.slice(0, made.stderr.indexOf(claim));
+    assert.match(before, /warning: .*\n.*warning: /);
+    assert.equal(dry.stderr, before);
+    const quiet = await dpFtrl([...args, '--dry-run', '--quiet', table]);
+    assert.equal(quiet.stderr.includes('depend on the data'), false);
+  }
+});
+
 test('dry run: a pipe is read once, and all of it', async () => {
   const args = [...QUESTIONS['sums of days'], '--dry-run'];
   const { stdout } = await dpFtrl(args, { input });
   assert.match(stdout, /horizon: 4\n.*all of it was read/s);
+});
+
+test('dry run: the certificate and the cost of a model are those of the one that is learned', async () => {
+  const rows = Array.from({ length: 600 }, (_, i) => `${i % 7},${i % 5},${Number(i % 7 > 3)}\n`);
+  const table = `a,b,y\n${rows.join('')}`;
+  const learn = ['learn', ...privacy, '--label', 'y', '--columns', 'a=0:6,b=0:4'];
+  // Second moments decide how far gradients are clipped; mu and rho are rounded upwards.
+  const clips = ['clipNorm', 'noiseStddev', 'mu', 'rho'];
+  const costs = new Set();
+  for (const [own, except] of [
+    [['--epsilon', '4'], clips],
+    [['--no-precondition'], []],
+    [['--algorithm', 'dp-ftrl', '--neighbours', 'replace-one'], []],
+    [['--algorithm', 'dp-gd', '--clip', '2', '--batch', '10'], []],
+  ]) {
+    const given = own.includes('--epsilon') ? learn.with(2, '4') : learn;
+    const rest = own.filter((_, i) => !(own.includes('--epsilon') && i < 2));
+    const budget = join(folder, `learn-${costs.size}.json`);
+    const account = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '1e-5'];
+    const args = [...given, ...rest, ...account, '--json'];
+    const dry = JSON.parse(await output([...args, '--dry-run'], table));
+    assert.equal(existsSync(budget), false);
+    const { certificate, preconditioning } = JSON.parse(await output(args, table));
+    assert.equal(preconditioning !== undefined, except === clips);
+    const same = (it) => ({ ...it, ...Object.fromEntries(except.map((name) => [name, 0])) });
+    assert.deepEqual(same(dry.certificate), same(certificate));
+    // In units of the clip norm the noise is the same.
+    const ratio = ({ noiseStddev, clipNorm }) => noiseStddev / clipNorm;
+    close(ratio(dry.certificate), ratio(certificate), 1e-3);
+    const { spent } = JSON.parse(readFileSync(budget, 'utf8'));
+    close(Number(/ would spend \(([\d.]+),/.exec(dry.cost)[1]), spent.epsilon, 1e-5);
+    costs.add(dry.cost);
+  }
+  assert.equal(costs.size, 4);
 });
 
 test('dry run: with a state it is refused, because the first run has decided', async () => {

@@ -54,12 +54,12 @@ test('histogram: rows are what the library releases, bit for bit', async () => {
     [['--total', '--confidence', '0.5'], { total: true, confidence: 0.5 }],
     [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
     [
-      ['--workload', 'window=4', '--mechanism', 'square-root'],
+      ['--workload', 'window=4', '--strategy', 'square-root'],
       { workload: { window: 4 }, strategy: 'square-root' },
     ],
     [['--steps', '20'], { steps: 20 }],
     [
-      ['--participations', '2', '--min-separation', '3', '--mechanism', 'tree'],
+      ['--participations', '2', '--min-separation', '3', '--strategy', 'tree'],
       { participation: { times: 2, apart: 3 }, strategy: 'tree' },
     ],
   ]) {
@@ -145,24 +145,6 @@ test('histogram: rows of a bucket are one step, and values outside the domain co
   );
 });
 
-test('histogram: a refused row ends the run, after the output of the steps before it', async () => {
-  const bad = `${input}milk,1\n`;
-  for (const args of [[], ['--post-process', 'monotone'], ['--post-process', 'non-negative']]) {
-    const wrong = [...command, '--steps', '20', ...args];
-    const { stdout } = await fails(wrong, 2, /outside --domain; --other adds a category/, {
-      input: bad,
-    });
-    assert.equal(parse(stdout, { columns: true }).length, 24);
-  }
-});
-
-test('histogram: the guarantee names the protected row and how it is counted', async () => {
-  const { code, stderr } = await dpFtrl(['histogram', ...privacy, ...by], { input });
-  assert.equal(code, 0);
-  assert.match(stderr, /\(1, 0\.000001\)-differentially private: one row .*, zero-out neighbours/);
-  assert.match(stderr, /counted once, in a category of --domain; mechanism optimal/);
-});
-
 test('histogram: a message appears where the noise hides even that there were rows', async () => {
   const hidden =
     /the noise hides nearly everything: after the last step the interval of the total reaches 0/;
@@ -186,57 +168,4 @@ test('histogram: a budget pays for one run and refuses another beyond its limit'
   assert.equal(code, 0, stderr);
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).releases.length, 1);
   await fails(args, 2, /must fit what is left of the budget/, { input });
-});
-
-test('histogram: bad options and rows past the horizon are refused', async () => {
-  const of = (...args) => ['histogram', ...args];
-  await fails(of(...privacy), 2, /--by is required, and so is --domain/, { input });
-  await fails(of(...privacy, '--by', 'drink'), 2, /--domain is required: add --domain A,B,C/, {
-    input,
-  });
-  await fails(of(...privacy, '--domain', 'a,b'), 2, /--by is required: add --by NAME/, { input });
-  await fails(of('--delta', '1e-6', ...by), 2, /--epsilon is required/, { input });
-  await fails(of('--epsilon', '1', ...by), 2, /--delta is required/, { input });
-  await fails(of(...privacy, '--by', 'drink', '--domain', 'a,a'), 2, /has a value twice/, {
-    input,
-  });
-  await fails(of(...privacy, '--by', 'drink', '--domain', 'a,,b'), 2, /--domain must be/, {
-    input,
-  });
-  await fails(of(...privacy, '--by', 'food', '--domain', 'a'), 2, /food/, { input });
-  await fails(
-    of(...privacy, ...by, '--post-process', 'sorted'),
-    2,
-    /--post-process must be none, non-negative or monotone|--post-process/,
-    { input },
-  );
-  await fails(
-    of(...privacy, ...by, '--post-process', 'monotone', '--workload', 'window=3'),
-    2,
-    /those of a window fall/,
-    { input },
-  );
-  await fails(of(...privacy, ...by, '--workload', 'momentum=0.5'), 2, /workload/, { input });
-  await fails(of(...privacy, ...by, '--confidence', '95'), 2, /--confidence must be a number/, {
-    input,
-  });
-  await fails(
-    of(...privacy, ...by, '--missing', 'skip', '--neighbours', 'replace-one'),
-    2,
-    /--missing skip needs zero-out/,
-    { input },
-  );
-  await fails(of(...privacy, ...by, '--user-column', 'drink'), 2, /unknown option|user-column/, {
-    input,
-  });
-  await fails(
-    of(...privacy, '--by', 'time', '--domain', 'a', '--time-column', 'time', '--bucket', 'day'),
-    2,
-    /--by and --time-column must be two columns/,
-    { input },
-  );
-  const { code, stdout, stderr } = await dpFtrl([...command, '--steps', '2'], { input });
-  assert.equal(code, 2);
-  assert.match(stderr, /past the horizon of --steps 2/);
-  assert.equal(stdout.trimEnd().split('\n').length, 5);
 });

@@ -94,7 +94,7 @@ test('learn defaults: a table is read in 120 steps of all rows, the latest weigh
   assert.match(spoken, /horizon 120 batches of 400 rows in 120 passes/);
   assert.match(
     spoken,
-    /; 2 of 2 features clipped to \[-1, 1\] \(see --columns\); set up for a whole t/,
+    /; private gradient descent, 120 passes; 2 of 2 features clipped to \[-1, 1\] \(see --columns\); each step takes all rows/,
   );
   assert.match(spoken, /rate set by 400 rows, 3 weights per score, epsilon and delta\n$/);
   assert.match(stderr, /NOT private/);
@@ -144,7 +144,7 @@ test('learn defaults: the choices depend only on public numbers', async () => {
   assert.equal(lambdaOf(await shown([...plain, other])), lambdaOf(await shown([...plain, path])));
 });
 
-test('learn defaults: rows that come once give the same weights in one run and in several', async () => {
+test('learn defaults: rows seen once give the same weights in one run and in several', async () => {
   const once = await modelOf(learn, piped);
   const way = Math.min(320, (3 * 400) / (noiseMultiplier * (1 + Math.log(400) / Math.PI)));
   const learner = dp.learner({
@@ -174,7 +174,7 @@ test('learn defaults: rows that come once give the same weights in one run and i
 
 test('learn defaults: if options choose the learner, the default clip norm clips nothing', async () => {
   const chosen = async (...more) => (await modelOf([...learn, ...more], piped)).certificate;
-  const honaker = await chosen('--mechanism', 'honaker');
+  const honaker = await chosen('--strategy', 'honaker');
   assert.deepEqual([honaker.clipNorm, honaker.numSteps], [longest, 400]);
   for (const [more, slope] of [
     [['--passes', '2'], 1],
@@ -183,9 +183,9 @@ test('learn defaults: if options choose the learner, the default clip norm clips
     [['--loss', 'huber', '--huber-threshold', '2'], 2],
     [['--radius', '3', '--loss', 'softmax', '--classes', '2'], Math.SQRT2],
   ]) {
-    close((await chosen(...more, '--mechanism', 'honaker')).clipNorm, slope * longest, 1e-12);
+    close((await chosen(...more, '--strategy', 'honaker')).clipNorm, slope * longest, 1e-12);
   }
-  const report = await shown([...learn, '--mechanism', 'honaker'], piped);
+  const report = await shown([...learn, '--strategy', 'honaker'], piped);
   assert.match(report.stdout, /^bound on the expected regret +[\d.]+$/m);
   const endless = /--loss squared has unbounded slopes: give --clip/;
   await fails([...learn, '--loss', 'squared'], 2, endless, piped);

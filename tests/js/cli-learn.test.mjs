@@ -20,7 +20,7 @@ const { load } = await importEntry('dp-ftrl');
 const dp = await load();
 const folder = scratchFolder('learn');
 
-const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1', '--mechanism', 'honaker'];
+const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1', '--strategy', 'honaker'];
 const learn = ['learn', ...privacy, '--label', 'y'];
 const random = generator(3);
 /** y is 1 if b is above the middle of its range. */
@@ -116,7 +116,7 @@ test('learn: the output states the guarantee, and the library can read the model
     'dp-ftrl learn: (8, 0.000001)-differentially private: one row is ' +
       'protected, not a person with several (see --participations, a promise that is not ' +
       'checked), its gradient clipped to l2-norm 1; mechanism ' +
-      'honaker, mode grid, zero-out neighbours, horizon 400 rows (the number of rows is public)\n',
+      'honaker, mode grid, zero-out neighbours, horizon 400 rows (the number of rows is public); DP-FTRL, one pass, honaker\n',
   );
   for (const line of [
     /^private +yes$/m,
@@ -229,7 +229,10 @@ test('learn: the bound on the regret is printed where nothing can be clipped', a
   assert.match(await shown(at(2.44, softmax)), clipped);
   assert.match(await shown(at(2.45, softmax)), /^[\d.]+$/);
   assert.match(await shown(at(2, [...ranges, '--steps', '500'])), /^[\d.]+ after all 500 steps$/);
-  assert.equal(await shown(at(2, ['--descent', ...ranges])), 'none: no theorem for this descent');
+  assert.equal(
+    await shown(at(2, ['--algorithm', 'dp-gd', ...ranges])),
+    'none: no theorem for this descent',
+  );
   const point = [
     '--domain',
     'simplex',
@@ -395,7 +398,7 @@ test('learn: misuse gives a one-line error, and nothing is written', async () =>
     [
       ['--label', 'y', '--user-column', 'a'],
       csv,
-      /option "--user-column"; --user-column is an option of count, release, moments, histogram, queries and choose$/,
+      /option "--user-column"; --user-column is an option of count, active, release, moments, histogram, queries and choose$/,
     ],
     [[], csv, /--label is required/],
   ];
@@ -434,7 +437,7 @@ test('learn: softmax, descent and the loss on a test file agree with the library
   assert.ok(last < average && average < Math.log(2));
   assert.ok(softmax.nonprivate.progressiveAccuracy > 0.6);
 
-  const sgd = ['--mechanism', 'independent', '--descent', '--momentum', '0.5'];
+  const sgd = ['--strategy', 'independent', '--algorithm', 'dp-gd', '--momentum', '0.5'];
   const privacy = ['--epsilon', '8', '--delta', '1e-6', '--clip', '1', '--label', 'y'];
   const descent = await dpFtrl(['learn', ...privacy, ...sgd, ...show], { input: csv });
   const learner = dp.learner({
@@ -456,8 +459,12 @@ test('learn: softmax, descent and the loss on a test file agree with the library
 
   await fails([...learn, '--classes', '2'], 2, /--classes needs --loss softmax/);
   await fails([...learn, '--loss', 'softmax'], 2, /--loss softmax needs --classes/);
-  await fails([...learn, '--momentum', '0.5'], 2, /--momentum needs --descent/);
-  await fails([...learn, '--descent', '--momentum', '1'], 2, /--momentum must be a number from 0/);
+  await fails([...learn, '--momentum', '0.5'], 2, /--momentum needs --algorithm dp-gd/);
+  await fails(
+    [...learn, '--algorithm', 'dp-gd', '--momentum', '1'],
+    2,
+    /--momentum must be a number from 0/,
+  );
 });
 
 test('learn: several passes are one stream in which every row comes again', async () => {
@@ -508,10 +515,13 @@ test('learn: several passes are one stream in which every row comes again', asyn
 
   const { stderr } = await dpFtrl([...learn, '--passes', '2', path]);
   assert.match(stderr, /: one row is protected in all 2 passes, not a person with several, /);
-  assert.match(stderr, /horizon 800 rows in 2 passes \(the number of rows is public\); 2 of 2 /);
+  assert.match(
+    stderr,
+    /horizon 800 rows in 2 passes \(the number of rows is public\); DP-FTRL, 2 passes, [a-z-]+; 2 of 2 /,
+  );
   const inBatches = await dpFtrl([...learn, '--columns', 'b=0:100,*', '--batch', '30', path]);
   assert.match(inBatches.stderr, /; mechanism honaker, .* horizon 14 batches of 30 rows \(the num/);
-  assert.match(inBatches.stderr, /\); 1 of 2 features used as they are \(see --columns\)\n$/);
+  assert.match(inBatches.stderr, /; 1 of 2 features used as they are \(see --columns\)\n$/);
   const bothWays = await dpFtrl([...learn, '--batch', '30', '--passes', '2', path]);
   assert.match(bothWays.stderr, /horizon 28 batches of 30 rows in 2 passes \(/);
   const wrong = ['--passes', '2', '--steps', '801', path];

@@ -26,7 +26,7 @@ test('horizon: one that is too long names the mechanisms that go that far', asyn
     const names = dp.strategies.filter(({ maxSteps }) => maxSteps >= steps).map(({ name }) => name);
     assert.ok(names.includes('tree') && names.length < 24);
     const end = `got ${steps}; mechanisms that go that far: ${names.join(', ')}`;
-    const args = ['--mechanism', mechanism, '--steps', String(steps)];
+    const args = ['--strategy', mechanism, '--steps', String(steps)];
     for (const command of [release, ['error'], ['learn', '--label', 'y', ...release.slice(1)]]) {
       const { stderr } = await fails([...command, ...args], 2, /--steps must be between 1 and/, {
         input: command[0] === 'learn' ? 'x,y\n1,1\n' : input,
@@ -34,12 +34,12 @@ test('horizon: one that is too long names the mechanisms that go that far', asyn
       assert.ok(stderr.trimEnd().endsWith(end), stderr);
     }
     assert.equal(
-      (await dpFtrl([...release, '--steps', String(steps), '--mechanism', 'tree'], { input })).code,
+      (await dpFtrl([...release, '--steps', String(steps), '--strategy', 'tree'], { input })).code,
       0,
     );
   }
   const none = await fails(
-    ['error', '--steps', '2', '--mechanism', 'tree-k', '--arity', '1'],
+    ['error', '--steps', '2', '--strategy', 'tree-k', '--arity', '1'],
     2,
     /--arity/,
   );
@@ -362,7 +362,7 @@ test('messages: errors of the system are reported once, in words', async () => {
     1,
     /: cannot read a+\.csv: name too long$/,
   );
-  const { systemReason } = await importSource('cli/base/failure.ts');
+  const { systemReason } = await importSource('stores/files.ts');
   assert.throws(
     () => readFileSync('.'),
     (error) => systemReason(error) === 'illegal operation on a directory',

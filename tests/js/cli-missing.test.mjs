@@ -60,6 +60,19 @@ test('missing: release puts 0 for an empty cell or for its whole row, which rema
   await fails([...release, ...skip], 2, /row 2 \(line 3\) is blank/, { input: table('') });
 });
 
+test('missing: a number of --na is one in any spelling, and no other number is', async () => {
+  const table = (second) => `a,b\n1,2\n${second},4\n5,6\n`;
+  for (const [na, cells, others] of [
+    ['-999', ['-999', '-999.0', '-9.99e2', ' -0999 '], ['999', '-99.9', '-999.1', '-9990']],
+    ['NA,-1.0,9e3', ['NA', '-1', '-01', '9000', '9000.00'], ['1', '-10', '9001']],
+  ]) {
+    const run = [...release, ...skip, '--na', na];
+    const skipped = await printed(run, table(''));
+    for (const cell of cells) assert.equal(await printed(run, table(cell)), skipped, cell);
+    for (const cell of others) assert.notEqual(await printed(run, table(cell)), skipped, cell);
+  }
+});
+
 test('missing: with times, a skipped row has no effect, and other rows keep their numbers', async () => {
   const input = 't,a\n2026-01-01,1\n2026-01-02,\n,3\n2026-01-03,4\n';
   const wanted = 't,a\n2026-01-01,1\n2026-01-03,4\n';

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parse } from 'csv-parse/sync';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder } from './support/scratch.mjs';
@@ -54,12 +53,12 @@ test('moments: rows are what the library releases, bit for bit', async () => {
     [['--neighbours', 'replace'], { neighbours: 'replace-one' }],
     [['--neighbours', 'replace', '--fixed-times'], { neighbours: 'replace-one', fixedTimes: true }],
     [
-      ['--workload', 'window=4', '--mechanism', 'square-root'],
+      ['--workload', 'window=4', '--strategy', 'square-root'],
       { workload: { window: 4 }, strategy: 'square-root' },
     ],
     [['--steps', '20'], { steps: 20 }],
     [
-      ['--participations', '2', '--min-separation', '3', '--mechanism', 'tree'],
+      ['--participations', '2', '--min-separation', '3', '--strategy', 'tree'],
       { participation: { times: 2, apart: 3 }, strategy: 'tree' },
     ],
   ]) {
@@ -109,39 +108,6 @@ test('moments: standard deviations are in JSON when they are asked for', async (
   const picture = join(scratch, 'deviations.svg');
   await written([...moments, '--standard-deviation', '--plot', picture]);
   assert.match(readFileSync(picture, 'utf8'), /standard deviation/);
-});
-
-test('moments: every bucket is one step, even an empty one, and skipped rows do not count', async () => {
-  const times = ['2026-03-01', '2026-03-01', '2026-03-03', '2026-03-03'];
-  const lines = times.map((time, i) => `${time},${table[i].join(',')}\n`).join('');
-  const timed = ['--time-column', 'time', '--bucket', 'day', '--missing', 'skip'];
-  const rows = parse(await written([...moments, ...timed], `time,a,b\n2026-03-01,,1\n${lines}`), {
-    columns: true,
-  });
-  const expected = released({ steps: 3 }, (it) => [
-    it.releaseBatch(recordsOf(table.slice(0, 2))),
-    it.end(),
-    it.releaseBatch(recordsOf(table.slice(2, 4))),
-  ]);
-  assert.deepEqual(
-    rows.map(({ time }) => time),
-    ['2026-03-01', '2026-03-02', '2026-03-03'],
-  );
-  rows.forEach((row, t) => {
-    const { step, time: _time, ...cells } = row;
-    assert.equal(Number(step), t + 1);
-    assert.deepEqual(Object.values(cells).map(Number), cellsOf(expected[t]));
-  });
-});
-
-test('moments: the guarantee says that rows are clipped to ranges', async () => {
-  const { code, stderr } = await dpFtrl(['moments', ...privacy, ...ranges], { input });
-  assert.equal(code, 0);
-  assert.match(stderr, /\(1, 0\.000001\)-differentially private: one row .*, zero-out neighbours/);
-  assert.match(
-    stderr,
-    /not a person with several \(see --user-column\), clipped to the ranges of --columns; mechanism optimal/,
-  );
 });
 
 test('moments, histogram: the guarantee says whether times are promised to be public', async () => {
@@ -213,33 +179,4 @@ test('moments: a release is charged to the budget, and one beyond the limit is r
   assert.equal(code, 0, stderr);
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).releases.length, 1);
   await fails(args, 2, /must fit what is left of the budget/, { input });
-});
-
-test('moments: misuse is refused with a message that names the problem', async () => {
-  const of = (...args) => ['moments', ...args];
-  await fails(of(...privacy), 2, /--columns is required/, { input });
-  await fails(of('--delta', '1e-6', ...ranges), 2, /--epsilon is required/, { input });
-  await fails(of('--epsilon', '1', ...ranges), 2, /--delta is required/, { input });
-  await fails(of(...privacy, '--columns', 'a=0:1,b'), 2, /column "b" needs a range in --columns/, {
-    input,
-  });
-  await fails(of(...privacy, '--columns', 'c=0:1'), 2, /unknown column "c"/, { input });
-  await fails(of(...privacy, ...ranges, '--confidence', '95'), 2, /--confidence must be a number/, {
-    input,
-  });
-  await fails(of(...privacy, ...ranges, '--clip', '1'), 2, /unknown option|clip/, { input });
-  await fails(
-    of(...privacy, ...ranges, '--missing', 'skip', '--neighbours', 'replace-one'),
-    2,
-    /--missing skip needs zero-out/,
-    { input },
-  );
-  const other = /--workload must be 'prefix' or a window, for moments, got momentum/;
-  await fails(of(...privacy, ...ranges, '--workload', 'momentum=0.5'), 2, other, { input });
-  const little = ['--epsilon', '1e-12', '--delta', '1e-15'];
-  const noise = /--epsilon must be larger, for noise to have room on its grid, got 1e-12/;
-  await fails(of(...little, ...ranges), 2, noise, { input });
-  const { code, stdout } = await dpFtrl([...moments, '--steps', '2'], { input });
-  assert.equal(code, 2);
-  assert.equal(stdout.trimEnd().split('\n').length, 3);
 });

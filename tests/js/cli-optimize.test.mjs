@@ -36,9 +36,9 @@ test('optimize: the JSON is that of the library', async () => {
     [['--max-iterations', '2'], { maxIterations: 2 }],
     [['--gap', '1e-3'], { gap: 1e-3 }],
     [['--workload', 'momentum=0,decay=0.9'], { workload: { momentum: 0, decay: 0.9 } }],
-    [['--mechanism', 'blt', '--buffers', '1'], { strategy: { name: 'blt', buffers: 1 } }],
+    [['--strategy', 'blt', '--buffers', '1'], { strategy: { name: 'blt', buffers: 1 } }],
     [
-      ['--mechanism', 'blt', '--participations', '3', '--min-separation', '5'],
+      ['--strategy', 'blt', '--participations', '3', '--min-separation', '5'],
       { strategy: 'blt', participation: { times: 3, apart: 5 } },
     ],
   ];
@@ -53,7 +53,7 @@ test('optimize: the JSON is that of the library', async () => {
 test('optimize: it prints a report, writes the whole file, and leaves standard error empty', async () => {
   const report = await dpFtrl(['optimize', '--steps', '30']);
   assert.equal(report.code, 0);
-  assert.equal(report.stderr, '', 'it is no terminal');
+  assert.equal(report.stderr, '', 'it is not a terminal');
   const lines = [/^mechanism +optimal\n/, /\nmax error +1\.8/, /\nstatus +converged\n/, /\ngap +/];
   for (const line of lines) {
     assert.match(report.stdout, line);
@@ -74,7 +74,7 @@ test('error, compare and release take a saved strategy', async () => {
   const compared = await json(['compare', '--steps', '30', '--strategy', strategy]);
   assert.deepEqual(compared, dp.compare({ steps: 30, strategies: [saved] }).result());
   const words = await dpFtrl(['compare', '--steps', '30', '--strategy', strategy]);
-  assert.match(words.stdout, /^ *\d+ +optimal \(saved\) /m);
+  assert.match(words.stdout, /^ *\d+ +optimal from /m);
 
   const release = async (...args) => {
     const given = ['release', ...privacy, '--seed', '5', ...args];
@@ -82,12 +82,11 @@ test('error, compare and release take a saved strategy', async () => {
     assert.equal(code, 0);
     return stdout;
   };
-  const named = await release('--mechanism', 'optimal', '--steps', '30');
+  const named = await release('--strategy', 'optimal', '--steps', '30');
   assert.equal(named.split('\n').length, 32);
   assert.equal(await release('--strategy', strategy), named, 'bit for bit, horizon from the file');
   assert.equal(await release('--strategy', strategy, '--steps', '30'), named);
-  assert.equal(await release('--steps', '30'), named, 'and it is the default');
-  assert.notEqual(await release('--mechanism', 'blt', '--steps', '30'), named);
+  assert.notEqual(await release('--strategy', 'blt', '--steps', '30'), named);
   const mentions = await dpFtrl(['release', ...privacy.slice(0, -1), '--strategy', strategy], {
     input: rows,
   });
@@ -117,11 +116,11 @@ test('--strategy: the participation is that of the file, and another one is repo
 });
 
 test('an optimal strategy made for another participation is reported as such', async () => {
-  const chosen = ['--mechanism', 'optimal', '--buffers', '4', '--epochs', '2'];
+  const chosen = ['--strategy', 'optimal', '--buffers', '4', '--epochs', '2'];
   const other = await dpFtrl(['error', '--steps', '8', ...chosen]);
   const named = /\nparticipation +2 epochs\nneighbours.*\noptimised for +single participation\n/;
   assert.match(other.stdout, named);
-  const searched = ['error', '--steps', '8', '--mechanism', 'optimal', '--epochs', '2'];
+  const searched = ['error', '--steps', '8', '--strategy', 'optimal', '--epochs', '2'];
   assert.doesNotMatch((await dpFtrl(searched)).stdout, /optimised for/);
   const warning =
     /warning: the strategy was optimised for single participation; this run protects 2 epochs\n/;
@@ -147,18 +146,21 @@ test('misuse: unsuitable strategy files and options are refused', async () => {
     [[...error, file('empty.json', '')], /empty\.json is not JSON/],
     [[...error, file('list.json', '[1]')], /--strategy .*list\.json is not a saved strategy/],
     [[...error, file('other.json', '{"a":1}')], /format must be "dp-ftrl strategy", got undefined/],
-    [[...error, changed((it) => (it.version = 2))], /version must be 1, the one .* reads, got 2/],
+    [[...error, changed((it) => (it.version = 1))], /version must be 2, the one .* reads, got 1/],
     [[...error, strategy, '--steps', '31'], /: --steps must be 30, that of .*, got 31/],
-    [[...error, strategy, '--mechanism', 'tree'], /give --strategy or --mechanism, not both/],
-    [[...error, strategy, '--buffers', '3'], /give --strategy or --buffers, not both/],
+    [[...error, strategy, '--strategy', 'tree'], /--strategy is given twice/],
+    [
+      [...error, strategy, '--buffers', '3'],
+      /--buffers does not go with a saved strategy, got --strategy .*strategy\.json/,
+    ],
     [[...error, strategy, '--workload', 'window=2'], /workload must be that of the saved strategy/],
     [['compare', '--steps', '4', '--strategy', strategy], /--steps must be 30, that of the saved/],
     [['release', ...privacy, '--strategy', strategy, '--steps', '9'], /--steps must be 30/],
     [['optimize'], /--steps is required/],
     [['optimize', '--steps', '4', 'x'], /optimize reads no file, got x/],
     [
-      ['optimize', '--steps', '4', '--mechanism', 'tree'],
-      /--mechanism must be one that a search finds: .*, got "tree"/,
+      ['optimize', '--steps', '4', '--strategy', 'tree'],
+      /--strategy must be one that a search finds: .*, got "tree"/,
     ],
     [['optimize', '--steps', '4', '--solver', 'fast'], /--solver must be one of exact, none/],
     [['optimize', '--steps', '4', '--buffers', 'all'], /--buffers must be a whole number/],
@@ -168,11 +170,11 @@ test('misuse: unsuitable strategy files and options are refused', async () => {
       /^dp-ftrl optimize: --bands is not a parameter of/,
     ],
     [
-      ['optimize', '--steps', '9', '--mechanism', 'blt', '--normalize', '--gap', '0.1'],
+      ['optimize', '--steps', '9', '--strategy', 'blt', '--normalize', '--gap', '0.1'],
       /^dp-ftrl optimize: --gap is for a search, and blt --normalize has none/,
     ],
     [
-      ['optimize', '--steps', '9', '--mechanism', 'tree', '--nu', '0.5'],
+      ['optimize', '--steps', '9', '--strategy', 'tree', '--nu', '0.5'],
       /^dp-ftrl optimize: --nu is not a parameter of tree/,
     ],
     [
@@ -193,7 +195,7 @@ test('misuse: unsuitable strategy files and options are refused', async () => {
 
 test('optimize: parameters are saved without a search, and every command takes them by --strategy', async () => {
   const path = join(folder, 'nu.json');
-  const nu = ['--mechanism', 'nu', '--nu', '0.3'];
+  const nu = ['--strategy', 'nu', '--nu', '0.3'];
   const report = await dpFtrl(['optimize', '--steps', '30', ...nu, '--output', path]);
   assert.equal(report.code, 0, report.stderr);
   assert.match(report.stdout, /^mechanism +nu --nu 0\.3\n[^]*\nmax error +\d/);
@@ -232,9 +234,14 @@ test('optimize: parameters are saved without a search, and every command takes t
   const pure = ['release', '--pure', '--epsilon', '1', '--clip', '1', '--columns', 'x'];
   const { stdout } = await dpFtrl([...pure, '--quiet', '--json', '--strategy', tree], table);
   assert.equal(JSON.parse(stdout).certificate.mechanism, 'tree-k');
-  await fails([...pure, '--strategy', strategy], 2, /give --pure or --strategy, not both/, table);
+  await fails(
+    [...pure, '--strategy', strategy],
+    2,
+    /--pure does not go with a saved strategy, got --strategy .*json/,
+    table,
+  );
   for (const [text, message] of [
-    ['{"name":"trees"}', /unknown mechanism "trees"; did you mean tree\?/],
+    ['{"name":"trees"}', /unknown strategy "trees"; did you mean tree\?/],
     ['{"name":"nu","mu":1}', /wrong\.json has the unknown parameter "mu"$/],
     ['{"name":"nu","nu":"1"}', /--nu must be a number, got/],
   ]) {

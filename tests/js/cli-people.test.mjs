@@ -8,16 +8,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry, root } from './support/consumer.mjs';
-import { some } from './support/extent.mjs';
 import { generator, importSource } from './support/sources.mjs';
 
 const { bucketOf, bucketText } = await importSource('shared/calendar.ts');
 const { timeIn, unambiguous } = await importSource('shared/time-text.ts');
 const { UTC: zone } = (await importSource('shared/zone.ts')).Zone;
 
-const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--mechanism', 'tree'];
+const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--strategy', 'tree'];
 const release = ['release', ...privacy];
 const people = (k, s) => [
   '--user-column',
@@ -187,28 +185,6 @@ for (const oneAStep of [true, false]) {
   });
 }
 
-test('events: empty buckets are steps too, up to the last of the range', async () => {
-  const input = 'when\n2026-01-30T10:00Z\n2026-01-30T11:00Z\n2026-02-02\n';
-  const shown = ['--seed', '1', '--show-nonprivate', '--time-column', 'when', '--bucket', 'day'];
-  const sums = async (args) => {
-    const { stdout } = await dpFtrl([...release, ...shown, ...args], { input });
-    return parse(stdout, { columns: true, cast: true }).map((row) => [row.when, row.rows_true]);
-  };
-  const days = [
-    ['2026-01-30', 2],
-    ['2026-01-31', 2],
-    ['2026-02-01', 2],
-    ['2026-02-02', 3],
-  ];
-  assert.deepEqual(await sums([]), days);
-  assert.deepEqual(await sums(['--steps', '9']), days);
-  assert.deepEqual(await sums(['--from', '2026-01-29', '--to', '2026-02-03']), [
-    ['2026-01-29', 0],
-    ...days,
-    ['2026-02-03', 3],
-  ]);
-});
-
 test('events: a long gap between two events is bridged', async () => {
   const input = 'when\n2026-01-01\n2026-01-08T03:00Z\n';
   const args = ['--time-column', 'when', '--bucket', 'minute', '--steps', '20000', '--quiet'];
@@ -224,89 +200,6 @@ test('events: many rows of one bucket are clipped one by one, not their sum', as
   const args = [...daily, '--columns', 'x', '--seed', '1', '--show-nonprivate'];
   const { stdout } = await dpFtrl([...release, ...args], { input });
   assert.equal(parse(stdout, { columns: true, cast: true })[0].x_true, 1000);
-});
-
-test('guarantee: it says whom it protects', async () => {
-  const input = 'when,who,x\n2026-01-01,a,1\n2026-01-01,b,1\n2026-01-03,a,1\n';
-  const text = async (...args) =>
-    (await dpFtrl([...release, '--columns', 'x', ...args], { input })).stderr;
-  assert.match(await text(), /: one row is protected, not a person .*\(the number of rows is pu/);
-  assert.match(
-    await text(...people(2, 2)),
-    /: one person \(column "who"\) is protected, whose first 2 rows that are at least 2 /,
-  );
-  assert.match(
-    await text(...people(1), ...daily),
-    /whose first day counts and the rest is left out.* horizon 3 days in UTC \(the first and the last day are public\)/,
-  );
-});
-
-test('people: how many rows did not count is shown with --show-nonprivate only', async () => {
-  const input = 'who,x\na,1\nb,1\na,1\na,1\n';
-  const args = [...release, '--columns', 'x', '--json', ...people(1)];
-  const hidden = await dpFtrl(args, { input });
-  assert.ok(!hidden.stdout.includes('numDropped'));
-  assert.doesNotMatch(hidden.stderr, /did not count/);
-  assert.equal(JSON.parse(hidden.stdout).protects, 'one person (column "who")');
-  const shown = await dpFtrl([...args, '--show-nonprivate'], { input });
-  assert.equal(JSON.parse(shown.stdout).numDropped, 2);
-  assert.match(shown.stderr, /warning: 2 rows did not count: NOT private/);
-});
-
-test('people and events: faults are named, without the text of a cell', async () => {
-  const cases = [
-    [daily, 'when\n2026-01-01\nSECRET\n', 'not_a_time', /row 2 \(line 3\), column "when" must be/],
-    [daily, 'when\n2026-01-02\n2026-01-01\n', 'out_of_order', /earlier day than the row above/],
-    [daily, 'when\n2026-01-01\n2026-01-03\n2026-01-02\n', 'out_of_order', /row 3 .* earlier day/],
-    [people(1), 'who,x\na,1\n ,1\n', 'missing', /row 2 \(line 3\), column "who" is empty/],
-    [people(1), 'who,x\na,1\nb,SECRET\n', 'not_a_number', /row 2 \(line 3\), column "x" is not/],
-    [daily, 'when\n2026-01-01\n2026-02-01\n', 'past_horizon', /horizon of --steps 9/],
-  ];
-  for (const [args, input, code, message] of some(cases, 3)) {
-    const horizon = args.includes('--to') ? [] : ['--steps', '9'];
-    const all = [...release, '--json', ...args, ...horizon];
-    const { stdout } = await fails(all, 2, message, { input });
-    assert.ok(!stdout.includes('SECRET'));
-    assert.equal(JSON.parse(stdout).error.code, code);
-    if (code === 'past_horizon') continue;
-    const whole = await fails([...release, ...args], 2, message, { input });
-    assert.equal(whole.stdout, '', 'nothing is released when the horizon is not known');
-  }
-  // Every step before the error is written.
-  const args = [...release, ...daily, '--steps', '9', '--quiet'];
-  const { stdout } = await dpFtrl(args, { input: 'when\n2026-01-01\n2026-02-01\n' });
-  assert.equal(stdout.trimEnd().split('\n').length, 10);
-});
-
-test('people and events: invalid options and combinations of options are refused', async () => {
-  const cases = [
-    [
-      ['--user-column', 'who'],
-      /needs --max-contributions K: .* a small K leaves rows out, a large K adds noise/,
-    ],
-    [['--max-contributions', '2'], /--max-contributions needs --user-column/],
-    [people(0), /--max-contributions must be a whole number of at least 1, got "0"/],
-    [[...people(1), '--epochs', '2'], /give --user-column or --epochs, not both/],
-    [people(1, 0), /--min-separation must be a whole number of at least 1, got "0"/],
-    [['--user-column', 'nobody', '--max-contributions', '1'], /unknown column "nobody"/],
-    [[...people(1), '--columns', 'who'], /column "who" cannot be summed as well/],
-    [['--time-column', 'when'], /--time-column needs --bucket minute\|hour\|day/],
-    [['--bucket', 'day'], /--bucket needs --time-column/],
-    [['--time-column', 'when', '--bucket', 'days'], /--bucket must be one of minute, .* "days"/],
-    [[...daily, '--from', 'May'], /--from must be a date .*, got "May"/],
-    [[...daily, '--to', '2026-01-01'], /--to needs --from/],
-    [[...daily, ...from, '--to', '2026-01-01'], /--to must not be before --from/],
-    [[...daily, ...from, '--to', day(1), '--steps', '2'], /give --steps or --to, not both/],
-    [[...daily, '--epochs', '2'], /no --epochs/],
-    [
-      ['--user-column', 'when', '--max-contributions', '1', ...daily],
-      /--user-column and --time-column must be two columns/,
-    ],
-  ];
-  for (const [args, message] of some(cases, 3)) {
-    const { stdout } = await fails([...release, ...args], 2, message, { input: csv([]) });
-    assert.equal(stdout, '');
-  }
 });
 
 test('events: in the example each member counts once a week', async () => {

@@ -10,6 +10,7 @@ import { parse } from 'csv-parse/sync';
 import { fails } from './support/command.mjs';
 import { dpFtrl, root } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
+import { requireCommandsWith } from './support/help.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 
@@ -73,8 +74,21 @@ const COMMANDS = {
     '--other',
     example('site_visits'),
   ],
+  active: [
+    ...privacy,
+    '--window',
+    'week',
+    '--time-column',
+    'time',
+    '--user-column',
+    'visitor',
+    example('site_visits'),
+  ],
   learn: [...privacy, '--label', 'label', '--columns', '*=-1:1', example('pendulum')],
 };
+
+test('plot: every command that draws is among the cases', () =>
+  requireCommandsWith('plot', Object.keys(COMMANDS)));
 
 let numPlots = 0;
 async function drawn(command, more, ending) {

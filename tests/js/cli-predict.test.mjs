@@ -7,7 +7,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
 import { generator } from './support/sources.mjs';
@@ -123,28 +122,6 @@ test('predict: says that nothing protects the rows, and that a seeded model is N
   assert.equal((await predicted(own, '--quiet')).stderr, '');
 });
 
-test('predict: a bad model, a missing column and overwriting the model are refused', async () => {
-  const { path, model } = await learned();
-  for (const [args, message] of [
-    [[csv], /--model is required/],
-    [['--model', join(folder, 'no.json'), csv], /--model .*no\.json: there is no such file/],
-    [['--model', folder, csv], /--model .* is a folder/],
-    [['--model', csv, csv], /--model .*rows\.csv is not JSON/],
-    [['--model', write('list.json', '[]'), csv], /list\.json is not a model/],
-    [['--model', write('other.json', '{}'), csv], /model.*format must be "dp-ftrl model"/],
-    [
-      ['--model', write('short.json', JSON.stringify({ ...model, weights: [1] })), csv],
-      /weights must be one weight/,
-    ],
-    [['--model', path, write('c.csv', 'a,c\n1,2\n')], /unknown column "b"; known are a, c/],
-    [['--model', path, '--output', path, csv], /are the same file/],
-    [['--model', path, '--seed', '1', csv], /unknown option/],
-  ]) {
-    const { stdout } = await fails(['predict', '--quiet', ...args], 2, message);
-    assert.equal(stdout, '');
-  }
-});
-
 test('learn --test: the output has accuracy and loss on a file, with a note, but the model has not', async () => {
   const path = write('test.csv', numbersOf(rows.slice(0, 50)));
   const { printed, model, stderr } = await learned('--test', path);
@@ -182,23 +159,6 @@ test('learn --test: the output has accuracy and loss on a file, with a note, but
     /^accuracy on them \(NOT private unless the file is public\) +0\.\d+$/m,
   );
   assert.match(text.stdout, /^private +yes$/m);
-});
-
-test('learn --test: a file that cannot be read is refused before a budget pays', async () => {
-  const budget = join(folder, 'budget.json');
-  const limit = ['--budget', budget, '--budget-epsilon', '9', '--budget-delta', '1e-5'];
-  const args = ['learn', '--label', 'y', '--epsilon', '1', '--delta', '1e-6', '--quiet', ...limit];
-  for (const [name, message] of [
-    [join(folder, 'no.csv'), /--test .*no\.csv: there is no file/],
-    [write('less.csv', 'a,y\n1,1\n'), /--test .*less\.csv: unknown column "b"/],
-    [write('none.csv', 'a,b,y\n'), /--test .*none\.csv: .*a header but no rows/],
-    [write('gap.csv', 'a,b,y\n1,1,1\n1,,1\n'), /--test .*gap\.csv: row 2 .*b/],
-    [write('label.csv', 'a,b,y\n1,1,1\n1,1,2\n'), /--test .*label\.csv: row 2 .*label/],
-    [numbers, /--test .*numbers\.csv is the table itself: .*--show-nonprivate/],
-  ]) {
-    await fails([...args, '--test', name, numbers], 2, message);
-    assert.equal(existsSync(budget), false);
-  }
 });
 
 function numbersOf(some) {

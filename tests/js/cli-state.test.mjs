@@ -26,7 +26,7 @@ const days = [
   '2026-03-04,bob,1\n2026-03-04,ann,1\n2026-03-04,ann,1\n2026-03-04,eve,2\n',
 ];
 const base = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '3', '--columns', 'x'];
-const target = [...base, '--mechanism', 'tree', '--steps', '10', '--seed', '5', '--quiet'];
+const target = [...base, '--strategy', 'tree', '--steps', '10', '--seed', '5', '--quiet'];
 const people = ['--user-column', 'who', '--max-contributions', '2'];
 const apart = [...people, '--min-separation', '2'];
 const daily = ['--time-column', 'when', '--bucket', 'day'];
@@ -67,7 +67,7 @@ test('state: rows released before a fault are written, and the next run continue
   assert.match(rest.join(), /^3,/);
 });
 
-/** Returns the text of a file, or an empty string if it does not exist. */
+/** An empty string if there is no file. */
 function textIfThere(path) {
   try {
     return readFileSync(path, 'utf8');
@@ -213,44 +213,6 @@ test('state: the last day of a run cannot be continued, and --to can end a run l
   await fails(args, 2, /past the horizon/, { input: `${header}2026-03-11,ann,1\n` });
 });
 
-test('state: other persons, buckets and options are refused by name', async () => {
-  const path = freshState();
-  const state = ['--state', path];
-  const run = [...target, ...people, ...daily, ...state];
-  await rowsOf(run, header + days[0]);
-  const next = { input: header + days[1] };
-  const hour = ['--time-column', 'when', '--bucket', 'hour'];
-  const four = run.with(run.indexOf('--max-contributions') + 1, '4');
-  for (const [args, words] of [
-    [
-      [...target, ...apart, ...daily, ...state],
-      'with --max-contributions 2, this run has --max-contributions 2 --min-separation 2',
-    ],
-    [four, 'with --max-contributions 2, this run has --max-contributions 4'],
-    [[...target, ...people, ...hour, ...state], 'with --bucket day, this run has --bucket hour'],
-    [[...target, ...daily, ...state], 'with --user-column who, this run has none'],
-    [[...target, ...people, ...state], 'with --time-column when, this run has none'],
-    [run.with(run.indexOf('who'), 'when'), /--user-column and --time-column must be two columns/],
-    [[...run, '--user-numbers'], 'without --user-numbers'],
-    [
-      [...run, '--time-zone', 'Asia/Tokyo'],
-      'with --time-zone UTC, this run has --time-zone Asia/Tokyo',
-    ],
-    [
-      [...run, '--first-step', '1'],
-      /--first-step is for rows that are steps: it does not go with --time-column/,
-    ],
-  ]) {
-    const wanted = words instanceof RegExp ? words : new RegExp(`: it was begun ${words}$`);
-    await fails(args, 2, wanted, next);
-  }
-  // A state without people or times cannot be continued with them.
-  const plain = freshState();
-  await rowsOf([...target, '--state', plain], header + days[0]);
-  await fails([...target, ...daily, '--state', plain], 2, /begun without --time-column$/, next);
-  await fails([...target, ...people, '--state', plain], 2, /begun without --user-column$/, next);
-});
-
 test('state: rows of persons can be given again, and are released again', async () => {
   const run = [...target, ...apart, '--state', freshState()];
   const all = header + days.join('');
@@ -308,7 +270,7 @@ test('state: the first bucket of a new state must be known', async () => {
 });
 
 const sums = ['release', '--epsilon', '1e6', '--delta', '1e-6', '--clip', '1000', '--quiet'];
-const tree = [...sums, '--mechanism', 'tree', '--steps', '6'];
+const tree = [...sums, '--strategy', 'tree', '--steps', '6'];
 
 /** Sums of the last step, in hundreds. */
 function lastOf(stdout) {
@@ -334,15 +296,6 @@ test('state: columns are found by name, and others are refused', async () => {
   assert.deepEqual(lastOf(chosen.stdout)[1], [11, 0]);
 });
 
-test('state: another column is refused, with users and with days, too', async () => {
-  for (const more of [people, daily]) {
-    const run = [...tree, ...more, '--state', freshState(), '--columns'];
-    const input = 'when,who,x,y\n2026-03-01,ann,1,2\n';
-    await rowsOf([...run, 'x'], input);
-    await fails([...run, 'y'], 2, /it sums the columns "x", this run "y"/, { input });
-  }
-});
-
 test('state: errors name the file and say what is wrong with it', async () => {
   const path = freshState();
   const input = 'x\n1\n';
@@ -363,7 +316,7 @@ test('state: errors name the file and say what is wrong with it', async () => {
       [other(flipped(-1)), 'it is damaged or cut short'],
       [other(flipped(0)), 'it is damaged'],
       [other(flipped(32)), 'it is damaged, or not a state of this version'],
-      [folder, 'must be a file of one name, or the name of a new one, got something else'],
+      [folder, 'must be a file of one name, or the name of a new one, got a folder'],
     ],
     3,
   )) {

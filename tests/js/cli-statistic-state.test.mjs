@@ -4,7 +4,6 @@
 // run is killed.
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fails, runningOn } from './support/command.mjs';
@@ -28,7 +27,7 @@ const privacy = [
   '1',
   '--delta',
   '1e-6',
-  '--mechanism',
+  '--strategy',
   'tree',
   '--steps',
   '12',
@@ -149,81 +148,6 @@ test('state: rows of a day that a killed run released are refused, and persons s
   assert.match(lines.at(-1), /^4,2026-03-04,other/);
 });
 
-test('state: another statistic, other ranges or categories, and other commands are refused', async () => {
-  const input = header + days[0];
-  const state = ['--state', freshState()];
-  await linesOf([...moments, ...state], input);
-  const wider = moments.map((it) => (it === 'a=0:5,b=0:9' ? 'a=0:6,b=0:9' : it));
-  const other = ['--neighbours', 'replace'];
-  for (const [args, words] of [
-    [wider, 'with --columns a=0:5, this run has --columns a=0:6'],
-    [[...moments, '--covariance'], 'without --covariance'],
-    [[...moments, ...other], 'with --neighbours zero-out, this run has --neighbours replace-one'],
-    [[...moments, ...other, '--fixed-times'], 'with --neighbours zero-out, this run has --nei.*'],
-    [
-      [...moments, '--workload', 'window=2'],
-      'with --workload prefix, this run has --workload window=2',
-    ],
-    [[...moments, ...daily], 'without --time-column'],
-  ]) {
-    await fails([...args, ...state], 2, new RegExp(`: it was begun ${words}$`), { input });
-  }
-  await fails([...histogram, ...state], 2, /it is of dp-ftrl moments/, { input });
-  const release = ['release', ...privacy, '--clip', '1', '--columns', 'a'];
-  await fails([...release, ...state], 2, /it is of dp-ftrl moments/, { input });
-  const sums = ['--state', freshState()];
-  await linesOf([...release, ...sums], input);
-  await fails([...moments, ...sums], 2, /it is of dp-ftrl release/, { input });
-  const counts = ['--state', freshState()];
-  await linesOf([...histogram, ...counts], input);
-  const turned = histogram.map((it) => (it === 'hall,pool' ? 'pool,hall' : it));
-  for (const [args, words] of [
-    [turned, 'with --domain hall,pool, this run has --domain pool,hall'],
-    [histogram.filter((it) => it !== '--other'), 'with --other, this run has none'],
-    [[...histogram, '--total'], 'without --total'],
-    [histogram.map((it) => (it === 'room' ? 'who' : it)), 'with --by room, this run has --by who'],
-  ]) {
-    await fails([...args, ...counts], 2, new RegExp(`: it was begun ${words}$`), {
-      input: args.includes('--other') ? input : 'when,who,room\n2026-03-01,ann,hall\n',
-    });
-  }
-  await fails(
-    [...histogram, '--post-process', 'monotone', ...counts],
-    2,
-    /monotone does not go with --state/,
-    { input },
-  );
-  writeFileSync(join(folder, 'cut'), 'cut short');
-  await fails([...histogram, '--state', join(folder, 'cut')], 2, /damaged/, { input });
-});
-
-test('state: several workloads cannot continue a state of one workload, of others or of a statistic', async () => {
-  const input = header + days[0];
-  const [own, single, counts] = [freshState(), freshState(), freshState()].map((path) => [
-    '--state',
-    path,
-  ]);
-  await linesOf([...stack, ...own], input);
-  const alone = stack.slice(0, -2);
-  await fails([...alone, ...own], 2, /it is of dp-ftrl release with --workloads/, { input });
-  await fails([...moments, ...own], 2, /it is of dp-ftrl release with --workloads/, {
-    input,
-  });
-  const other = stack.map((it) => it.replace('=window:2', '=window:3'));
-  const both =
-    'with --workloads prefix=prefix,window_2=window:2, this run has --workloads prefix=prefix,window_2';
-  for (const [args, words] of [
-    [other, `${both}=window:3`],
-    [[...stack, '--importance', '1,2'], 'without --importance'],
-  ]) {
-    await fails([...args, ...own], 2, new RegExp(`: it was begun ${words}$`), { input });
-  }
-  await linesOf([...alone, ...single], input);
-  await fails([...stack, ...single], 2, /it is of dp-ftrl release$/, { input });
-  await linesOf([...moments, ...counts], input);
-  await fails([...stack, ...counts], 2, /it is of dp-ftrl moments/, { input });
-});
-
 test('state: a budget pays once for all runs of a statistic', async () => {
   const budget = [
     '--budget',
@@ -271,6 +195,7 @@ test('state: a program can read what the command released', async () => {
   const lines = await linesOf([...moments, ...people, ...daily, '--state', path], header + days[0]);
   const columns = ['a', 'b'];
   const options = {
+    ...{ delta: '0.000001', workload: 'prefix', mode: 'grid', strategy: 'tree' },
     'user-column': 'who',
     'time-column': 'when',
     bucket: 'day',

@@ -17,7 +17,7 @@ import { scratchFolder } from './support/scratch.mjs';
 
 const folder = scratchFolder('stream');
 const target = ['--epsilon', '1', '--delta', '1e-6'];
-const privacy = [...target, '--clip', '1', '--mechanism', 'tree'];
+const privacy = [...target, '--clip', '1', '--strategy', 'tree'];
 const manyRows = process.env.DPFTRL_LONG === '1' ? 10_000_000 : 300_000;
 const numHours = Math.ceil(manyRows / 60);
 

@@ -81,7 +81,7 @@ test('several workloads: rows have the numbers of the library, in columns by wor
     [[], {}],
     [['--importance', '1,4,2'], { importance: { prefix: 1, window_3: 4, 'decay_0.5': 2 } }],
     [
-      ['--mechanism', 'honaker', '--neighbours', 'replace-one'],
+      ['--strategy', 'honaker', '--neighbours', 'replace-one'],
       { strategy: 'honaker', neighbours: 'replace-one' },
     ],
     [['--participations', '2', '--min-separation', '3'], { participation: { times: 2, apart: 3 } }],
@@ -259,56 +259,5 @@ test('several workloads: rates and matrices come from files', async () => {
   assert.deepEqual(
     found.lines.map((line) => line.slice(1)),
     expected.map(cellsOf),
-  );
-});
-
-test('several workloads: what does not go together is refused before anything is read', async () => {
-  const bad = (options, message) => fails(options, 2, message, { input });
-  const changed = (before, after) => args.map((it) => it.replace(before, after));
-  await bad(
-    changed('window:3', 'windows=3'),
-    /--workload must be prefix, window=W, .* got "windows=3"/,
-  );
-  await bad(changed('window:3', 'window:0'), /--workload window must be between 1 and/);
-  await bad(changed('window_3', 'prefix'), /--workloads has the name prefix twice/);
-  for (const entry of ['window:3', '=prefix', '7=prefix', 'a b=prefix', 'week='])
-    await bad([...args, '--workloads', entry], /--workloads must be NAME=A separated by commas/);
-  await bad([...args, '--workload', 'prefix'], /give --workload or --workloads, not both/);
-  await bad(changed('window:3', 'none.csv'), /there is no file none\.csv/);
-  await bad(
-    [...args, '--importance', '1,2'],
-    /--importance must be 3 numbers, one for each of --workloads, got 2/,
-  );
-  await bad(
-    [...args, '--importance', '1,2,0'],
-    /--importance must be positive numbers, got "1,2,0"/,
-  );
-  await bad([...args, '--importance', '1,2,x'], /--importance must be numbers separated by commas/);
-  const single = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '2', '--columns', 'a'];
-  await bad([...single, '--importance', '1'], /--importance needs --workloads/);
-  await bad(
-    [...args, '--mode', 'lattice', '--mechanism', 'tree'],
-    /--mode lattice does not go with --workloads/,
-  );
-  await bad([...args, '--strategy', 'x.json'], /--strategy does not go with --workloads/);
-  await bad(
-    args.filter((it) => it !== '--delta' && it !== '1e-6').concat('--pure'),
-    /--pure does not go with --workloads/,
-  );
-  const file = join(folder, 'weights.csv');
-  writeFileSync(file, '1\n');
-  await bad([...args, '--workloads', `own=${file}`, '--output', file], /are the same file/);
-  const past = await fails(
-    [...args, '--steps', '5'],
-    2,
-    /row 6 \(line 7\) is past the horizon of --steps 5/,
-    { input },
-  );
-  assert.equal(tableOf(past.stdout).lines.length, 5);
-  await fails(
-    ['moments', '--epsilon', '1', '--delta', '1e-6', '--columns', 'a=0:1', ...sums],
-    2,
-    /--workloads is an option of release and error/,
-    { input },
   );
 });

@@ -8,7 +8,6 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fails } from './support/command.mjs';
 import { dpFtrl, root } from './support/consumer.mjs';
 import { some } from './support/extent.mjs';
 
@@ -44,7 +43,7 @@ const inLog = (time) => {
   return `${day}/${month}/${year}:${rest} +0000`;
 };
 
-/** The same moment on a clock `hours` from Greenwich. */
+/** Shows a moment on a clock `hours` from Greenwich. */
 const shifted = (write, hours, zone) => (time) =>
   `${write(new Date(+time + hours * 3.6e6))}${zone}`;
 
@@ -107,75 +106,6 @@ test('time formats: dates without a time, dates before 1970, and 12-hour noon an
     '2026-03-04T00:00Z',
     '2026-03-04T12:00Z',
   ]);
-});
-
-test('time formats: none is guessed, and the error for a cell in another format names its row', async () => {
-  const refused = (format, cell, message) => {
-    const good = { seconds: '1', milliseconds: '1', log: '01/Jan/1970:00:00:00 +0000' }[format];
-    const first = good ?? (format === 'iso' ? '1970-01-01' : '01/01/1970');
-    const args = count('day', ...(format === 'iso' ? [] : as(format)));
-    const input = `t\n"${first}"\n"${cell}"\n`;
-    return fails(
-      args.filter((arg) => arg !== '--show-nonprivate'),
-      2,
-      message,
-      { input },
-    );
-  };
-  const row = 'row 2 \\(line 3\\), column "t" must be';
-  const numbers = `${row} a date such as .*; --time-format seconds would read it$`;
-  await refused('iso', '1772355600', new RegExp(numbers));
-  const either = `${row} .*; --time-format day-month-year or month-day-year would read it$`;
-  await refused('iso', '03/04/2026', new RegExp(either));
-  await refused(
-    'iso',
-    '31/12/2026',
-    new RegExp(`${row} .*; --time-format day-month-year would read it$`),
-  );
-  await refused(
-    'seconds',
-    '2026-01-01',
-    new RegExp(`${row} seconds .*; --time-format iso would read it$`),
-  );
-  await refused(
-    'seconds',
-    '1772355600000',
-    /up to the year 9999; --time-format milliseconds would read it$/,
-  );
-  const nothing = new RegExp(`${row} [^;]*$`);
-  for (const cell of ['soon', '1e9', '0x10', 'Infinity', '9'.repeat(16)])
-    await refused('seconds', cell, nothing);
-  for (const cell of [
-    '31/12/26',
-    '31/12.2026',
-    '32/12/2026',
-    '30.2.2026',
-    '1/2/2026 13:00 PM',
-    '1/2/2026 0:30 AM',
-  ]) {
-    await refused('day-month-year', cell, nothing);
-  }
-  await refused('month-day-year', '31/12/2026', /; --time-format day-month-year would read it$/);
-  for (const cell of ['31/Foo/2026:00:00:00 +0000', '31/Jun/2026:00:00:00 +0000', '31/Dec/26']) {
-    await refused('log', cell, nothing);
-  }
-  const { stdout } = await dpFtrl(
-    [...count('day', '--json', '--from', '2026-01-01', '--to', '2026-01-02')],
-    {
-      input: 't\n03/04/2026\n',
-    },
-  );
-  assert.equal(JSON.parse(stdout).error.code, 'ambiguous_time');
-});
-
-test('time formats: unsuitable options are refused', async () => {
-  const input = 't\n1\n';
-  const known =
-    /--time-format must be one of iso, month-name, seconds, milliseconds, day-month-year, month-day-year, log, got "us"/;
-  await fails(count('day', ...as('us')), 2, known, { input });
-  const release = ['release', ...privacy, '--clip', '1'];
-  await fails([...release, ...as('seconds')], 2, /--time-format needs --time-column/, { input });
-  await fails(count('day', ...as('seconds'), '--from', '1'), 2, /--from must be a date/, { input });
 });
 
 test('time formats: sorting, several runs, and a release read them, too', async () => {

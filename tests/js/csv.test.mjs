@@ -85,6 +85,41 @@ test('csv: other separators, and spaces around cells, as the oracle reads them',
   }
 });
 
+test('csv: a text has the same records and faults in pieces of any size', () => {
+  const random = generator(3);
+  const pick = (list) => list[Math.floor(random() * list.length)];
+  const parts = [
+    'a',
+    'bc',
+    ',',
+    ',',
+    '"',
+    '""',
+    '"x,y"',
+    '"\n"',
+    '\n',
+    '\n',
+    '\r\n',
+    '\r',
+    '\ufeff',
+    ' ',
+  ];
+  const parsed = (text, size) => {
+    try {
+      return parseInPieces(text, [size]);
+    } catch (error) {
+      return error.message;
+    }
+  };
+  for (let round = 0; round < 3000; ++round) {
+    const text = Array.from({ length: 1 + Math.floor(random() * 24) }, () => pick(parts)).join('');
+    const expected = parsed(text, 1);
+    for (const size of [2, 3, 7, 1000]) {
+      assert.deepEqual(parsed(text, size), expected, `${size}: ${JSON.stringify(text)}`);
+    }
+  }
+});
+
 test('csv: a record is complete with its line end, without waiting for more', () => {
   const parser = new CsvParser();
   assert.deepEqual(parser.push('a,b').length, 0);

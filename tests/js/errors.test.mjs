@@ -136,7 +136,7 @@ const REFUSED = [
   ['learner', { ...example, loss: { softmax: 1 } }],
   ['noise', { strategy: 'tree', steps, dimension: 0 }],
   ['noise', { strategy: 'tree', steps, workload: { momentum: 0.9 }, increments: true }],
-  ['noise', { strategy: 'tree', steps, ...target, grid: 3, increments: true }],
+  ['increments', { steps, ...target, dimension: 1, clippedTo: 1, grid: 3 }],
   ['noise', { strategy: 'tree', steps, ...target }],
   ['queries.linear', { workload: { identity: 5000 }, ...target }],
   ['queries.linear', { workload: { marginals: [2, 1], order: 1 }, ...target }],
@@ -147,9 +147,9 @@ const REFUSED = [
   ['queries.choose', { utilities: [], sensitivity: 1, epsilon: 1 }],
   ['queries.choose', { utilities: [1], sensitivity: 0, epsilon: 1 }],
   ['queries.winner', { histogram: [1, 2], epsilon: 0 }],
-  ['study.simulation', { numSteps: steps, ...target, stream: 'river' }],
-  ['study.simulation', { numSteps: steps, ...target, batchSize: 0 }],
-  ['study.simulation', { numSteps: steps, ...target, dimension: 0 }],
+  ['study.simulation', { steps, ...target, stream: 'river' }],
+  ['study.simulation', { steps, ...target, batchSize: 0 }],
+  ['study.simulation', { steps, ...target, dimension: 0 }],
 ];
 
 test('errors: a refusal names an option that the caller wrote', () => {
@@ -189,7 +189,7 @@ test('errors: they come out of a worker with their fields', async () => {
 });
 
 test('errors: the command names the option that was typed', async () => {
-  const error = ['error', '--steps', '8', '--mechanism'];
+  const error = ['error', '--steps', '8', '--strategy'];
   const cases = [
     [
       [...error, 'blt', '--decays', '0.5', '--weights', '2e9'],

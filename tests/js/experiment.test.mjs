@@ -16,6 +16,7 @@ import { importSource } from './support/sources.mjs';
 const { load } = await importEntry('dp-ftrl');
 const dp = await load();
 const { measure, plot } = await importSource('../../bench/experiments/main.ts');
+const { findingsOf, optimalNoises } = await importSource('../../bench/experiments/dp-sgd.ts');
 const folder = scratchFolder('experiment');
 
 function experiment(name, steps, repeats = 1) {
@@ -79,7 +80,7 @@ test('experiment: regret stays below its bounds, and mechanisms rank mostly by t
     assert.deepEqual(staysBelowBounds(panel).sort(), ['independent', 'optimal', 'tree']);
   }
   const all = found(result, /rank correlation/);
-  assert.equal(all.length, 15);
+  assert.equal(all.length, 30);
   assert.ok(all.reduce((sum, value) => sum + value, 0) / all.length > 0.5, all.join(' '));
 });
 
@@ -247,6 +248,39 @@ function run(...args) {
   const program = join(root, 'bench/experiments/run.mjs');
   return spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
 }
+
+test('experiment: DP-FTRL has less noise than independent noise, and gains are in points', () => {
+  const noises = optimalNoises(dp, 16);
+  assert.deepEqual(
+    noises.map(({ passes }) => passes),
+    [1, 2, 8, 16],
+  );
+  for (const { passes, steps, covariance, ratio } of noises) {
+    const { meanError } = dp.error({
+      strategy: 'independent',
+      steps,
+      participation: { epochs: passes },
+    });
+    let trace = 0;
+    for (let i = 0; i < steps; ++i) trace += covariance[i * (steps + 1)];
+    close(Math.sqrt(trace / steps), ratio * meanError, 1e-12);
+    assert.ok(ratio < 1, `${passes}: ${ratio}`);
+  }
+  const accuracies = {
+    'dp-sgd': [0.5, 0.5],
+    'dp-gd': [0.51, 0.53],
+    'dp-ftrl': [0.5, 0.4],
+    '3 passes, optimal': [0.6, 0.7],
+    '3 passes, independent': [0.5, 0.5],
+  };
+  const findings = findingsOf(
+    [{ table: 'a', epsilon: 4, accuracies }],
+    [{ passes: 3, ratio: 0.5 }],
+  );
+  const values = found({ findings }, /./);
+  [0.5, 2, 1, -5, 5, 15, 5].forEach((value, i) => close(values[i], value, 1e-9));
+  assert.throws(() => optimalNoises(dp, 12), /--steps must be a multiple of 8, got 12/);
+});
 
 test('experiment: the program prints findings, and draws their numbers', () => {
   const path = join(folder, 'a.svg');

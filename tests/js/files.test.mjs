@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratchFolder } from './support/scratch.mjs';
@@ -208,7 +209,7 @@ async function whereFilesFail(method, code, use) {
     if (method === 'writeFile') await whole.call(this, given[0].slice(0, 3));
     throw Object.assign(new Error(`${code}: refused, write`), {
       code,
-      errno: -1,
+      errno: -constants.errno[code],
       syscall: 'write',
     });
   };
@@ -218,6 +219,24 @@ async function whereFilesFail(method, code, use) {
     prototype[method] = whole;
   }
 }
+
+test('files: what killed processes left on their way to a lock is removed by the next owner', async () => {
+  const { FileLock } = await importSource('stores/files.ts');
+  const path = join(mkdtempSync(join(folder, 'left-')), 'store');
+  const gone = '999999999 12 word';
+  const left = ['0123456789ab', `${'0123456789ab'.repeat(2)}.1`].map(
+    (end) => `${path}.lock.${end}`,
+  );
+  const others = [`${path}.lock.txt`, `${path}.lock.0123456789abc`];
+  const alive = `${path}.lock.ba9876543210`;
+  for (const name of [...left, ...others]) writeFileSync(name, gone);
+  writeFileSync(alive, `${process.pid} - word`);
+  const refuse = (who) => new Error(who);
+  const lock = await FileLock.take(path, { patience: 0, refuse });
+  assert.deepEqual(left.filter(existsSync), []);
+  assert.deepEqual([...others, alive].filter(existsSync), [...others, alive]);
+  await lock.release();
+});
 
 test('file store: one cannot be made without its lock', async () => {
   const { FileStore } = await importSource('file-store.ts');
@@ -234,7 +253,7 @@ test('file store: a full disk is named, and nothing is lost', async () => {
     ['sync', 'EDQUOT', /the disk quota is used up: EDQUOT/],
     ['writeFile', 'EROFS', /the file system is read-only: EROFS/],
     ['writeFile', 'EFBIG', /the file would be too large: EFBIG/],
-    ['sync', 'EIO', /store: path could not be saved \(EIO: refused, write\)$/],
+    ['sync', 'EIO', /store: path could not be saved \(i\/o error: EIO\)$/],
   ];
   const inside = mkdtempSync(join(folder, 'full-'));
   const path = join(inside, 'store');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks the claims of docs/guide/graphs-and-matrices.md by brute force.
+// Checks the claims of docs/guide/workloads.md by brute force.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

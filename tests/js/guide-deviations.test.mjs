@@ -68,7 +68,7 @@ function isPrinted(text, value) {
   return text === String(value) || (decimals > 0 && text === value.toFixed(decimals));
 }
 
-/** Returns what is wrong with a program's deviations, given what it printed and what is shown. */
+/** Says what is wrong with a program's deviations, given what it printed and what is shown. */
 function faultOf(asked, printed, shown) {
   const other = asked.find(({ step, released }) => released > 0 && step !== released - 1);
   if (other) return `step ${other.step} is asked about after ${other.released} releases`;

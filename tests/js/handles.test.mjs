@@ -111,7 +111,7 @@ test('leaks: 10,000 handles come and go on a heap that does not grow', onlyInAll
       const learner = own.learner({ strategy: 'tree', steps: 4, dimension: 1, ...target });
       learner.learn([1, 2], [1, 0]);
       learner.dispose();
-      const simulation = own.study.simulation({ mechanism: strategy, numSteps: 8, ...target });
+      const simulation = own.study.simulation({ strategy, steps: 8, ...target });
       simulation.advance(8);
       simulation.dispose();
     }
@@ -183,13 +183,13 @@ test('core: it checks lengths itself, since memory safety depends on them', asyn
   });
   const workload = { kind: 'prefix', momentum: 0, decay: 1, width: 0 };
   const factorization = {
-    mechanism: 'tree',
-    numSteps: 4,
+    strategy: 'tree',
+    steps: 4,
     workload,
     participation: { kind: 'single', times: 1, separation: 1 },
     parameters: {},
   };
-  const mechanism = { ...factorization, ...target, clipNorm: 1, neighbours: 'zero-out' };
+  const mechanism = { ...factorization, ...target, clip: 1, neighbours: 'zero-out' };
   const how = { mode: 'grid', latticeNoise: 'discrete-gaussian' };
   const common = { ...mechanism, ...how, dimension: 2 };
   const totals = { ...common, kind: 'totals', pure: false, confidence: 0.95, about: '' };
@@ -215,9 +215,9 @@ test('core: it checks lengths itself, since memory safety depends on them', asyn
     assert.equal(core.simulationCreate(options).code, 'wrong_length');
   }
 
-  for (const numSteps of [2, 0, 2 ** 40]) {
+  for (const steps of [2, 0, 2 ** 40]) {
     const given = { ...workload, kind: 'matrix', values: new Float64Array(5) };
-    const options = { ...factorization, numSteps, workload: given };
+    const options = { ...factorization, steps, workload: given };
     assert.equal(core.unitError(options).code, 'wrong_length');
   }
 });

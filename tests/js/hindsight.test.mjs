@@ -12,8 +12,6 @@ import { generator } from './support/sources.mjs';
 const { load, DpError } = await importEntry('dp-ftrl');
 const dp = await load();
 const target = { strategy: 'honaker', steps: 60, epsilon: 2, delta: 1e-6, clip: 1.5 };
-/** The same in the words of `study.simulation`. */
-const simulated = { mechanism: 'honaker', numSteps: 60, epsilon: 2, delta: 1e-6, clipNorm: 1.5 };
 const random = generator(4);
 const features = Float64Array.from({ length: 120 }, () => 2 * random() - 1);
 const labels = Float64Array.from({ length: 60 }, (_, i) => Number(features[2 * i] > 0.1));
@@ -35,7 +33,7 @@ test('hindsight: twin and regret are those of the simulation', () => {
   ]) {
     const { lambda, descent, doubling, ...fixed } = rule;
     const { domain, radius } = fixed;
-    using(dp.study.simulation({ ...simulated, ...rule, table, noiseSeed: 3 }), (play) => {
+    using(dp.study.simulation({ ...target, ...rule, table, noiseSeed: 3 }), (play) => {
       const { twinLoss, privateLoss, regret } = play.advance(100);
       const options = { ...rule, steps: 60, clip: 1.5, dimension: 2 };
       const predictions = new Float64Array(60);
@@ -134,12 +132,20 @@ test('hindsight: each term of a bound equals its formula, and bounds are null wh
   close(highProbability.noise, expected.noise * growth, 1e-12);
   close(highProbability.total, expected.total + expected.noise * (growth - 1), 1e-12);
   close(hazan.stability, 4 * expected.stability, 1e-12);
+  const { byMaxError } = dp.study.regretBounds(certificate, { ...rule, failureProbability: 0.01 });
+  const largest = (certificate.noiseMultiplier * certificate.maxError) / 4;
+  const most = (events) => Math.sqrt(3) + Math.sqrt(2 * Math.log(events));
+  close(byMaxError.expected.noise, ((L * L) / lambda) * most(n) * largest, 1e-12);
+  close(byMaxError.highProbability.noise, ((L * L) / lambda) * most(n / 0.01) * largest, 1e-12);
+  assert.ok(byMaxError.expected.total > expected.total);
+  assert.ok(byMaxError.highProbability.total > highProbability.total);
 
   const doubling = dp.study.regretBounds(certificate, { ...rule, doubling: true });
   close(doubling.lambda, lambda / Math.sqrt(n), 1e-12);
   assert.ok(doubling.highProbability.noise > doubling.expected.noise && doubling.hazan === null);
   const none = dp.study.regretBounds(certificate, { ...rule, descent: {} });
-  assert.deepEqual([none.expected, none.highProbability, none.hazan], [null, null, null]);
+  const { lambda: _, ...all } = none;
+  assert.deepEqual(all, { expected: null, highProbability: null, byMaxError: null, hazan: null });
   const independent = dp.certificate({ ...target, strategy: 'independent' });
   assert.ok(dp.study.regretBounds(independent, { ...rule, descent: {} }).expected.noise > 0);
   assert.equal(dp.study.regretBounds(independent, { descent: { momentum: 0.5 } }).expected, null);
@@ -184,6 +190,7 @@ test('hindsight: misuse is refused by name', () => {
   );
   refuse(bounds({ lattice: {} }), 'unsupported', /no bound for mode lattice/);
   refuse(bounds({ workload: 'window=3' }), 'invalid_argument', /workload must be "prefix"/);
+  refuse(bounds({ maxError: -1 }), 'invalid_argument', /largestNoise must be/);
   refuse(bounds({ meanError: -1 }), 'invalid_argument', /releaseNoise must be/);
   refuse(bounds({}, { failureProbability: 1 }), 'invalid_argument', /failureProbability must be/);
   refuse(bounds({}, { batchSize: 0 }), 'invalid_argument', /batchSize must be at least 1/);

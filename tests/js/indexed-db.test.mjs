@@ -137,7 +137,7 @@ testIn(
       'boolean true',
       'bigint',
       'symbol',
-      'object',
+      'Uint8Array',
       '""',
       '201 characters',
       '"\\ud800"',
@@ -176,7 +176,7 @@ testIn('the store asks for persistence, and says whether it was granted', async 
       },
     });
     await ask(undefined);
-    // A user who is asked may never answer, and the store is open nevertheless.
+    // The store opens even if the user never answers.
     Object.defineProperty(navigator, 'storage', {
       value: { persist: () => new Promise(() => {}) },
     });
@@ -226,6 +226,40 @@ testIn(
       'store_in_use',
       'store_in_use',
       2,
+    ]);
+  },
+);
+
+testIn(
+  'active people are those of an uninterrupted stream, also after a reload',
+  async ({ tab }) => {
+    const page = await tab();
+    const differences = [];
+    for (const [day, names] of [['ann', 'bob', 'ann'], ['ann'], [], ['carl']].entries()) {
+      const difference = await page.evaluate(
+        async (day, names) => {
+          const { IndexedDbStore } = await import('/indexed-db.js');
+          const dp = await (await import('/index.js')).load();
+          const windows = { day: 1, week: 3 };
+          const options = { steps: 9, epsilon: 1, delta: 1e-6, windows, insecureSeed: 3 };
+          const store = await IndexedDbStore.open('active');
+          const people = await dp.active({ ...options, store, mustExist: day > 0 });
+          await Promise.all(names.map((name) => people.add(name)));
+          const { step, active } = await people.end();
+          const noise = dp.active(options).endMany(day + 1)[day].active;
+          return [step, ...Object.keys(windows).map((it) => active[it].value - noise[it].value)];
+        },
+        day,
+        names,
+      );
+      differences.push(difference);
+      await page.reload();
+    }
+    assert.deepEqual(differences, [
+      [0, 2, 2],
+      [1, 1, 2],
+      [2, 0, 2],
+      [3, 1, 2],
     ]);
   },
 );

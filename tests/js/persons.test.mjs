@@ -4,7 +4,7 @@
 // page follows the same rule, tests/browser/persons.test.mjs.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
@@ -27,12 +27,16 @@ const TEXTS = [
   ['007'],
   ['Ann', '  Ann'],
   ['ann'],
+  // Characters without a width are characters.
+  ['an\u200bn'],
+  ['an\u00adn'],
+  ['\u200eann'],
   ['\u00e9', 'e\u0301', ' e\u0301 '],
   ['\u1e69', 's\u0323\u0307', 's\u0307\u0323'],
   ['e'],
   ['\uac00', '\u1100\u1161'],
 ];
-/** The same when ids are numbers. */
+/** Ids as numbers. */
 const NUMBERS = [
   ['7', '7.0', '007', '+7', '7e0', '7.', '0.7e1', '70e-1', ' 7 '],
   ['-7', '-7.00'],
@@ -121,7 +125,9 @@ test('whole numbers: every spelling of one is it, and nothing else is', () => {
   }
 });
 
-for (const { name, kind, options, one } of CASES.filter(({ isOfPeople }) => isOfPeople)) {
+// Active people have no bound, and tests of their own.
+const OF_PEOPLE = CASES.filter(({ isOfPeople, kind }) => isOfPeople && kind !== 'active');
+for (const { name, kind, options, one } of OF_PEOPLE) {
   const [, ...record] = one(0);
   const own = { ...options, people: 'once' };
   test(`persons: one contribution each, however a name is written (${name})`, () => {
@@ -169,6 +175,8 @@ test('persons: a name of nobody is refused, and nothing of the call counts', () 
     [false, ' \t', /people\[1\] must be a name, not an empty text/],
     [true, '', /people\[1\] must be a name, not an empty text/],
     [true, 'ann', /people\[1\] must be a decimal number, as with numericNames, got "ann"/],
+    [false, 'a\ud800', /people\[1\] must be well-formed text, got/],
+    [false, '\u00e9'.repeat(501), /people\[1\] must be a text of at most 1000 bytes, got/],
   ]) {
     const stream = dp.counter({ ...TARGET, people: 'once', numericNames });
     const act = () => stream.addMany(['1', person], [1, 1]);
@@ -207,6 +215,17 @@ test('persons: ids of the command are numbers only with --user-numbers', async (
   }
 });
 
+test('persons: with --decimal comma, ids have decimal commas, and a point is refused', async () => {
+  const table = 'id;x\n7;1\n7,0;1\n007;1\n0,7e1;1\n8;1\n';
+  const args = [...release, '--show-nonprivate', '--decimal', 'comma'];
+  const last = async (...more) => (await rowsOf([...args, ...more], table)).at(-1).x_true;
+  assert.equal(await last(), 5);
+  assert.equal(await last('--user-numbers'), 2);
+  const pointed =
+    /row 2 \(line 3\), column "id" is not a number: it has a point, despite --decimal/;
+  await fails([...args, '--user-numbers'], 2, pointed, { input: table.replace('7,0', '7.000') });
+});
+
 test('persons: every command with --user-column follows the rule', async () => {
   const table = 'id,x,t,c\n7,1,2026-01-01,a\n7.0,1,2026-01-01,a\n007,1,2026-01-02,a\n';
   const one = 'id,x,t,c\n7,1,2026-01-01,a\n7,1,2026-01-01,a\n7,1,2026-01-02,a\n';
@@ -240,6 +259,8 @@ test('persons: every command with --user-column follows the rule', async () => {
     const empty = /row 2 \(line 3\), column "id" is empty/;
     for (const each of [args, numbers])
       await fails(each, 2, empty, { input: table.replace('7.0', ' ') });
+    const long = /row 2 \(line 3\), column "id" must be a text of at most 1000 bytes/;
+    await fails(args, 2, long, { input: table.replace('7.0', '\u00e9'.repeat(501)) });
     const stray = args.slice(0, args.indexOf('--user-column'));
     await fails(
       [...stray, ...args.slice(stray.length + byId.length), '--user-numbers'],
@@ -247,6 +268,27 @@ test('persons: every command with --user-column follows the rule', async () => {
       /--user-numbers needs --user-column/,
       { input: table },
     );
+  }
+});
+
+test('persons: an id that cannot be a name costs nothing and shows nothing', async () => {
+  const budget = join(folder, 'ids.json');
+  const limit = ['--budget', budget, '--budget-epsilon', '2', '--budget-delta', '1e-5'];
+  const options = release.toSpliced(release.indexOf('--seed'), 2);
+  for (const [name, id, what] of [
+    ['long.csv', 'y'.repeat(1001), 'must be a text of at most 1000 bytes'],
+    ['half.jsonl', String.raw`\ud83d`, 'must be well-formed text'],
+  ]) {
+    const file = join(folder, name);
+    const rows = [1, 2, 3].map((i) =>
+      name.endsWith('.csv') ? `${i === 3 ? id : i},1` : `{"id":"${i === 3 ? id : i}","x":1}`,
+    );
+    writeFileSync(file, `${[...(name.endsWith('.csv') ? ['id,x'] : []), ...rows].join('\n')}\n`);
+    const { code, stdout, stderr } = await dpFtrl([...options, ...limit, file]);
+    assert.equal(code, 2);
+    assert.equal(stdout, '');
+    assert.match(stderr, new RegExp(`row 3 \\(line \\d\\), column "id" ${what}\\n$`));
+    assert.equal(existsSync(budget), false);
   }
 });
 

@@ -47,7 +47,7 @@ async function opened(name, wrap = (client) => client, on = server) {
   }
 }
 
-/** Returns the contents that the next writer finds. */
+/** Contents that the next writer finds. */
 async function contents(name, on) {
   const { store, end } = await opened(name, undefined, on);
   const found = await store.load();
@@ -99,6 +99,27 @@ test('postgres: a stream that is reopened gives the readings of an uninterrupted
   assert.deepEqual(readings, expected);
 });
 
+test('postgres: active people are those of an uninterrupted stream', { skip }, async () => {
+  const { strategy: _, ...target } = TREE;
+  const options = { ...target, windows: { day: 1, week: 3 } };
+  const days = [['ann', 'bob', 'ann'], ['ann'], ['carl', 'dora'], [], ['bob'], []];
+  const whole = dp.active(options);
+  const name = freshName();
+  for (const [day, people] of days.entries()) {
+    const { client, store } = await opened(name);
+    const stream = await dp.active({ ...options, store, mustExist: day > 0 });
+    assert.equal(stream.step, day);
+    whole.addMany(people);
+    await Promise.all(people.map((person) => stream.add(person)));
+    await client.end(); // those who resolved are stored, and the day is not over
+    const { store: next, end } = await opened(name);
+    const again = await dp.active({ ...options, store: next });
+    assert.deepEqual(await again.end(), whole.end());
+    await again.dispose();
+    await end();
+  }
+});
+
 test('postgres: a stream that must exist is refused if there is none', { skip }, async () => {
   const { store, end } = await opened(freshName());
   const opening = dp.counter({ ...TREE, store, mustExist: true });
@@ -127,13 +148,13 @@ test('postgres: a writer that lost its lock is refused once another has loaded',
   assert.deepEqual([...(await next.store.load())], [1]);
   await assert.rejects(
     old.store.append(bytes(7)),
-    code('store_in_use', /another store has loaded since; open it again and make a new ledger/),
+    code('store_in_use', /another store has loaded since; open it again and make a new stream/),
   );
   await next.store.append(bytes(2));
   for (const call of ['save', 'append', 'load'])
     await assert.rejects(
       old.store[call](bytes(7)),
-      code('store_failed', /opened again, for a new ledger/),
+      code('store_failed', /opened again, for a new stream/),
     );
   await next.end();
   await old.client.end();
@@ -195,7 +216,7 @@ test('postgres: after a lost connection, the store has to be opened again', { sk
   await assert.rejects(store.append(bytes(2)), code('store_failed'));
   await assert.rejects(
     store.save(bytes(2)),
-    code('store_failed', /opened again, for a new ledger, after it has failed/),
+    code('store_failed', /opened again, for a new stream, after it has failed/),
   );
   await store.close();
   assert.deepEqual(await contents(name), [1]);
@@ -475,7 +496,7 @@ for (const where of ['before', 'after']) {
     assert.equal(second.step, where === 'before' ? 1 : 2);
     seen.push(await second.release(0));
     pause.open();
-    await assert.rejects(late, code('store_in_use', /make a new ledger/));
+    await assert.rejects(late, code('store_in_use', /make a new stream/));
     const again = code('store_failed', /opened again/);
     for (const call of [() => first.releaseAt(1, [1]), () => old.store.load(), () => first.end()])
       await assert.rejects(call(), again);
@@ -710,7 +731,7 @@ test('postgres: streams named like tables do not block the creation of tables', 
 });
 
 test('postgres: the program of the guide prints what it shows', { skip }, async () => {
-  const { code: program, output } = programs(read('docs/guide/ledgers.md')).find(
+  const { code: program, output } = programs(read('docs/guide/stores.md')).find(
     ({ language }) => language === 'ts',
   );
   const folder = consumerWith('pg');

@@ -199,7 +199,7 @@ const tableOf = (numRows, width = 2) => ({
   labels: Array.from({ length: numRows }, (_, i) => i % 2),
 });
 
-/** Returns the number of rows at which the noise of the moments is half of their mean. */
+/** Rows at which the noise of the moments is half of their mean. */
 function borderOf({ epsilon, delta }, { width, neighbours }) {
   const stddev = dp.calibrate({ epsilon, delta }).noiseMultiplier / Math.sqrt(0.1);
   return 2 * (neighbours === 'replace-one' ? 2 : 1) * stddev * Math.SQRT2 * width ** 1.5;
@@ -243,7 +243,7 @@ test('precondition: bad input is refused by name', async () => {
     wide,
     RangeError,
     'invalid_argument',
-    /^learn: features must be at most 512 a row.*got 513$/,
+    /^learn: features must be at most 512 per row.*got 513$/,
   );
   refused(
     { epsilon: 0.01, delta: 0.5 },
@@ -315,7 +315,7 @@ test('learn: the command says whether second moments come first, or which option
   const without = /without second moments first, because of --/;
   assert.match(
     (await shown()).stderr,
-    /second moments of the features come first.*set up for a whole table: 120 steps/,
+    /second moments of the features come first.*; private gradient descent, 120 passes;/,
   );
   assert.doesNotMatch((await shown('--no-precondition')).stderr, /moments/);
   assert.match(

@@ -272,6 +272,8 @@ test('release --pure --json: every step has the half width of the package', asyn
     '1',
     '--delta',
     '1e-6',
+    '--strategy',
+    'optimal',
     '--clip',
     '1',
     '--columns',
@@ -292,7 +294,7 @@ test('release --pure --show-nonprivate: the true sums are clipped in l1-norm', a
 test('release --pure: what does not go with it is refused', async () => {
   for (const [more, text] of [
     [['--delta', '1e-6'], /give --pure or --delta, not both/],
-    [['--mechanism', 'honaker'], /--mechanism must be tree-k/],
+    [['--strategy', 'honaker'], /--strategy must be tree-k/],
     [['--mode', 'lattice'], /--mode must be left out with --pure/],
     [['--bands', '3'], /--bands must be left out with --pure/],
   ]) {
@@ -437,5 +439,5 @@ test('compare --epsilon: one table shows the errors of both kinds of noise by de
   assert.deepEqual(cells[5].slice(0, 2), ['0', '-']);
   await fails(['compare', '--steps', '9', '--epsilon', '0'], 2, /--epsilon must be/);
   const window = ['compare', '--steps', '9', '--epsilon', '1', '--workload', 'window=3'];
-  await fails(window, 2, /--workload must be 'prefix' with --epsilon/);
+  await fails(window, 2, /--workload must be prefix with --epsilon/);
 });

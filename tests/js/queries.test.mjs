@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { close } from './support/check.mjs';
+import { close, rejects } from './support/check.mjs';
 import { fails } from './support/command.mjs';
 import { dpFtrl, importEntry } from './support/consumer.mjs';
 import { scratchFolder, writerIn } from './support/scratch.mjs';
@@ -115,6 +115,199 @@ test('queries: F = R M, so scaled that a record moves what is measured by at mos
     );
     made.dispose();
   }
+});
+
+const own = [
+  [1, 1, 1, 1],
+  [1, 1, 0, 0],
+  [1, 0, 0, 0],
+  [0, 0, 1, 0],
+];
+
+test('queries: measurements of the caller are made, as many as there are', () => {
+  const matrix = Array.from({ length: 5 }, (_, i) =>
+    Array.from({ length: 8 }, (_, j) => Math.sin(1 + 3 * i + 7 * j)),
+  );
+  const measure = Array.from({ length: 13 }, (_, i) =>
+    Array.from({ length: 8 }, (_, j) => Math.cos(2 + 5 * i + 11 * j * j) + (i === j ? 1 : 0)),
+  );
+  const made = dp.queries
+    .linear({ workload: { matrix }, ...target, measurements: { measure } })
+    .result();
+  const { decoder, encoder, queries, numMeasurements } = made.matrices();
+  assert.ok(numMeasurements >= 13);
+  for (let i = 0; i < 5; ++i) {
+    for (let j = 0; j < 8; ++j) {
+      let sum = 0;
+      for (let k = 0; k < numMeasurements; ++k) {
+        sum += decoder[i * numMeasurements + k] * encoder[k * 8 + j];
+      }
+      assert.ok(Math.abs(sum - queries[i * 8 + j]) < 1e-9);
+    }
+  }
+  // The rows of M, in proportion to its longest column.
+  const column = Math.max(...measure[0].map((_, j) => Math.hypot(...measure.map((row) => row[j]))));
+  measure.flat().forEach((entry, i) => close(encoder[i] + 2, entry / column + 2, 1e-6));
+  assert.ok(made.unitError >= made.lowerBound);
+  const exact = Array.from({ length: 8 }, (_, j) => j);
+  const answers = Array.from({ length: 4000 }, (_, seed) =>
+    made.release(exact, { insecureSeed: seed }).answers.slice(),
+  );
+  for (let i = 0; i < 5; ++i) {
+    const truth = matrix[i].reduce((sum, entry, j) => sum + entry * j, 0);
+    const squares = answers.reduce((sum, row) => sum + (row[i] - truth) ** 2, 0);
+    // Off by 10 standard errors with probability 1e-23.
+    close(squares / 4000 / made.standardErrors[i] ** 2, 1, 10 * Math.sqrt(2 / 4000));
+  }
+  made.dispose();
+});
+
+test('queries: a reconstruction of the caller is used, and refused if it does not answer', () => {
+  const workload = { prefix: 4 };
+  const reconstruct = [
+    [0, 0, 1, 0],
+    [0, 1, 0, 0],
+    [0, 1, 0, 1],
+    [1, 0, 0, 0],
+  ];
+  const of = (measurements) => dp.queries.linear({ workload, ...target, measurements }).result();
+  const given = of({ measure: own, reconstruct });
+  assert.equal(given.numMeasurements, 4, 'whole numbers are exact');
+  // ||R||_F / sqrt k times the longest column of M.
+  close(given.unitError, Math.sqrt(5 / 4) * Math.sqrt(3), 1e-12);
+  const best = of({ measure: own });
+  close(best.unitError, given.unitError, 1e-9, 'M is invertible: there is no other R');
+  given.dispose();
+  best.dispose();
+  const refuse = (measurements, type, code, message) =>
+    rejects(() => of(measurements), type, code, message);
+  const wrong = reconstruct.map((row) => [...row]);
+  wrong[2][0] = 0.5;
+  refuse(
+    { measure: own, reconstruct: wrong },
+    RangeError,
+    'invalid_argument',
+    /reconstruct must be such that R M is F, got 1.5 for 1 in row 3, column 1/,
+  );
+  refuse(
+    { measure: own.slice(1) },
+    RangeError,
+    'invalid_argument',
+    /measure must be such that some R has R M = F, got .* in row 4/,
+  );
+  refuse(
+    { measure: own.map((row) => row.slice(1)) },
+    TypeError,
+    'wrong_length',
+    /measure must have 4 .*got 3/,
+  );
+  refuse(
+    { measure: own, reconstruct: reconstruct.slice(1) },
+    TypeError,
+    'wrong_length',
+    /reconstruct must have 4 .*got 3/,
+  );
+  refuse(
+    { measure: [...own, [0, Number.NaN, 0, 0]] },
+    RangeError,
+    'invalid_argument',
+    /measure\[17\] must be finite/,
+  );
+  refuse({ measure: [] }, RangeError, 'invalid_argument', /measure must have .* rows, got 0/);
+  refuse({ reconstruct }, TypeError, 'wrong_type', /measure must be an array/);
+  refuse({ measure: own, decoder: [] }, TypeError, 'wrong_type', /decoder is an unknown option/);
+});
+
+test('queries: the command reads measurements and reconstruction from files', async () => {
+  const workload = file('prefix.csv', '1,0,0,0\n1,1,0,0\n1,1,1,0\n1,1,1,1\n');
+  const measure = file('M.csv', own.map((row) => `${row.join(',')}\n`).join(''));
+  const reconstruct = file('R.csv', '0,0,1,0\n0,1,0,0\n0,1,0,1\n1,0,0,0\n');
+  const input = { input: 'v\n0\n1\n1\n3\n' };
+  const run = ['queries', '--columns', 'v', '--domain', '0:3', '--epsilon', '1', '--delta', '1e-6'];
+  const asked = [...run, '--workload', workload, '--measure', measure];
+  const { code, stdout, stderr } = await dpFtrl([...asked, '--json'], input);
+  assert.equal(code, 0, stderr);
+  const found = JSON.parse(stdout);
+  assert.equal(found.numMeasurements, 4);
+  const made = dp.queries
+    .linear({
+      workload: { prefix: 4 },
+      epsilon: 1,
+      delta: found.delta,
+      measurements: { measure: own },
+    })
+    .result();
+  assert.deepEqual([found.noise, found.unitError], [made.noise, made.unitError]);
+  made.dispose();
+  const both = await dpFtrl([...asked, '--reconstruct', reconstruct, '--json'], input);
+  assert.equal(both.code, 0, both.stderr);
+  const wrong = file('wrong.csv', '0,0,1,0\n0,1,0,0\n0,1,0,2\n1,0,0,0\n');
+  const misuse = [
+    [
+      [...asked, '--reconstruct', wrong],
+      /--reconstruct .*wrong\.csv must be such that R M is F, got 2 for 1/,
+    ],
+    [
+      [...run, '--workload', workload, '--reconstruct', reconstruct],
+      /--reconstruct needs --measure/,
+    ],
+    [
+      [...run, '--workload', workload, '--measure', 'none.csv'],
+      /--measure none\.csv: there is no file none\.csv$/,
+    ],
+    [
+      [...run, '--workload', workload, '--measure', file('short.csv', '1,0,0\n')],
+      /--measure .*short\.csv has 1 row and 3 columns, the domain has 4 values$/,
+    ],
+    [
+      [...run, '--workload', workload, '--measure', file('few.csv', '1,0,0,0\n')],
+      /--measure .*few\.csv must be such that some R has R M = F, got/,
+    ],
+    [
+      [...asked, '--reconstruct', file('R3.csv', '0,0,1\n0,1,0\n0,1,0\n1,0,0\n')],
+      /--reconstruct .*R3\.csv has 4 rows and 3 columns; it must have 4 rows, one per query, and 4 columns, one per row of --measure$/,
+    ],
+    [
+      [...run, '--workload', workload, '--measure', file('nan.csv', '1,0,0,NaN\n')],
+      /--measure .*nan\.csv: .*"NaN"/,
+    ],
+  ];
+  for (const [command, message] of misuse) await fails(command, 2, message, input);
+});
+
+test('queries: the best of several are claimed for the measurements that are chosen alone', async () => {
+  const measure = file('I.csv', '1,0\n0,1\n');
+  const run = ['queries', '--workload', 'prefix', '--columns', 'v', '--domain', '0:1'];
+  for (const measured of [[], ['optimal'], ['identity'], ['queries'], [measure]]) {
+    const option = measured.flatMap((name) => ['--measure', name]);
+    const { code, stderr } = await dpFtrl([...run, '--epsilon', '1', '--delta', '0', ...option], {
+      input: 'v\n0\n1\n',
+    });
+    assert.equal(code, 0, stderr);
+    const isChosen = (measured[0] ?? 'optimal') === 'optimal';
+    assert.equal(stderr.includes('measurements are the best of several'), isChosen, stderr);
+    assert.equal(stderr.includes(`measurements are those of ${option.join(' ')}`), !isChosen);
+  }
+});
+
+test('queries: gamma_2 lies between gamma_F over the root of the queries and gamma_F', () => {
+  const ratioOf = (workload) => {
+    const [mean, max] = ['mean', 'max'].map((objective) => {
+      const found = dp.queries.linear({ workload, ...target, objective }).result();
+      const { lowerBound, unitError, numQueries } = found;
+      found.dispose();
+      // Lower bounds are within 1e-3 of the least error.
+      close(unitError / lowerBound, 1, 1e-3);
+      return { least: unitError, numQueries };
+    });
+    const ratio = max.least / mean.least;
+    assert.ok(ratio >= 1 - 1e-3 && ratio <= Math.sqrt(mean.numQueries) * (1 + 1e-3), `${ratio}`);
+    return ratio;
+  };
+  assert.ok(ratioOf({ prefix: 16 }) > 1.005);
+  assert.ok(ratioOf({ ranges: 8 }) > 1.005);
+  close(ratioOf({ parities: 4, order: 2 }), 1, 1e-6);
+  close(ratioOf({ matrix: [[1, 2, 3]] }), 1, 1e-6);
 });
 
 test('queries: Laplace noise gets measurements of its own, no worse than the usual ones', () => {
@@ -400,10 +593,7 @@ async function answersOf(args) {
 test('command: answers have the names of the domain, and the guarantee is stated', async () => {
   const whole = ['--consistent', '--integer'];
   const { stderr, answers } = await answersOf(['--workload', 'ranges', ...sizes, ...whole]);
-  assert.match(
-    stderr,
-    /\(5000, 0.000001\)-differentially private: one row .*; zero-out neighbours/,
-  );
+  assert.match(stderr, /5000-differentially private \(pure\): one row .*; zero-out neighbours/);
   assert.equal(answers['3..3'], '40');
   assert.equal(answers['3..4'], '41');
   assert.equal(answers['2..5'], '66');
@@ -443,16 +633,15 @@ test('command: JSON has the answers of the library for a seed, and --output writ
   assert.match(stderr, /NOT private/);
   const { answers, ...about } = JSON.parse(stdout);
   assert.equal(about.private, false);
-  assert.equal(about.noise, 'gaussian');
+  assert.equal(about.noise, 'laplace');
+  assert.equal(about.delta, 0);
   assert.ok(about.ratio < 1.0001);
   assert.deepEqual(Object.keys(about.bounds), ['addedNoise', 'unbiased', 'every']);
   assert.deepEqual(
     answers.map(({ query }) => query),
     ['2', '3', '4', '5'],
   );
-  const made = dp.queries
-    .linear({ workload: { identity: 4 }, epsilon: 5000, delta: 1e-6 })
-    .result();
+  const made = dp.queries.linear({ workload: { identity: 4 }, epsilon: 5000, delta: 0 }).result();
   const expected = made.release([0, 40, 1, 25], { insecureSeed: 3 });
   assert.deepEqual(
     answers.map(({ answer }) => answer),
@@ -492,7 +681,7 @@ test('command: --fractions divides answers by the public number of rows', async 
   const empty = ['--fractions', '--neighbours', 'replace-one', file('empty.csv', 'size\n')];
   await fails([...base, ...empty], 2, /--fractions needs a row/);
   // In the library, the caller divides.
-  const options = { workload: { prefix: 4 }, epsilon: 5000, delta: 1e-6 };
+  const options = { workload: { prefix: 4 }, epsilon: 5000, delta: 0 };
   const made = dp.queries.linear({ ...options, neighbours: 'replace-one' }).result();
   const { answers } = made.release([0, 40, 1, 25], { insecureSeed: 3 });
   const n = 66;
@@ -550,10 +739,7 @@ test('command: misuse is refused with a clear error', async () => {
       /--epsilon/,
     ],
     [[...base.with(2, 'ranges+'), ...sizes, table], /--workload must be .*joined by \+, got ""/],
-    [
-      [...base.with(2, 'marginals=2'), ...sizes, table],
-      /marginals must be of 1 to 1 columns, got 2/,
-    ],
+    [[...base.with(2, 'marginals=2'), ...sizes, table], /marginals must be of 1 column, got 2/],
     [[...base.with(2, 'parities=1'), ...sizes.slice(0, 3), '1:3', table], /power of two/],
     [['queries', '--workload', 'tables=2', ...sizes, ...privacy, table], /--workload must be/],
     [['queries', '--workload', join(folder, 'none.csv'), ...sizes, ...privacy], /there is no file/],

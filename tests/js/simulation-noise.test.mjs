@@ -22,12 +22,12 @@ function withRows(more, use) {
   }
 }
 
-const all = (more) => withRows(more, (noise) => noise.next(noise.numSteps));
+const all = (more) => withRows(more, (noise) => noise.next(noise.steps));
 
 /** Reads every row by a separate call. */
 const oneByOne = (more) =>
   withRows(more, (noise) => {
-    const rows = Array.from({ length: noise.numSteps }, () => [...noise.next(1)]);
+    const rows = Array.from({ length: noise.steps }, () => [...noise.next(1)]);
     return ARRAYS[more.precision].from(rows.flat());
   });
 
@@ -257,7 +257,7 @@ test('study.noise: streams, budgets and optimisers take none of it', async () =>
   );
   const budget = dp.budget({ epsilon: 1, delta: 1e-6 });
   rejects(() => budget.charge('it', noise), TypeError, 'wrong_type', /cost must have mu, rho, or/);
-  for (const name of ['rounded', 'addNoiseTo', 'checkpoint', 'certificate', 'grid']) {
+  for (const name of ['rounded', 'checkpoint', 'certificate', 'grid']) {
     assert.equal(noise[name], undefined, name);
   }
   noise.dispose();

@@ -10,7 +10,7 @@ const dp = await load();
 const target = { epsilon: 1, delta: 1e-6 };
 
 function withSimulation(options, use) {
-  const simulation = dp.study.simulation({ numSteps: 40, ...target, ...options });
+  const simulation = dp.study.simulation({ steps: 40, ...target, ...options });
   try {
     return use(simulation);
   } finally {
@@ -30,7 +30,7 @@ test('simulation: the arrays of a chunk have the documented lengths', () => {
     assert.equal(simulation.classifies, true);
     assert.equal(simulation.step, 0);
     const chunk = simulation.advance(25);
-    assert.deepEqual([chunk.firstStep, chunk.numSteps], [0, 25]);
+    assert.deepEqual([chunk.firstStep, chunk.steps], [0, 25]);
     for (const name of ['trueSums', 'noisySums']) assert.equal(chunk[name].length, 75, name);
     for (const name of ['stddev', 'privateLoss', 'twinLoss']) {
       assert.ok(chunk[name] instanceof Float64Array);
@@ -52,13 +52,13 @@ test('simulation: the arrays of a chunk have the documented lengths', () => {
 test('simulation: a batch has one loss, and an entry of correctness for every example', () => {
   withSimulation({ batchSize: 5 }, (simulation) => {
     const chunk = simulation.advance(40);
-    assert.equal(chunk.numSteps, 40);
+    assert.equal(chunk.steps, 40);
     assert.equal(chunk.privateLoss.length, 40);
     assert.equal(chunk.privateCorrect.length, 200);
     assert.equal(chunk.twinCorrect.length, 200);
     withSimulation({}, (single) => assert.ok(simulation.lambda.private < single.lambda.private));
   });
-  withSimulation({ batchSize: 4, table }, (simulation) => assert.equal(simulation.numSteps, 1));
+  withSimulation({ batchSize: 4, table }, (simulation) => assert.equal(simulation.steps, 1));
   const tooLarge = () => withSimulation({ batchSize: 7, table }, () => {});
   rejects(tooLarge, RangeError, 'invalid_argument', /at most the rows of the table, 6, got 7/);
 });
@@ -66,10 +66,10 @@ test('simulation: a batch has one loss, and an entry of correctness for every ex
 test('simulation: ends at the horizon with empty chunks', () => {
   withSimulation({}, (simulation) => {
     const chunk = simulation.advance(1000);
-    assert.equal(chunk.numSteps, 40);
+    assert.equal(chunk.steps, 40);
     assert.equal(simulation.finished, true);
     const none = simulation.advance(1);
-    assert.equal(none.numSteps, 0);
+    assert.equal(none.steps, 0);
     assert.equal(none.trueSums.length, 0);
     assert.equal(chunk.regret.steps.at(-1), 40);
   });
@@ -116,9 +116,16 @@ test('simulation: every stream, loss and domain runs', () => {
     'sparse',
     'adversarial',
   ]) {
-    for (const loss of ['logistic', 'hinge', 'squared', 'huber', 'absolute', 'quantile']) {
+    for (const loss of [
+      'logistic',
+      'hinge',
+      'squared',
+      'absolute',
+      { huber: 1 },
+      { quantile: 0.5 },
+    ]) {
       for (const domain of ['ball', 'whole-space', 'box', 'simplex', 'simplex-entropic']) {
-        withSimulation({ stream, loss, domain, numSteps: 12 }, (simulation) => {
+        withSimulation({ stream, loss, domain, steps: 12 }, (simulation) => {
           const chunk = simulation.advance(12);
           assert.ok(chunk.privateLoss.every(Number.isFinite));
           const classifies = loss === 'logistic' || loss === 'hinge';
@@ -134,8 +141,8 @@ test('simulation: every stream, loss and domain runs', () => {
 });
 
 test('simulation: a table without labels shows sums only', () => {
-  withSimulation({ table, clipNorm: 10 }, (simulation) => {
-    assert.deepEqual([simulation.learns, simulation.numSteps, simulation.dimension], [false, 6, 2]);
+  withSimulation({ table, clip: 10 }, (simulation) => {
+    assert.deepEqual([simulation.learns, simulation.steps, simulation.dimension], [false, 6, 2]);
     assert.equal(simulation.regretBound, null);
     assert.deepEqual(simulation.lambda, { private: 0, twin: 0 });
     const chunk = simulation.advance(100);
@@ -176,15 +183,20 @@ test('simulation: the predicted and the observed standard deviation agree', () =
 });
 
 test('simulation: bad input is refused', () => {
-  const make = (change) => () => dp.study.simulation({ numSteps: 4, ...target, ...change });
+  const make = (change) => () => dp.study.simulation({ steps: 4, ...target, ...change });
   const range = [
-    [make({ numSteps: 0 }), /numSteps must be .*, got 0/],
+    [make({ steps: 0 }), /steps must be .*, got 0/],
     [make({ dimension: 0 }), /dimension must be .*, got 0/],
     [
       make({ stream: 'wild' }),
       /stream must be one of stationary, drifting, switching, heavy-tailed, sparse, adversarial, got "wild"/,
     ],
-    [make({ loss: '0-1' }), /loss must be one of logistic, .*, quantile, got "0-1"/],
+    [make({ loss: '0-1' }), /loss must be one of logistic, .*, absolute, got "0-1"/],
+    [make({ loss: { quantile: 2 } }), /^simulation: loss.quantile must be .*, got 2/],
+    [
+      make({ loss: { softmax: 3 } }),
+      /^simulation: loss must be one of logistic, .*, got "softmax"/,
+    ],
     [make({ domain: 'cube' }), /domain must be one of ball, .*, got "cube"/],
     [make({ radius: 0 }), /radius must be .*, got 0/],
     [make({ radius: NaN }), /radius must be .*, got NaN/],
@@ -225,11 +237,13 @@ test('simulation: bad input is refused', () => {
     [make({ streamSeed: '1' }), /streamSeed must be a number or a bigint, got string/],
   ];
   for (const [call, message] of type) rejects(call, TypeError, 'wrong_type', message);
+  const named = /^simulation: loss must be given by name here, got a function/;
+  rejects(make({ loss: () => ({ slopes: [] }) }), DpError, 'unsupported', named);
   assert.equal(dp.liveHandles, 0);
 });
 
 test('simulation: a bad number of steps and calls after dispose are refused', () => {
-  const simulation = dp.study.simulation({ numSteps: 4, ...target });
+  const simulation = dp.study.simulation({ steps: 4, ...target });
   rejects(
     () => simulation.advance(0),
     RangeError,
@@ -252,15 +266,15 @@ test('simulation: a bad number of steps and calls after dispose are refused', ()
 
 test('simulation: DP-SGD has a bound of its own, other descents have none', () => {
   const bound = (options) => withSimulation(options, ({ regretBound }) => regretBound);
-  const sgd = bound({ mechanism: 'independent', descent: {} });
+  const sgd = bound({ strategy: 'independent', descent: {} });
   assert.ok(sgd.private > sgd.twin);
-  assert.notEqual(sgd.private, bound({ mechanism: 'independent' }).private);
-  assert.equal(bound({ mechanism: 'tree', descent: {} }), null);
-  assert.equal(bound({ mechanism: 'independent', descent: { momentum: 0.5 } }), null);
+  assert.notEqual(sgd.private, bound({ strategy: 'independent' }).private);
+  assert.equal(bound({ strategy: 'tree', descent: {} }), null);
+  assert.equal(bound({ strategy: 'independent', descent: { momentum: 0.5 } }), null);
 });
 
 test('simulation: held-out risk is log 2 before learning, and falls', () => {
-  withSimulation({ numSteps: 400, mechanism: 'tree' }, (simulation) => {
+  withSimulation({ steps: 400, strategy: 'tree' }, (simulation) => {
     const nothing = Math.log(2); // loss of the weights 0, where both learners start
     const before = simulation.heldOutRisk(50);
     for (const { private: own, twin } of [before.average, before.last]) {
@@ -275,7 +289,7 @@ test('simulation: held-out risk is log 2 before learning, and falls', () => {
     rejects(() => simulation.heldOutRisk(0), RangeError, 'invalid_argument', /numExamples/);
     rejects(() => simulation.heldOutRisk(1.5), RangeError, 'invalid_argument', /an integer/);
   });
-  withSimulation({ numSteps: 4, stream: 'adversarial' }, (simulation) => {
+  withSimulation({ steps: 4, stream: 'adversarial' }, (simulation) => {
     assert.throws(() => simulation.heldOutRisk(5), { code: 'unsupported' });
   });
 });

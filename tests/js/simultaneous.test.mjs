@@ -260,7 +260,7 @@ test('command: error --pure and error of several workloads print the numbers of 
     [[...pure, '--workload', 'window=3'], /--workload does not go with --pure/],
     [[...asked, '--paths', '1000'], /--paths does not go with --pure/],
     [[...pure, '--beta', '1'], /--beta must be/],
-    [[...pure, '--mechanism', 'honaker'], /--mechanism must be tree-k/],
+    [[...pure, '--strategy', 'honaker'], /--strategy must be tree-k/],
     [[...several, '--paths', '1000'], /--paths does not go with --workloads/],
     [
       ['error', '--steps', '9', '--workloads', 'a=prefix,a=window:2'],
@@ -304,7 +304,7 @@ test('bounds: rho or a pure epsilon adds bounds for mechanisms of any kind', () 
 });
 
 test('command: error --beta and bounds --rho print the numbers of the package', async () => {
-  const args = ['error', '--mechanism', 'square-root', '--steps', '8', '--beta', '0.05'];
+  const args = ['error', '--strategy', 'square-root', '--steps', '8', '--beta', '0.05'];
   const more = ['--dimension', '3', '--paths', '1000', '--seed', '5'];
   const found = await json([...args, ...more]);
   const problem = { strategy: 'square-root', steps: 8, beta: 0.05 };

@@ -14,27 +14,25 @@ const dp = await load();
 const target = { epsilon: 1, delta: 1e-6 };
 
 const SEARCHES = [
-  { mechanism: 'optimal', numSteps: 100 },
-  { mechanism: 'optimal', numSteps: 100, buffers: 3, objective: 'mean' },
-  { mechanism: 'optimal', numSteps: 60, buffers: 0 },
-  { mechanism: 'optimal', numSteps: 100, solver: 'none' },
-  { mechanism: 'optimal', numSteps: 30, workload: { momentum: 0, decay: 0.9 } },
-  { mechanism: 'blt', numSteps: 100, buffers: 2 },
-  { mechanism: 'blt-normalized', numSteps: 50, buffers: 2, objective: 'mean' },
-  { mechanism: 'blt-scaled', numSteps: 50, buffers: 2 },
-  { mechanism: 'banded', numSteps: 40, bands: 4 },
-  { mechanism: 'banded-toeplitz', numSteps: 100, bands: 6 },
+  { name: 'optimal', steps: 100 },
+  { name: 'optimal', steps: 100, buffers: 3, objective: 'mean' },
+  { name: 'optimal', steps: 60, buffers: 0 },
+  { name: 'optimal', steps: 100, solver: 'none' },
+  { name: 'optimal', steps: 30, workload: { momentum: 0, decay: 0.9 } },
+  { name: 'blt', steps: 100, buffers: 2 },
+  { name: 'blt-normalized', steps: 50, buffers: 2, objective: 'mean' },
+  { name: 'blt-scaled', steps: 50, buffers: 2 },
+  { name: 'banded', steps: 40, bands: 4 },
+  { name: 'banded-toeplitz', steps: 100, bands: 6 },
 ];
 
-/** Returns options with their parameters in the strategy. */
-function searchOf({ mechanism, numSteps, ...options }) {
+/** Moves the parameters of a mechanism into `strategy`. */
+function searchOf({ name = 'optimal', steps, ...options }) {
   const isParameter = ([name]) => ['objective', 'buffers', 'bands', 'epochLength'].includes(name);
   const all = Object.entries(options);
   const own = Object.fromEntries(all.filter(isParameter));
   const others = Object.fromEntries(all.filter((entry) => !isParameter(entry)));
-  const strategy =
-    typeof mechanism === 'object' ? mechanism : { name: mechanism ?? 'optimal', ...own };
-  return { ...others, strategy, steps: numSteps };
+  return { strategy: { name, ...own }, ...others, steps };
 }
 
 const saved = dp.optimize({ strategy: 'optimal', steps: 40 }).result();
@@ -44,20 +42,20 @@ test('optimize: a result has all its fields, as plain data that JSON preserves',
     const it = dp.optimize(searchOf(options)).result();
     assert.equal(
       Object.keys(it).join(' '),
-      'format version mechanism numSteps workload participation objective error lowerBound ' +
+      'format version name steps workload participation objective error lowerBound ' +
         'boundMethod ratio status iterations parameters',
     );
-    assert.deepEqual([it.format, it.version], ['dp-ftrl strategy', 1]);
-    assert.deepEqual([it.mechanism, it.numSteps], [options.mechanism, options.numSteps]);
+    assert.deepEqual([it.format, it.version], ['dp-ftrl strategy', 2]);
+    assert.deepEqual([it.name, it.steps], [options.name, options.steps]);
     assert.equal(it.objective, options.objective ?? 'max');
     assert.deepEqual(it.workload, options.workload ?? 'prefix');
-    assert.equal(it.participation, 'single');
+    assert.equal(it.participation, 'once');
     assert.equal(it.status, options.solver === 'none' ? 'stopped' : 'converged');
     assert.equal(it.iterations > 0, options.solver !== 'none');
     assert.ok(it.error >= it.lowerBound && it.lowerBound > 1);
     assert.equal(it.boundMethod, 'dual');
     assert.equal(it.ratio, it.error / it.lowerBound);
-    const { maxError, meanError } = dp.error({ strategy: it, steps: it.numSteps });
+    const { maxError, meanError } = dp.error({ strategy: it, steps: it.steps });
     assert.equal(it.error, it.objective === 'max' ? maxError : meanError);
     assert.deepEqual(structuredClone(it), it);
     assert.deepEqual(JSON.parse(JSON.stringify(it)), it, 'JSON loses nothing');
@@ -84,14 +82,14 @@ function releases(strategy, steps) {
 test('a strategy from JSON releases the same totals, bit for bit', () => {
   for (const { workload, solver, ...options } of SEARCHES) {
     if (workload !== undefined || solver !== undefined) continue;
-    const { mechanism, numSteps, ...parameters } = options;
+    const { steps, ...strategy } = options;
     const kept = JSON.parse(JSON.stringify(dp.optimize(searchOf(options)).result()));
-    const named = releases({ name: mechanism, ...parameters }, numSteps);
-    assert.deepEqual(releases(kept, numSteps), named);
+    const named = releases(strategy, steps);
+    assert.deepEqual(releases(kept, steps), named);
     // Another number gives other totals, so the comparison can fail.
     const [name] = Object.keys(kept.parameters);
     kept.parameters[name][0] *= 0.9;
-    assert.notDeepEqual(releases(kept, numSteps), named);
+    assert.notDeepEqual(releases(kept, steps), named);
   }
 });
 
@@ -109,13 +107,13 @@ test('a saved strategy can be used wherever a mechanism is named', () => {
   );
   const certificate = (of) => dp.certificate({ ...of, ...target });
   assert.deepEqual(certificate(options), certificate(named));
-  const steps = (mechanism) => {
-    const simulation = dp.study.simulation({ mechanism, numSteps: 40, ...target, lambda: 2 });
+  const sums = (strategy) => {
+    const simulation = dp.study.simulation({ strategy, steps: 40, ...target, lambda: 2 });
     const { noisySums } = simulation.advance(40);
     simulation.dispose();
     return noisySums;
   };
-  assert.deepEqual(steps(saved), steps('optimal'));
+  assert.deepEqual(sums(saved), sums('optimal'));
   const often = { times: 3, apart: 5 };
   // A search cannot optimise for this participation, and says so; a saved strategy is used as
   // given.
@@ -158,7 +156,7 @@ test('optimize: blt is optimised for the given participation', () => {
   const participation = { times: 4, apart: 16 };
   const often = dp.optimize({ strategy: 'blt', steps: 64, participation }).result();
   const once = dp.optimize({ strategy: 'blt', steps: 64 }).result();
-  assert.deepEqual(often.participation, { participations: 4, minSeparation: 16 }, 'as it is saved');
+  assert.deepEqual(often.participation, { times: 4, apart: 16 }, 'as it is saved');
   const error = (mechanism) => dp.error({ strategy: mechanism, steps: 64, participation }).maxError;
   assert.equal(error(often), often.error);
   assert.ok(error(often) < error(once));
@@ -175,19 +173,19 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
   const length = (change, message) => refuses(change, TypeError, 'wrong_length', message);
   range((it) => delete it.format, /error: saved strategy: format must be "dp-ftrl strat/);
   range((it) => (it.format = 'image/png'), /format must be .*, got "image\/png"/);
-  range((it) => delete it.version, /version must be 1, the one this package reads, got undefined/);
-  range((it) => (it.version = 2), /version must be 1, .*, got 2/);
-  range((it) => (it.version = '1'), /version must be 1, .*, got "1"/);
+  range((it) => delete it.version, /version must be 2, the one this package reads, got undefined/);
+  range((it) => (it.version = 1), /version must be 2, .*, got 1/);
+  range((it) => (it.version = '2'), /version must be 2, .*, got "2"/);
   type((it) => (it.colour = 1), /colour is an unknown option/);
-  range((it) => (it.mechanism = 'oak'), /mechanism must be one of .*, got "oak"/);
+  range((it) => (it.name = 'oak'), /name must be one of .*, got "oak"/);
   range(
-    (it) => (it.mechanism = 'tree'),
-    /saved strategy: mechanism must be one that a plan can define, got "tree"/,
+    (it) => (it.name = 'tree'),
+    /saved strategy: name must be one that a plan can define, got "tree"/,
   );
-  range((it) => (it.mechanism = 'blt'), /columnWeights is not a list of blt/);
-  type((it) => delete it.mechanism, /mechanism must be a string, got undefined/);
-  type((it) => delete it.numSteps, /numSteps must be a number, got undefined/);
-  range((it) => (it.numSteps = 41), /steps must be 41, that of the saved strategy, got 40/);
+  range((it) => (it.name = 'blt'), /columnWeights is not a list of blt/);
+  type((it) => delete it.name, /name must be a string, got undefined/);
+  type((it) => delete it.steps, /steps must be a number, got undefined/);
+  range((it) => (it.steps = 41), /steps must be 41, that of the saved strategy, got 40/);
   type((it) => delete it.workload, /workload must be given, got nothing/);
   range((it) => (it.workload = 'sums'), /workload must be 'prefix' or an object, got "sums"/);
   range((it) => (it.objective = 'both'), /objective must be one of max, mean, got "both"/);
@@ -217,25 +215,25 @@ test('damaged and foreign strategies are refused, and the field is named', () =>
 test('the optimum of dense matrices is found once, saved, and used again', () => {
   const workload = { momentum: 0.9, decay: 1 };
   for (const options of [
-    { numSteps: 32, workload },
-    { numSteps: 32, workload, objective: 'mean' },
-    { numSteps: 32, participation: { epochs: 4 }, objective: 'mean' },
+    { steps: 32, workload },
+    { steps: 32, workload, objective: 'mean' },
+    { steps: 32, participation: { epochs: 4 }, objective: 'mean' },
   ]) {
     const found = dp.optimize(searchOf(options)).result();
     const lists = ['columns', 'columnDuals', ...(options.objective === 'mean' ? [] : ['rowDuals'])];
     assert.deepEqual(Object.keys(found.parameters), lists);
     assert.equal(found.boundMethod, 'dense dual');
     assert.ok(found.ratio >= 1 && found.ratio < 1.02, `${found.ratio}`);
-    const { numSteps, ...problem } = options;
+    const { steps, ...problem } = options;
     const kept = JSON.parse(JSON.stringify(found));
     const named = dp.error({
-      ...searchOf({ mechanism: 'optimal', ...options }),
+      ...searchOf({ name: 'optimal', ...options }),
       matrices: true,
     }).matrices;
     const { participation } = problem;
     const again = dp.error({
       strategy: kept,
-      steps: numSteps,
+      steps,
       ...(participation !== undefined && { participation }),
       matrices: true,
     }).matrices;
@@ -248,9 +246,9 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
 
 test('optimal: long horizons for which errors are not known are refused before the search', () => {
   // So long that a search would take a minute.
-  const numSteps = 2 ** 20;
+  const steps = 2 ** 20;
   const momentum = { momentum: 0.9 };
-  const rates = { rates: new Float64Array(numSteps).fill(0.5) };
+  const rates = { rates: new Float64Array(steps).fill(0.5) };
   const window = { window: 1024 };
   const blt = /steps must be at most 2048 .* not known; blt has errors there, got 1048576/;
   const mean = / 2048 for the max objective and rates.*; objective mean has an optimum there/;
@@ -261,7 +259,7 @@ test('optimal: long horizons for which errors are not known are refused before t
   cases.push([{ workload: momentum, buffers: 'exact' }, blt], [{ workload: window }, blt]);
   cases.push([{ workload: { ...rates, ...momentum }, objective: 'mean' }, blt]);
   for (const [options, message] of cases) {
-    const all = searchOf({ mechanism: 'optimal', numSteps, ...options });
+    const all = searchOf({ name: 'optimal', steps, ...options });
     const target = { epsilon: 1, delta: 1e-6 };
     rejects(() => dp.optimize(all), DpError, 'unsupported', message);
     rejects(() => dp.error(all), DpError, 'unsupported', message);
@@ -271,7 +269,7 @@ test('optimal: long horizons for which errors are not known are refused before t
   // The alternatives named in the messages exist. Noise needs no errors.
   const long = { steps: 3000, workload: momentum };
   assert.ok(dp.error({ strategy: { name: 'blt', buffers: 2 }, ...long }).maxError > 1);
-  const longer = { steps: numSteps, workload: window };
+  const longer = { steps, workload: window };
   assert.ok(dp.error({ strategy: { name: 'blt', buffers: 2 }, ...longer }).maxError > 1);
   const noise = (options) => dp.noise({ ...long, dimension: 1, insecureSeed: 1, ...options });
   const stream = noise({ strategy: 'optimal' });
@@ -286,15 +284,15 @@ test('optimal: long horizons for which errors are not known are refused before t
 });
 
 test('optimize: unsupported problems are infeasible, and options without effect are refused', () => {
-  const status = (options) => dp.optimize(searchOf({ numSteps: 16, ...options })).result().status;
+  const status = (options) => dp.optimize(searchOf({ steps: 16, ...options })).result().status;
   const participation = { times: 2, apart: 4 };
   assert.equal(status({ participation }), 'infeasible');
-  assert.equal(status({ mechanism: 'blt', participation, buffers: 1 }), 'converged');
+  assert.equal(status({ name: 'blt', participation, buffers: 1 }), 'converged');
   assert.equal(status({ workload: { window: 3 }, buffers: 4 }), 'infeasible');
   assert.equal(status({ workload: { window: 3 }, buffers: 0 }), 'converged');
   const refuses = (options, message) =>
     rejects(
-      () => dp.optimize(searchOf({ numSteps: 16, ...options })).result(),
+      () => dp.optimize(searchOf({ steps: 16, ...options })).result(),
       RangeError,
       'invalid_argument',
       message,
@@ -307,7 +305,7 @@ test('optimize: unsupported problems are infeasible, and options without effect 
   refuses({ solver: 'none', maxIterations: 3 }, /maxIterations cannot be given without a solver/);
   refuses({ solver: 'none', gap: 1e-3 }, /gap cannot be given without a solver/);
   refuses({ gap: 0 }, /gap must be above 0 and below 1, got 0/);
-  refuses({ mechanism: 'blt', gap: 1e-3 }, /gap cannot be given for blt/);
+  refuses({ name: 'blt', gap: 1e-3 }, /gap cannot be given for blt/);
   const coarse = dp.optimize({ steps: 200, gap: 1e-2 }).result();
   const fine = dp.optimize({ steps: 200, gap: 1e-10 }).result();
   assert.ok(coarse.iterations < fine.iterations && coarse.lowerBound <= fine.lowerBound);
@@ -431,27 +429,27 @@ test('nothing else can be given beside a saved strategy', () => {
     );
   }
   const of = (mechanism) => () => dp.error({ strategy: mechanism, steps: 4 });
-  rejects(of(null), TypeError, 'wrong_type', /a string, got null/);
+  rejects(of(null), TypeError, 'wrong_type', /a name, a saved strategy or an encoder, got null/);
   rejects(of([]), TypeError, 'wrong_type', /a name, an object with .*, got array/);
 });
 
 test('optimize: mechanisms and options that no search supports are refused', () => {
   const refuses = (options, Kind, code, message) =>
-    rejects(() => dp.optimize(searchOf({ numSteps: 8, ...options })).result(), Kind, code, message);
+    rejects(() => dp.optimize(searchOf({ steps: 8, ...options })).result(), Kind, code, message);
   refuses(
-    { mechanism: 'tree' },
+    { name: 'tree' },
     RangeError,
     'invalid_argument',
     /strategy must be one that a search finds: .*, got "tree"/,
   );
-  refuses({ mechanism: saved }, TypeError, 'wrong_type', /strategy must be a string, got object/);
-  refuses({ numSteps: 0 }, RangeError, 'invalid_argument', /steps must be between 1 and/);
-  refuses({ numSteps: 2 ** 40 }, RangeError, 'invalid_argument', /steps must be between 1 and/);
+  refuses({ strategy: saved }, TypeError, 'wrong_type', /strategy must be a string, got object/);
+  refuses({ steps: 0 }, RangeError, 'invalid_argument', /steps must be between 1 and/);
+  refuses({ steps: 2 ** 40 }, RangeError, 'invalid_argument', /steps must be between 1 and/);
   refuses({ buffers: 65 }, RangeError, 'invalid_argument', /buffers must be between 0 and 64/);
   refuses({ bands: 4 }, RangeError, 'invalid_argument', /bands is not a parameter of optimal/);
   refuses({ solver: 'fast' }, RangeError, 'invalid_argument', /solver must be one of exact, none/);
   refuses(
-    { mechanism: 'blt', solver: 'none' },
+    { name: 'blt', solver: 'none' },
     RangeError,
     'invalid_argument',
     /solver must be used for blt/,
@@ -506,28 +504,28 @@ test('error: ratio and gap of the objective to the bound, for every mechanism', 
 test('a saved strategy: its own bound, and the participation it was optimised for', () => {
   const four = { epochs: 4 };
   const it = dp.optimize({ steps: 140, participation: four, maxIterations: 9 }).result();
-  const numSteps = 140;
-  const own = dp.error({ strategy: it, steps: numSteps });
+  const steps = 140;
+  const own = dp.error({ strategy: it, steps });
   assert.equal(own.participation, 'fixed-epoch');
-  assert.deepEqual(own, dp.error({ strategy: it, steps: numSteps, participation: four }));
+  assert.deepEqual(own, dp.error({ strategy: it, steps, participation: four }));
   assert.deepEqual([own.maxError, own.lowerBound], [it.error, it.lowerBound]);
-  const once = dp.error({ strategy: it, steps: numSteps, participation: 'once' });
+  const once = dp.error({ strategy: it, steps, participation: 'once' });
   assert.equal(once.participation, 'single');
   assert.ok(once.maxError < own.maxError);
   const { participation, ...unstated } = it;
-  assert.deepEqual(dp.error({ strategy: unstated, steps: numSteps }), once);
-  const { mechanisms } = dp.compare({ steps: numSteps, strategies: [it] }).result();
+  assert.deepEqual(dp.error({ strategy: unstated, steps }), once);
+  const { mechanisms } = dp.compare({ steps, strategies: [it] }).result();
   assert.equal(mechanisms.find((row) => row.saved).maxError, once.maxError, 'one problem for all');
-  const counter = dp.counter({ ...target, strategy: it, steps: numSteps });
+  const counter = dp.counter({ ...target, strategy: it, steps });
   assert.equal(counter.certificate.participation, 'fixed-epoch', 'the noise its users need');
   counter.dispose();
   const damaged = structuredClone(it);
   damaged.parameters.columnDuals[3] *= -40;
-  assert.ok(dp.error({ strategy: damaged, steps: numSteps }).lowerBound <= it.lowerBound);
-  assert.equal(dp.error({ strategy: damaged, steps: numSteps }).maxError, it.error);
+  assert.ok(dp.error({ strategy: damaged, steps }).lowerBound <= it.lowerBound);
+  assert.equal(dp.error({ strategy: damaged, steps }).maxError, it.error);
   damaged.parameters.columnDuals.pop();
   rejects(
-    () => dp.error({ strategy: damaged, steps: numSteps }),
+    () => dp.error({ strategy: damaged, steps }),
     RangeError,
     'invalid_argument',
     /columnDuals must be one number, or one for each epoch, for each of 140 steps, got 559/,
@@ -547,7 +545,10 @@ test('compare: saved strategies stand in the table', () => {
   const refuses = (options, message) =>
     assert.throws(() => dp.compare({ steps: 40, ...options }).result(), message);
   refuses({ strategies: saved }, /strategies must be an array, got object/);
-  refuses({ strategies: ['optimal'] }, /strategies\[0\] must be a saved strategy, got string/);
+  refuses(
+    { strategies: ['optimal'] },
+    /strategies\[0\] must be a saved strategy or an encoder, got string/,
+  );
   refuses({ steps: 41, strategies: [saved] }, /steps must be 40, that of the saved/);
   refuses({ workload: { window: 3 }, strategies: [saved] }, /that of the saved strategy, prefix/);
 });

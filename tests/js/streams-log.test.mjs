@@ -57,7 +57,7 @@ test('log: an add and a step append the same number of bytes, however many there
 
 const written = (store) => store.savedBytes + store.appended.reduce((sum, size) => sum + size, 0);
 
-test('log: a long log becomes a base, and all bases together take O(1) bytes a step', async () => {
+test('log: a long log becomes a base, and all bases together take O(1) bytes per step', async () => {
   const store = appendingStore();
   const steps = 60_000;
   const expected = dp.counter({ ...target, steps }).endMany(steps);
@@ -71,7 +71,7 @@ test('log: a long log becomes a base, and all bases together take O(1) bytes a s
     { steps },
   );
   assert.ok(store.saved > 3 && store.saved < 9, `${store.saved} bases`);
-  assert.ok(written(store) < 120 * steps, `${written(store) / steps} bytes a step`);
+  assert.ok(written(store) < 120 * steps, `${written(store) / steps} bytes per step`);
   await withCounter(
     store,
     async (counter) => {
@@ -233,7 +233,7 @@ test('log: damaged bytes are refused, or the stream is one of before the last wr
     const whole = await store.load();
     const ends = [whole.length];
     for (const size of store.appended.toReversed()) ends.unshift(ends[0] - size);
-    /** Opens bytes, of which the first are intact. */
+    /** Opens bytes whose beginning is intact. */
     const opening = async (bytes, numIntact, what) => {
       const copy = appendingStore(bytes);
       const again = await dp[kind]({ ...options, store: copy }).catch((error) => error);

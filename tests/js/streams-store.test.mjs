@@ -257,6 +257,16 @@ const CHANGES = {
     other: { other: undefined },
     total: { total: true },
   },
+  increments: {
+    dimension: { dimension: 3 },
+    clip: { clip: 2 },
+    clippedTo: { clip: undefined, clippedTo: 5 },
+    grid: { grid: 2 ** -3 },
+  },
+  active: {
+    windows: { windows: { day: 1, week: 4 } },
+    closedStart: { closedStart: true },
+  },
   learner: {
     dimension: { dimension: 3 },
     clip: { clip: 2 },
@@ -294,7 +304,7 @@ const COMMON = {
 
 for (const { name, kind, options, one, isOfPeople, learns } of CASES) {
   // The options of the other counters are not those of the table.
-  if (/^counter (without|on|of a)|by Adam|^learner (of|by)/.test(name)) continue;
+  if (/^counter (without|on|of a)|come clipped|by Adam|^learner (of|by)/.test(name)) continue;
   test(`streams in stores: other options are refused by name (${name})`, async () => {
     const begun = { ...options, about: 'rules', ...(name === 'counter' && { grid: 2 ** -4 }) };
     const store = recordingStore();
@@ -310,6 +320,9 @@ for (const { name, kind, options, one, isOfPeople, learns } of CASES) {
         ? { people: { people: 'once' }, numericNames: { numericNames: true } }
         : { participation: { participation: { times: 2, apart: 2 } } }),
     };
+    if (isOfPeople) delete changes.clippedTo; // Which people refuse.
+    // Active people have neither.
+    if (kind === 'active') for (const name of ['people', 'strategy']) delete changes[name];
     for (const [option, change] of Object.entries(changes)) {
       const error = await failing(() => dp[kind]({ ...begun, ...change, store }));
       assert.equal(error.code, 'other_options', `${option}: ${error.message}`);

@@ -8,8 +8,17 @@ import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { wellTold } from './support/check.mjs';
 import { entryUrl, importEntry } from './support/consumer.mjs';
+import { importSource } from './support/sources.mjs';
 import { appendingStore, memoryStore } from './support/stores.mjs';
-import { CASES, estimatesOf, firstOf, KINDS, NAMES, TARGET } from './support/streams.mjs';
+import {
+  CASES,
+  EACH_KIND,
+  estimatesOf,
+  firstOf,
+  KINDS,
+  NAMES,
+  TARGET,
+} from './support/streams.mjs';
 
 const dp = await (await importEntry('dp-ftrl')).load();
 const { connect } = await importEntry('dp-ftrl/worker-client');
@@ -23,6 +32,13 @@ const PLACES = {
   'store that does not append': (kind, options) => dp[kind]({ ...options, store: memoryStore() }),
   worker: (kind, options) => client[kind](options),
 };
+
+test('streams: every kind is among the cases', async () => {
+  const { STREAMS } = await importSource('worker/methods.ts');
+  const missing = STREAMS.filter((name) => !EACH_KIND.some(({ kind }) => kind === name));
+  assert.deepEqual(missing, [], 'add each to KINDS of tests/js/support/streams.mjs');
+});
+
 const PLACES_AND_CASES = Object.entries(PLACES).flatMap(([place, open]) =>
   CASES.filter(({ options }) => place !== 'worker' || typeof options.loss !== 'function').map(
     (it) => ({
@@ -178,7 +194,7 @@ for (const it of PLACES_AND_CASES) {
   test(`streams: a reading has its noise (${it.title})`, async () => {
     const stream = await it.make();
     const planned = await stream.stddev(2);
-    const hasHalfWidth = it.learns || ['counter', 'totals', 'sums'].includes(it.kind);
+    const hasHalfWidth = it.learns || ['counter', 'totals', 'sums', 'increments'].includes(it.kind);
     const all = { probability: 0.05 };
     if (!hasHalfWidth) {
       assert.equal((await failing(() => stream.halfWidth(all))).code, 'unsupported');
@@ -511,6 +527,13 @@ test('streams: options say what is wrong with them, in the words of the caller',
     ['totals', { dimension: 0 }, 'dimension'],
     ['totals', {}, 'dimension'],
     ['totals', { dimension: 1, reuse: 1 }, 'reuse'],
+    ['increments', {}, 'dimension'],
+    ['increments', { dimension: 1, clippedTo: 0 }, 'clippedTo'],
+    ['increments', { dimension: 1, clippedTo: Number.NaN }, 'clippedTo'],
+    ['increments', { dimension: 1, clippedTo: '1' }, 'clippedTo'],
+    ['increments', { dimension: 1, clippedTo: 1, grid: 2 }, 'grid'],
+    ['increments', { dimension: 1, workload: { window: 2 } }, 'workload'],
+    ['increments', { dimension: 1, steps: 4097, strategy: 'tree' }, 'steps'],
     ['sums', { workloads: {} }, 'workloads'],
     ['sums', { workloads: ['prefix'] }, 'workloads'],
     ['sums', { workloads: { a: undefined } }, 'workload'],

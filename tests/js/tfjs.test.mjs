@@ -575,7 +575,7 @@ test('tfjs: weights too large for single precision are reported, and the step en
 test('tfjs: bad options and batches are refused', () => {
   const model = logistic();
   const make = (options) => () => opened(model.variables, options).optimizer;
-  for (const own of [{ dimension: 4 }, { start: [0, 0, 0, 0] }]) {
+  for (const own of [{ dimension: 4 }, { start: [0, 0, 0, 0] }, { clippedTo: 1 }]) {
     const [name] = Object.keys(own);
     rejects(
       make(own),

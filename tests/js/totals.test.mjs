@@ -86,8 +86,8 @@ test('totals: releases are points of the grid', () => {
 
 // Noise of 2048 independent coordinates: the sample variance has relative standard deviation
 // sqrt(2/2048) = 3.1 %, and the mean of the squares must be within 6 of these. Under the normal
-// approximation one check fails by chance with probability 2e-9 and 19 strategies' 2 * 9 of them
-// together with 7e-7; the seeds are fixed, so the outcome never varies.
+// approximation one check fails by chance with probability 2e-9, and 2 * 9 of them a strategy with
+// 4e-8; the seeds are fixed, so the outcome never varies.
 test('totals: the noise has the standard deviation of the certificate', () => {
   const dimension = 2048;
   const steps = 9;
@@ -132,7 +132,7 @@ test('totals: several kinds of arrays of numbers are accepted, and others refuse
       [['1', 0], /record\[0\] must be a number, got string/],
       [[1, null], /record\[1\] must be a number, got null/],
       [[1, ,], /record\[1\] must be a number, got undefined/],
-      [new BigInt64Array(2), /record must be an array of numbers, got bigint/],
+      [new BigInt64Array(2), /record must be an array of numbers, got BigInt64Array/],
     ]) {
       rejects(() => totals.release(record), TypeError, 'wrong_type', message);
     }
@@ -164,7 +164,7 @@ test('totals: arrays that have lost their buffer are refused, and nothing is rel
         rejects(() => totals[verb](array), TypeError, 'wrong_type', gone);
       }
       const table = { numRows: 1, numColumns: 2, values: array };
-      const simulate = () => dp.study.simulation({ numSteps: 1, ...target, table });
+      const simulate = () => dp.study.simulation({ steps: 1, ...target, table });
       rejects(simulate, TypeError, 'wrong_type', gone);
     }
     assert.deepEqual([totals.step, totals.waiting], [0, 0]);

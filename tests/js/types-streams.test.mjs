@@ -94,6 +94,13 @@ export const numbers: number[] = [];
   numbers.push(...weights, step, (await kept.at(-1)).step);
 }
 {
+  using sums = dp.increments({ ...year, dimension: 2, clippedTo: 1, reuse: true });
+  numbers.push(...sums.release([1, 2]).values, sums.certificate.clipping === undefined ? 0 : 1);
+  using own = dp.increments({ ...year, dimension: 2, clip: 3, people: 'once' });
+  own.add('ann', [1, 2]);
+  numbers.push(own.end().stddev);
+}
+{
   const client = connect({ worker: { postMessage() {} } });
   const far = await client.histogram({ ...year, categories: ['a', 'b'] }, { signal: AbortSignal.timeout(9) });
   numbers.push((await far.release('a')).count.b.value, far.step, await far.stddev(3));
@@ -178,6 +185,8 @@ const WRONG = [
   "dp.counter({ ...year, workload: 'window=7' });",
   'dp.counter({ ...year, store: maybe });',
   'const reading = await kept.release(1); reading.values;',
+  'dp.increments({ ...year, clippedTo: 1 });',
+  'dp.totals({ ...year, dimension: 2, clippedTo: 1 });',
   'dp.gradientLearner({ ...year, dimension: 2 });',
   'dp.gradientLearner({ ...year, dimension: 2, rate: 1, confidence: 0.9 });',
   "dp.gradientLearner({ ...year, dimension: 2, rate: 1, rule: 'adam' });",

@@ -35,7 +35,7 @@ export async function use(): Promise<Certificate> {
   const client: Client = connect({ worker: { postMessage() {} } });
   const costs: number[] = [dp.calibrate(target).mu, (await client.calibrate(target)).mu];
   if (!dp.budget(target).fits({ mu: costs[0]! })) throw new DpError('internal', 'no');
-  const remote: Async<Simulation> = await client.study.simulation({ numSteps: 8, ...target });
+  const remote: Async<Simulation> = await client.study.simulation({ steps: 8, ...target });
   const { noisySums } = await remote.advance(4, { maxMilliseconds: 8 });
   noisySums.fill(0);
   client.cancel();
@@ -84,7 +84,7 @@ export async function use(): Promise<Certificate> {
   dp.counter({ strategy: saved, steps: 8, ...target });
   dp.compare({ steps: 8, strategies: [saved, again] }).result();
   // @ts-expect-error not a saved strategy
-  dp.error({ strategy: { ...saved, version: 2 }, steps: 8 });
+  dp.error({ strategy: { ...saved, version: 1 }, steps: 8 });
   // @ts-expect-error no such workload
   dp.compare({ steps: 8, workload: 'sums' }).result();
   // @ts-expect-error not a number

@@ -213,7 +213,8 @@ test('release --workload: every name and file gives the sums of the library', as
   texts.push(`${ofRates},momentum=0.7`, file('matrix.csv', rows));
   for (const [index, text] of texts.entries()) {
     const [workload] = workloads[index];
-    const args = [...seeded, '--workload', text, '--show-nonprivate'];
+    const named = [...seeded, '--strategy', 'optimal', '--show-nonprivate'];
+    const args = [...named, '--workload', text];
     const { code, stdout, stderr } = await dpFtrl(args, { input });
     assert.equal(code, 0, stderr);
     const cells = stdout
@@ -274,6 +275,6 @@ test('release --workload: bad weights and files are refused by name', async () =
   await refused(join(scratch, 'nothing.csv'), /nothing.csv/);
   writeFileSync(join(scratch, 'short.csv'), '1\n1\n');
   await refused(join(scratch, 'short.csv'), /short.csv has 2 rows and 1 column, but/);
-  const lattice = ['--mode', 'lattice', '--mechanism', 'blt'];
+  const lattice = ['--mode', 'lattice', '--strategy', 'blt'];
   await refused('momentum=0.5', /--workload must be prefix, got "momentum=0.5,decay=1"/, lattice);
 });

@@ -148,7 +148,7 @@ test('windows: bad widths, and what windows do not have, are refused by name', a
   refused(counter(lattice), 'workload', 'unsupported');
   refused(counter({ delta: 0 }), 'workload');
   const { epsilon, delta, workload } = weekly;
-  refused(() => dp.study.simulation({ numSteps: steps, epsilon, delta, workload }), 'workload');
+  refused(() => dp.study.simulation({ steps, epsilon, delta, workload }), 'workload', 'wrong_type');
   const huge = { steps: 2 ** 24, strategy: 'output', dimension: 16 };
   const wide = { ...target, ...huge, workload: { window: 2 ** 23 + 1 } };
   refused(() => dp.totals(wide), 'workload', 'resource_exhausted');
@@ -171,7 +171,8 @@ async function rowsOf(args, text = input) {
 }
 
 test('release --workload: the sums of the library, with the true ones beside', async () => {
-  const rows = await rowsOf([...seeded, '--workload', 'window=7', '--show-nonprivate']);
+  const named = [...seeded, '--strategy', 'optimal', '--show-nonprivate'];
+  const rows = await rowsOf([...named, '--workload', 'window=7']);
   const cells = rows.map((row) => row.split(',').map(Number));
   const values = Float64Array.from(input.trimEnd().split('\n').slice(1), Number);
   withCounter({ ...weekly, steps: 40 }, (counter) => {
@@ -197,7 +198,7 @@ test('release --workload: the report names the workload, and compare points to t
   });
   assert.match(
     stderr,
-    /; workload window=7, mechanism optimal, mode grid, zero-out neighbours, horizon 40 rows/,
+    /; workload window=7, mechanism optimal --objective mean, mode grid, zero-out neighbours, horizon 40 rows/,
   );
   const { certificate, columns } = JSON.parse(stdout);
   assert.deepEqual([certificate.workload, columns], ['window=7', ['x']]);
@@ -206,7 +207,7 @@ test('release --workload: the report names the workload, and compare points to t
   const compared = await dpFtrl(['compare', '--steps', '40', '--workload', 'window=7']);
   assert.match(
     compared.stdout,
-    /\ndp-ftrl release --workload window=7 releases these sums with any of them as --mechanism/,
+    /\ndp-ftrl release --workload window=7 releases these sums with any of them as --strategy/,
   );
   const prefix = await dpFtrl(['compare', '--steps', '40']);
   assert.doesNotMatch(prefix.stdout, /dp-ftrl release/);
@@ -221,20 +222,15 @@ test('release --workload: the mechanism follows from the horizon, or from the fi
   );
   assert.match(await named(['--steps', '129', '--workload', 'window=129']), /; mechanism optimal,/);
   const path = join(scratch, 'window.json');
-  const optimize = [
-    'optimize',
-    '--mechanism',
-    'optimal',
-    '--steps',
-    '40',
-    '--workload',
-    'window=7',
-  ];
+  const optimize = ['optimize', '--strategy', 'optimal', '--steps', '40', '--workload', 'window=7'];
   assert.equal((await dpFtrl([...optimize, '--output', path])).code, 0);
   const strategy = ['--strategy', path];
   assert.deepEqual(
     await rowsOf([...seeded, ...strategy, '--show-nonprivate']),
-    await rowsOf([...seeded, '--workload', 'window=7', '--show-nonprivate']),
+    await rowsOf([
+      ...[...seeded, '--workload', 'window=7', '--show-nonprivate'],
+      ...['--strategy', 'optimal'],
+    ]),
   );
   await fails(
     [...seeded, ...strategy, '--workload', 'window=8'],
@@ -291,7 +287,7 @@ test('release --workload: invalid and unsupported workloads are refused', async 
   const window = ['--workload', 'window=3'];
   const pure = ['release', '--pure', '--epsilon', '1', '--clip', '1', ...window];
   await fails(pure, 2, /--workload must be 'prefix' or a window of 1 with --pure/, { input });
-  const lattice = [...release, '--mode', 'lattice', '--mechanism', 'blt', ...window];
+  const lattice = [...release, '--mode', 'lattice', '--strategy', 'blt', ...window];
   await fails(lattice, 2, /--workload must be prefix, got "window=3"/, { input });
   await fails(['count', ...window], 2, /unknown option "--workload"/);
   await fails(['learn', '--label', 'x', ...window], 2, /unknown option "--workload"/);

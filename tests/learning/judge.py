@@ -89,28 +89,43 @@ class Tuned:
         self.folder = folder
         self.multiplier = functools.cache(noise_multiplier)
 
-    def plans(self, num_rows, epsilon, random):
-        """Yields learner, batches, increments, noise multiplier, signal over noise, and more."""
+    def full_plans(self, num_rows, epsilon):
         full = self.multiplier(epsilon)
         for steps, momentum in OURS:
             yield ("ours", [None] * steps, np.sqrt(steps), full, num_rows / full,
                    {"momentum": momentum})
+
+    def sampled_plans(self, num_rows, epsilon, random):
         for share, steps in SAMPLED:
             noise = self.multiplier(epsilon, share, steps)
             batches = [np.flatnonzero(random.random(num_rows) < share) for _ in range(steps)]
             signal = share * num_rows * np.sqrt(steps) / noise
             yield "dp-sgd", batches, 1.0, noise, signal, {"expected": share * num_rows}
-        for steps, epochs in DENSE:
-            order = random.permutation(num_rows)
-            separation = steps // epochs
-            batches = [order[step % separation::separation] for step in range(steps)]
-            increments = dense_increments(steps, epochs, self.folder)
-            last = np.linalg.norm(np.ones(steps) @ increments) * full
-            signal = epochs * num_rows / last
-            yield "dense", batches, increments, full, signal, {"expected": num_rows / separation}
 
-    def accuracies(self, name, epsilon, seed, only=LEARNERS):
-        """Returns, for each learner in `only`, the accuracies of its grid on the held-out rows."""
+    def ordered_plan(self, learner, num_rows, epsilon, random, epochs, increments):
+        """Returns a plan of `epochs` passes over a random order of the rows.
+
+        increments: the matrix that turns normals into noise increments at noise multiplier 1.
+        """
+        steps = len(increments)
+        full = self.multiplier(epsilon)
+        order = random.permutation(num_rows)
+        separation = steps // epochs
+        batches = [order[step % separation::separation] for step in range(steps)]
+        last = np.linalg.norm(np.ones(steps) @ increments) * full
+        signal = epochs * num_rows / last
+        return learner, batches, increments, full, signal, {"expected": num_rows / separation}
+
+    def plans(self, num_rows, epsilon, random):
+        """Yields learner, batches, increments, noise multiplier, signal over noise, and more."""
+        yield from self.full_plans(num_rows, epsilon)
+        yield from self.sampled_plans(num_rows, epsilon, random)
+        for steps, epochs in DENSE:
+            increments = dense_increments(steps, epochs, self.folder)
+            yield self.ordered_plan("dense", num_rows, epsilon, random, epochs, increments)
+
+    def accuracies(self, name, epsilon, seed, only=None):
+        """Returns, for each learner (in `only`), the accuracies of its grid on the held-out rows."""
         features, labels = tables.table(name)
         rows = learners.rows_of(features)
         training, held_out = tables.split(len(rows), seed)
@@ -118,7 +133,7 @@ class Tuned:
         found = {}
         for learner, batches, increments, noise, signal, more in self.plans(
                 len(training), epsilon, random):
-            if learner not in only:
+            if only is not None and learner not in only:
                 continue
             settings = [(clip, way * signal, noise) for clip in CLIP_SHARES for way in WAYS]
             weights = learners.learn(rows[training], labels[training], settings, batches,

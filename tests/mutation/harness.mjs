@@ -30,7 +30,7 @@ function patternOf(text) {
   return new RegExp(parts.join(''), 'g');
 }
 
-/** Returns the file with the fault in it. Throws unless its text occurs exactly once. */
+/** Text of the file with the fault in it. Throws unless its text occurs exactly once. */
 function mutate(fault, source) {
   const path = join(source, fault.file);
   if (!existsSync(path)) throw new Error(`there is no ${fault.file}`);
@@ -86,7 +86,7 @@ function run([file, ...args], { cwd, env = process.env, seconds = 7200 }) {
     let timedOut = false;
     const timer = setTimeout(() => {
       timedOut = true;
-      process.kill(-child.pid, 'SIGKILL'); // It and its child processes.
+      process.kill(-child.pid, 'SIGKILL'); // The whole process group.
     }, seconds * 1000);
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => (output += text));

@@ -89,11 +89,19 @@ function filesOfFilter(filter) {
   return [...new Set(found)].sort();
 }
 
+/** Files of tests; with the one that runs the transcripts, these. */
+function withTranscripts(files) {
+  const folder = 'tests/transcripts';
+  const runs = files.includes('tests/js/transcripts.test.mjs');
+  const own = runs ? readdirSync(join(root, folder)).map((name) => `${folder}/${name}`) : [];
+  return [...files, ...own];
+}
+
 function testFiles(area, tests) {
   if (area === 'core') return filesOfFilter(tests);
   if (area === 'verifier')
     return ['tests/certificates/check.py', 'tests/certificates/mutations.py'];
-  const files = filesOf(tests);
+  const files = withTranscripts(filesOf(tests));
   const missing = files.find((file) => !existsSync(join(root, file)));
   if (missing) throw new Error(`there is no ${missing}`);
   const name = /--test-name-pattern=\^?(.*)/.exec(tests)?.[1] ?? '';

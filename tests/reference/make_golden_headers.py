@@ -101,18 +101,34 @@ PARAMETRISED_NAMES = {"BSR_p": "banded-square-root", "BISR_p": "banded-inverse-s
 # Families whose best parameter was searched for, and its name.
 SEARCHED = {"lambda_cgd_best": ("lambda-cgd", "lambda"), "nu_dpftrl_best": ("nu", "nu")}
 # The function `trees` takes those of trees; there is no family with gamma.
-OTHER_NAMES = ("tree_kary_", "tree_honaker_full", "gamma_BIFR_")
+OTHER_NAMES = re.compile(r"tree_kary_(sub_)?k\d+|tree_honaker_full|gamma_BIFR_.*")
+
+
+def parametrised(long_name):
+    """BSR_p16 is ("BSR_p", "16")."""
+    return re.match(r"(.*?)(\d*)$", long_name).groups()
+
+
+def searched(long_name):
+    """Family and parameter of a name such as nu_dpftrl_best_maxerr, if there are any."""
+    return SEARCHED.get(long_name.rpartition("_")[0])
+
+
+def becomes_row(long_name):
+    prefix, digits = parametrised(long_name)
+    return (long_name in MECHANISM_NAMES or (prefix in PARAMETRISED_NAMES and digits != "")
+            or searched(long_name) is not None or OTHER_NAMES.fullmatch(long_name) is not None)
 
 
 def require_known_mechanisms(document):
     """Fails for a name that would not become a row, so that its values cannot go untested."""
-    known = (*MECHANISM_NAMES, *PARAMETRISED_NAMES, *SEARCHED, *OTHER_NAMES)
     unknown = sorted({name for table in document.values() for name in table
-                      if not name.startswith(known)})
+                      if not becomes_row(name)})
     if unknown:
         raise SystemExit(f"tests/golden/mechanisms.json: {', '.join(unknown)} would be tested by "
-                         "nothing; add each to MECHANISM_NAMES or PARAMETRISED_NAMES of "
-                         "tests/reference/make_golden_headers.py")
+                         "nothing; in tests/reference/make_golden_headers.py, add each to "
+                         "MECHANISM_NAMES for the defaults of a family, to PARAMETRISED_NAMES for a "
+                         "number of bands, or to SEARCHED for the best value of a parameter")
 
 
 def mechanisms(document):
@@ -138,15 +154,15 @@ def parametrised_mechanisms(document):
     rows = []
     for num_steps, table in document.items():
         for long_name, errors in table.items():
-            prefix, digits = re.match(r"(.*?)(\d*)$", long_name).groups()
-            searched = SEARCHED.get(long_name.rpartition("_")[0])
-            if prefix not in PARAMETRISED_NAMES and not searched:
+            prefix, digits = parametrised(long_name)
+            best = searched(long_name)
+            if prefix not in PARAMETRISED_NAMES and not best:
                 continue
             rows.append(
                 {
-                    "name": searched[0] if searched else PARAMETRISED_NAMES[prefix],
+                    "name": best[0] if best else PARAMETRISED_NAMES[prefix],
                     "num_steps": int(num_steps),
-                    "parameter": errors[searched[1]] if searched else float(digits),
+                    "parameter": errors[best[1]] if best else float(digits),
                     "is_best_max": long_name == "lambda_cgd_best_maxerr",
                     "sensitivity": errors["sens"],
                     "max_error": errors["maxerr"],
@@ -277,6 +293,8 @@ def texts(document):
 # except for those in FILES.
 SOURCES = {
     "active": records,
+    "active_endless": records,
+    "active_windows": records,
     "added_noise": records,
     "blt_closed_form": lambda rows: with_lists("buffers", rows),
     "blt_normalized": lambda rows: with_lists("buffers", rows),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parts of the core that the module of counters has. Definitions here take the place of the
-/// library's: what only those reach is not linked.
+/// The parts of the core that the module of counters has. Definitions here replace the library's,
+/// so code that only the library's definitions reach is not linked.
 
 #include <emscripten/val.h>
 
 #include <cmath>
 
+#include "../any_stream.hpp"
 #include "../columns.hpp"
 #include "absent.hpp"
 #include "analysis/sensitivity/active_sensitivity.hpp"
@@ -26,11 +27,11 @@ namespace dpftrl {
 namespace {
 
 [[noreturn]] void fail_pure() {
-  wasm::fail_absent("pure", "releases without a delta");
+  wasm::fail_absent("delta", "releases without a delta");
 }
 
 [[noreturn]] void fail_lattice() {
-  wasm::fail_absent("mode", "releases in mode lattice");
+  wasm::fail_absent("lattice", "releases in mode lattice");
 }
 
 }  // namespace
@@ -58,14 +59,14 @@ std::optional<Sensitivity> level_sensitivity(const Strategy&, const Participatio
   return std::nullopt;
 }
 
-/// JavaScript has no way to ask for these here.
+/// JavaScript cannot ask this module for active people.
 Sensitivity active_sensitivity(const Strategy&, const ActivePattern&) {
   wasm::fail_absent("participation", "counts of active people");
 }
 
 void require_known_errors(const StrategyOptions&) {}
 
-/// Only one participation has an optimum here.
+/// This module finds the optimum for one participation only.
 std::string_view optimised_for(const StrategyOptions& options) {
   const bool is_searched =
       options.name == OptimalStrategy::kName && options.parameters.plan == nullptr;
@@ -97,7 +98,7 @@ std::unique_ptr<ReleaseEngine> make_sums_engine(const Mechanism& mechanism,
   return make_grid_engine(mechanism, options);
 }
 
-/// Only prefix sums are here.
+/// This module has prefix sums only.
 double largest_weight(const Workload&) {
   return 1;
 }
@@ -128,6 +129,12 @@ std::shared_ptr<const Mechanism> make_pure_mechanism(const emscripten::val&) {
 }
 MadeColumns make_statistic(const std::string& kind, const emscripten::val&) {
   fail_absent("kind", kind);
+}
+std::unique_ptr<AnyStream> make_nonprivate_stream(const MadeColumns&, const emscripten::val&) {
+  fail_absent("show_nonprivate", "readings without noise");
+}
+std::unique_ptr<AnyStream> make_active_stream(const MadeColumns&, const emscripten::val&) {
+  fail_absent("kind", "active");
 }
 void set_laplace(emscripten::val&, const LaplaceNoise&, double) {
   fail_pure();

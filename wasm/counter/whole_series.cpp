@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps long lists of doubles as they are: what packs them takes 2 KB after Brotli, and is worth it
-// beyond 2^17 steps only, which are rare where a counter runs.
+// Keeps long lists of doubles as they are: the code that packs them takes 2 KB after Brotli, and is
+// worth it only beyond 2^17 steps, which are rare where a counter runs.
 
 #include "math/packed_series.hpp"
 

@@ -2,7 +2,7 @@
 
 /**
  * The package for counting only: counters and totals of records and of people, in memory and in
- * stores, by four mechanisms. Its WebAssembly is a separate file beside this one.
+ * stores, with four mechanisms. Its WebAssembly is a separate file beside this one.
  */
 
 import glue from 'dp-ftrl:counter-glue';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A store for ledgers in a file, for Node. It is open in one process at a time and appends to the
+ * A store for streams and budgets in a file, for Node. It is open in one process at a time and appends to the
  * file or replaces it.
  */
 
@@ -26,25 +26,26 @@ function hashOf(bytes: Uint8Array): Hash {
   return createHash('sha256').update(bytes);
 }
 
-/** Returns the digest of the bytes hashed so far; more may follow. */
+/** Digest of the bytes hashed so far; more may follow. */
 function digestOf(hash: Hash | undefined): string | undefined {
   return hash?.copy().digest('hex');
 }
 
 const NOT_IN_USE = 'must not be in use';
 
-/** Returns an error about the file at `path`. */
+/** Error about the file at `path`. */
 function ofFile(code: ErrorCode, path: string, refusal: Refusal, cause?: unknown): Error {
   const where = { call: 'FileStore', part: path };
   return makeError(code, where, { parameter: 'path', ...refusal }, cause);
 }
 
 /**
- * A ledger's file, with FILE.lock beside it while it is open and FILE.new while it is replaced.
+ * A stream's file, with FILE.lock beside it while it is open and FILE.new while it is replaced.
  * Saving writes FILE.new, syncs it, renames it to FILE and syncs the folder, so at any instant the
  * file holds all the old bytes or all the new ones. Appending writes after the existing bytes and
  * syncs the file. Both first check that the file still has the bytes that this store last read or
- * wrote: saving compares all of them, appending the file's number, its length and its end.
+ * wrote: saving compares all of them, appending compares the file's inode number, its length and
+ * its last bytes.
  *
  * A path through symbolic links refers to the file they lead to. A file with several names (hard
  * links) is refused, because only one of the names would be updated.
@@ -54,9 +55,9 @@ function ofFile(code: ErrorCode, path: string, refusal: Refusal, cause?: unknown
  */
 export class FileStore implements Store {
   private readonly queue = new StoreQueue('FileStore', (value) => this.inUse(value));
-  /** Hash of the bytes that were read or written last; undefined if there was no file. */
+  /** Hash of the bytes last read or written; undefined without a file. */
   private seen: Hash | undefined;
-  /** The file opened for appending, once something was appended. */
+  /** The file opened for appending; undefined until something is appended. */
   private growing: GrowingFile | undefined;
   private failed: unknown;
 
@@ -64,7 +65,7 @@ export class FileStore implements Store {
     private readonly path: string,
     private readonly unlock: () => Promise<void>,
   ) {
-    // JavaScript may call it all the same, and would get a store without a lock.
+    // JavaScript can call a private constructor, and would get a store without a lock.
     if (typeof unlock === 'function') return;
     const constraint = 'must be opened by FileStore.open, which locks the file';
     const value = 'new FileStore';
@@ -72,7 +73,7 @@ export class FileStore implements Store {
   }
 
   /**
-   * Opens the file, which need not exist yet, for this process alone.
+   * Opens the file for this process alone; it need not exist yet.
    *
    * @throws TypeError for a path that is not a string.
    * @throws DpError `store_in_use` while another process, or this one, has it open.
@@ -95,12 +96,8 @@ export class FileStore implements Store {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
-        throw ofFile(
-          'invalid_argument',
-          path,
-          { constraint: IN_A_FOLDER, value: 'another' },
-          error,
-        );
+        const about = { parameter: 'path', constraint: IN_A_FOLDER, value: JSON.stringify(path) };
+        throw makeError('invalid_argument', 'FileStore', about, error);
       }
       const constraint = `could not be opened (${reasonOf(error)})`;
       throw ofFile('store_failed', path, { constraint }, error);
@@ -122,9 +119,8 @@ export class FileStore implements Store {
   }
 
   /**
-   * Returns the bytes of the file after replacing it with a synced copy; undefined if there is
-   * none.
-   * @throws as `save`.
+   * Replaces the file with a synced copy and reads it; undefined if there is none.
+   * @throws like `save`.
    */
   async load(lease?: StoreLease): Promise<Uint8Array | undefined> {
     return this.queue.load(lease, async () => {
@@ -132,19 +128,19 @@ export class FileStore implements Store {
       await this.endGrowing();
       const bytes = await this.read();
       this.seen = bytes && hashOf(bytes);
-      // The bytes may be in the system's memory only, if a process was killed before it synced them
-      // or its sync failed.
+      // After a killed process or a failed sync, bytes may be in the system's memory only.
       if (bytes) await this.change(() => replaceFile(this.path, bytes));
       return bytes;
     });
   }
 
   /**
-   * @throws DpError `store_in_use` if the file is not what this store last read or wrote, or was
-   *   loaded since with another lease; `disposed` after `close`, and `store_failed` if the file system refuses: the message says why
-   *   (a full disk, a quota, a read-only file system), `cause` is its error. The file then holds
-   *   all the old bytes or all the new ones, and FILE.new is gone. After a full disk the store can
-   *   be used again; after other errors it has to be opened again.
+   * @throws DpError `store_in_use` if the file is not what this store last read or wrote, or if
+   *   another lease has loaded it since; `disposed` after `close`, and `store_failed` if the file
+   *   system refuses: the message says why (a full disk, a quota, a read-only file system), `cause`
+   *   is its error. The file then holds all the old bytes or all the new ones, and FILE.new is
+   *   gone. After a full disk the store can be used again; after other errors it has to be opened
+   *   again.
    */
   async save(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
     return this.write(lease, async () => {
@@ -155,7 +151,7 @@ export class FileStore implements Store {
     });
   }
 
-  /** Throws as `save`; the file then holds the old bytes and perhaps a part of the new ones. */
+  /** Throws like `save`; the file then holds the old bytes and perhaps a part of the new bytes. */
   async append(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
     return this.write(lease, async () => {
       const file = (this.growing ??= await this.grow());
@@ -196,7 +192,8 @@ export class FileStore implements Store {
     try {
       await change();
     } catch (error) {
-      // After a failed sync the contents of the disk are unknown, and another sync would not tell.
+      // After a failed sync the contents of the disk are unknown, and another sync would not reveal
+      // them.
       if (!isFull(error)) this.failed = error;
       if (hasCode(error, 'store_in_use')) throw error;
       const constraint = `could not be saved (${reasonOf(error)})`;
@@ -204,7 +201,7 @@ export class FileStore implements Store {
     }
   }
 
-  /** Opens the file for appending, if it is as this store last read or wrote it. */
+  /** Opens the file for appending, if it holds what this store last read or wrote. */
   private async grow(): Promise<GrowingFile> {
     const { file, bytes } = await GrowingFile.open(this.path).catch((error: unknown) => {
       throw hasCode(error, 'ENOENT') ? this.changed() : error;

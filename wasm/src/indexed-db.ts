@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A store for ledgers in the browser's IndexedDB, which appends or replaces. One tab or worker at a
- * time has a ledger; another one may open it once the first has closed it or is gone.
+ * A store for streams and budgets in the browser's IndexedDB, which it appends to or replaces. A
+ * name is open in one tab or worker at a time; another may open it once the first has closed it or
+ * is gone.
  */
 
 import { makeError } from './core/errors.js';
@@ -13,9 +14,12 @@ import type { Store, StoreLease } from './types/all.js';
 
 const STORE = 'IndexedDbStore';
 const DATABASE = 'dp-ftrl';
-/** Version 1 had no frames; code that only saves whole ledgers would lose them. */
+/**
+ * Version 1 had no frames. Code of version 1 would lose them, and databases of version 1 are no
+ * longer read.
+ */
 const VERSION = 2;
-/** Saved bytes and the generation that saved them, by the ledger's name. */
+/** Saved bytes and the generation that saved them, by name. */
 const BASES = 'ledgers';
 /** Bytes appended since, by name and generation, after an empty row for the base itself. */
 const FRAMES = 'frames';
@@ -33,7 +37,7 @@ interface Tables {
 const CLOSED =
   'was closed by the browser, as when site data is cleared: open it again, with mustExist';
 
-/** Returns an error about a name that is in use. */
+/** Error about a name that is in use. */
 function refused(name: string, value: string, cause?: unknown): Error {
   const where = { call: STORE, part: JSON.stringify(name) };
   const refusal = { parameter: 'name', constraint: 'must not be in use', value };
@@ -62,7 +66,9 @@ interface StorageManagerPart {
   persist?(): Promise<boolean>;
 }
 
-/** Asks that the storage of this site is not evicted; workers can only look. */
+/**
+ * Asks the browser not to evict the storage of this site. Workers can only query whether it agreed.
+ */
 async function askToPersist(): Promise<boolean> {
   const storage = globalThis.navigator?.storage as StorageManagerPart | undefined;
   try {
@@ -72,12 +78,12 @@ async function askToPersist(): Promise<boolean> {
   }
 }
 
-/** Holds the lock of a name until `end` is called. It is free as soon as its tab is gone. */
+/** Holds the lock of a name until `end` is called, or until its tab is gone. */
 interface NameLock {
   end: () => void;
 }
 
-/** Returns the context that holds a lock, if the browser says so. */
+/** Names the context that holds a lock, if the browser reports it. */
 async function holderOf(lock: string): Promise<string> {
   const { held = [] } = await navigator.locks.query();
   const id = held.find(({ name }) => name === lock)?.clientId;
@@ -86,7 +92,7 @@ async function holderOf(lock: string): Promise<string> {
 
 /** @throws what `refuse` returns if the lock is taken. */
 async function lockName(name: string, refuse: (value: string) => Error): Promise<NameLock> {
-  // Contexts that are not secure have no locks; what is written is compared in any case.
+  // Insecure contexts have no locks; writes check for other writers in any case.
   if (!globalThis.navigator?.locks) return { end: () => undefined };
   const lock = `dp-ftrl ${name}`;
   const end = await new Promise<(() => void) | undefined>((resolve, reject) => {
@@ -101,41 +107,48 @@ async function lockName(name: string, refuse: (value: string) => Error): Promise
 
 function openDatabase(): Promise<IDBDatabase> {
   const request = indexedDB.open(DATABASE, VERSION);
-  request.onupgradeneeded = () => {
-    const { objectStoreNames } = request.result;
-    for (const name of [BASES, FRAMES]) {
-      if (!objectStoreNames.contains(name)) request.result.createObjectStore(name);
-    }
-  };
   const opened = settled(request);
   const refused = new Promise<never>((_, reject) => {
+    request.onupgradeneeded = ({ oldVersion }) => {
+      if (oldVersion === 0) {
+        for (const name of [BASES, FRAMES]) request.result.createObjectStore(name);
+        return;
+      }
+      // Keep the content: with an empty database, the same steps would be released a second time.
+      request.transaction!.abort();
+      const constraint = 'the database must be of this version of the package';
+      const value = 'one of an earlier version; delete it to begin anew';
+      reject(makeError('bad_state', STORE, { constraint, value }));
+    };
     request.onblocked = () => {
       opened.then((database) => database.close()).catch(() => undefined);
       const constraint = 'the database is open in a tab with an older version: close that tab';
       reject(makeError('store_in_use', STORE, { constraint }));
     };
   });
-  return Promise.race([opened, refused]);
+  opened.catch(() => undefined);
+  return Promise.race([refused, opened]);
 }
 
 /**
- * One named ledger, open in one tab or worker at a time where the browser has Web Locks. Bytes are
- * saved or appended in a transaction that first checks whether another store has done so since this
- * one last read or wrote them: of two writers that continue from the same bytes, one is refused.
+ * One named stream or budget, open in one tab or worker at a time where the browser has Web Locks.
+ * Bytes are saved or appended in a transaction that first checks whether another store has saved or
+ * appended since this one last read or wrote: of two writers that continue from the same bytes, one
+ * is refused.
  *
- * The browser may evict what a site stores, and then a ledger begins anew, which is a second
- * release of the same steps. The store asks the browser for persistence, `persisted` says whether
- * it was granted, and `mustExist` in the options of a ledger refuses one that was evicted.
+ * The browser may evict what a site stores; a stream then begins anew and releases the same steps a
+ * second time. The store asks the browser for persistence, `persisted` says whether it was granted,
+ * and `mustExist` in the options of a stream refuses a store that was evicted.
  */
 export class IndexedDbStore implements Store {
   /**
    * Resolves to true if the browser has promised not to evict the storage of this site; false if it
-   * has not, or cannot be asked. It may wait for an answer of the user.
+   * refused or cannot be asked. It may wait for the user.
    */
   readonly persisted: Promise<boolean> = askToPersist();
   private readonly queue = new StoreQueue(STORE, (value) => refused(this.name, value));
   /**
-   * Number of saves and appends up to the one that was read or written last; 0 if there is none.
+   * Number of saves and appends up to the last one that was read or written; 0 if there are none.
    */
   private generation = 0;
   /** Rejects if the browser closes the database, after which pending requests never settle. */
@@ -160,17 +173,18 @@ export class IndexedDbStore implements Store {
         reject(this.failed(CLOSED));
       };
     });
-    this.lost.catch(() => undefined); // Only calls report it.
+    this.lost.catch(() => undefined); // Calls report the loss.
   }
 
   /**
-   * Opens the ledger of this name, which need not exist yet.
+   * Opens the stream or budget of this name, which need not exist yet.
    *
    * @throws TypeError for a name that is not a string.
-   * @throws RangeError for a name that has not 1 to 200 characters, or half a surrogate pair.
+   * @throws RangeError for a name that does not have 1 to 200 characters, or that has half a
+   *   surrogate pair.
    * @throws DpError `store_in_use` while a tab or worker has it open, or a tab has the database
-   *   open with an older version of this package; `store_failed` if there is no IndexedDB, or the
-   *   browser refuses.
+   *   open with an older version of this package; `bad_state` if the database is of an older
+   *   version; `store_failed` if there is no IndexedDB, or the browser refuses.
    */
   static async open(name: string): Promise<IndexedDbStore> {
     const known = readStoreName(STORE, name);
@@ -180,7 +194,8 @@ export class IndexedDbStore implements Store {
       return new IndexedDbStore(await openDatabase(), known, lock);
     } catch (cause) {
       lock?.end();
-      if ((cause as { code?: unknown }).code === 'store_in_use') throw cause;
+      const { code } = cause as { code?: unknown };
+      if (code === 'store_in_use' || code === 'bad_state') throw cause;
       throw makeError(
         'store_failed',
         STORE,
@@ -191,11 +206,10 @@ export class IndexedDbStore implements Store {
   }
 
   /**
-   * Returns the bytes saved last, followed by all bytes appended since; undefined if there are
-   * none.
+   * Reads the bytes saved last, followed by all bytes appended since; undefined if there are none.
    *
    * @throws DpError `disposed` after `close`, and `store_failed` if the browser refuses, has closed
-   *   the database or has lost some of the bytes.
+   * the database or has lost some of the bytes.
    */
   async load(lease?: StoreLease): Promise<Uint8Array | undefined> {
     return this.queue.load(lease, () => this.unlessLost(() => this.read()));
@@ -203,7 +217,7 @@ export class IndexedDbStore implements Store {
 
   /**
    * @throws DpError `store_in_use` if another store has saved or appended since this one read or
-   *   wrote, or another lease has loaded; `disposed` after `close`, and `store_failed` if the
+   *   wrote, or if another lease has loaded; `disposed` after `close`, and `store_failed` if the
    *   browser refuses, or has closed the database.
    */
   async save(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
@@ -217,7 +231,7 @@ export class IndexedDbStore implements Store {
     );
   }
 
-  /** @throws as `save` does, and `store_failed` if there is nothing yet to append to. */
+  /** @throws like `save`, and `store_failed` if there is nothing yet to append to. */
   async append(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
     return this.write(lease, async () => {
       if (this.generation === 0) throw this.failed('has nothing yet to append to');
@@ -268,10 +282,9 @@ export class IndexedDbStore implements Store {
     }
     const [base, keys, frames] = found;
     const generations = keys.map((key) => (key as FrameKey)[1]);
-    const first = base?.generation ?? 0;
-    const last = generations.at(-1) ?? first;
-    // A base from before there were frames has no row of its own among them.
-    const expected = generations[0] === first ? last - first + 1 : last - first;
+    const last = generations.at(-1) ?? 0;
+    // The base has a row of its own among the frames.
+    const expected = base ? last - base.generation + 1 : 0;
     if (generations.length !== expected) throw this.failed('lost some of what was appended');
     this.generation = last;
     return base && joined([base.bytes, ...frames]);
@@ -282,8 +295,8 @@ export class IndexedDbStore implements Store {
   }
 
   /**
-   * Runs `act` with the next generation, in a transaction that is aborted if others have written
-   * since.
+   * Runs `act` with the next generation, in a transaction that is aborted if another store has
+   * written since this one last read or wrote.
    */
   private async change(act: (tables: Tables, generation: number) => void): Promise<void> {
     const expected = this.generation;
@@ -301,11 +314,7 @@ export class IndexedDbStore implements Store {
         else act(tables, expected + 1);
       };
       const last = tables.frames.openKeyCursor(this.range(), 'prev');
-      last.onsuccess = () => {
-        if (last.result) return compare((last.result.key as FrameKey)[1]);
-        const base = tables.bases.get(this.name);
-        base.onsuccess = () => compare((base.result as Base | undefined)?.generation ?? 0);
-      };
+      last.onsuccess = () => compare((last.result?.key as FrameKey | undefined)?.[1] ?? 0);
       await completed(transaction);
     } catch (cause) {
       if (!isOther) throw this.failed('could not be saved', cause);

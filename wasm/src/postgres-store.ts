@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A store for ledgers in PostgreSQL, for services with several processes, one of which continues a
- * ledger.
+ * A store for streams and budgets in PostgreSQL, for services with several processes, of which one
+ * at a time runs a stream.
  */
 
 import { isBytes, wrongType } from './core/check.js';
@@ -22,7 +22,7 @@ export interface PostgresNotice {
 /** The part of a `Client` of the package pg that the store uses. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
-  /** Without these two methods, warnings of the server go unnoticed. */
+  /** Without `on` and `off`, warnings of the server go unnoticed. */
   on?(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
   off?(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
 }
@@ -35,12 +35,12 @@ export interface PostgresStoreOptions {
    * several.
    */
   client: PostgresClient;
-  /** Name of the ledger, up to 200 characters. */
+  /** Name of the stream, up to 200 characters. */
   name: string;
 }
 
-/** A ledger's row as its writer last saw it: the writer's generation and the last part written. */
-interface LedgerRow {
+/** A stream's row as its writer last saw it: the writer's generation and the last part written. */
+interface StreamRow {
   generation: string;
   part: string;
 }
@@ -50,9 +50,9 @@ const FSYNC = `current_setting('fsync') = 'on'`;
 const DURABLY = `${FSYNC} AND set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END,
     true) IS NOT NULL`;
-/** Returns no row on a standby. `began` is the same for all statements of one transaction. */
+/** Returns no row on a standby. All statements of one transaction have the same `began`. */
 const SERVER = `SELECT ${FSYNC} AS "hasFsync", now()::text AS began WHERE NOT pg_is_in_recovery()`;
-/** Parameters: name. The server releases the lock when the session ends for any reason. */
+/** Parameters: name. The server releases the lock when the session ends, for whatever reason. */
 const LOCK = `
   SELECT pg_try_advisory_lock(hashtextextended('dp_ftrl ' || $1::text, 0)) AS "isMine",
     now()::text AS began`;
@@ -60,7 +60,7 @@ const UNLOCK = `SELECT pg_advisory_unlock(hashtextextended('dp_ftrl ' || $1::tex
 const FIND_TABLES = `
   SELECT count(*)::int AS found, bool_and(relpersistence = 'p') AS "areLogged" FROM pg_class
   WHERE oid IN (to_regclass('dp_ftrl_ledgers'), to_regclass('dp_ftrl_parts'))`;
-/** Creates a table of ledgers with their generations, and one of the bytes saved for them. */
+/** Creates a table of streams with their generations, and a table of the bytes saved for them. */
 const MAKE_TABLES = `
   SELECT pg_advisory_xact_lock(hashtextextended('dp_ftrl_tables', 0));
   CREATE TABLE IF NOT EXISTS dp_ftrl_ledgers (
@@ -94,7 +94,7 @@ const FIND_ROW = `
   SELECT generation::text, last_part::text AS part, txid_current_if_assigned() IS NULL AS "isSettled"
   FROM dp_ftrl_ledgers WHERE name = $1`;
 
-const AGAIN = 'open it again and make a new ledger';
+const AGAIN = 'open it again and make a new stream';
 const UNSAVED = 'could not be saved';
 const UNLOADED = 'could not be loaded';
 const WITHOUT_FSYNC = {
@@ -108,7 +108,7 @@ const WITHIN_A_TRANSACTION = {
 
 /**
  * True if an error of pg is the server's answer to a statement, in a session that continues.
- * SQLSTATE, unlike the severity, does not depend on the server's language.
+ * SQLSTATE, unlike the severity, is not translated.
  */
 function isAnswer(error: unknown): boolean {
   const { code, length } = (error ?? {}) as { code?: unknown; length?: unknown };
@@ -141,23 +141,23 @@ function joined(parts: readonly { bytes: Uint8Array }[]): Uint8Array {
 }
 
 /**
- * One named ledger in the tables dp_ftrl_ledgers and dp_ftrl_parts, which are created if missing.
- * Two safeguards keep writers apart. While the connection lives it holds an advisory lock of the
- * server, so a second store of this name is refused. And each load takes a new generation of the
- * row, without which nothing can be saved: a writer whose lock was lost is refused from then on,
- * permanently.
+ * One named stream in the tables dp_ftrl_ledgers and dp_ftrl_parts, which are created if missing.
+ * Two safeguards keep writers apart. First, the connection holds an advisory lock of the server
+ * while it lives, so a second store of this name is refused. Second, each load takes a new
+ * generation of the row, and saving requires the current generation: a writer whose lock was lost
+ * is refused permanently.
  *
  * A release is durable once the server says so: each statement that writes waits for the disk,
  * regardless of the setting of `synchronous_commit`, and does nothing on a server without fsync. A
- * standby that is promoted must have everything that was acknowledged, so it has to be a
- * synchronous one (`synchronous_standby_names`).
+ * standby that is promoted must have everything that was acknowledged, so it has to be synchronous
+ * (`synchronous_standby_names`).
  */
 export class PostgresStore implements Store {
   private readonly queue = new StoreQueue(STORE, (value) =>
     this.refusal('store_in_use', inUse(value)),
   );
   /** The row after the last statement of this store; undefined until it is loaded. */
-  private row: LedgerRow | undefined;
+  private row: StreamRow | undefined;
   private failed: unknown;
 
   private constructor(
@@ -166,7 +166,7 @@ export class PostgresStore implements Store {
   ) {}
 
   /**
-   * Opens the ledger of this name, which need not exist yet, for this connection alone.
+   * Opens the stream of this name for this connection alone; it need not exist yet.
    *
    * @throws TypeError for a client without `query`, and for a Pool; for a name that is not a
    *   string.
@@ -187,19 +187,19 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Returns the bytes last saved, followed by those appended since; undefined if there are none. A
-   * store is loaded only once, because what a second ledger wrote through it would pass for the
-   * first one's.
+   * Reads the bytes saved last, followed by all bytes appended since; undefined if there are none.
+   * A store is loaded only once, because the writes of a second stream through it would be taken
+   * for writes of the first.
    */
   async load(lease?: StoreLease): Promise<Uint8Array | undefined> {
     return this.queue.load(lease, async () => {
       this.requireUsable();
       if (this.row)
         throw this.refusal('store_in_use', inUse(`one that was loaded before; ${AGAIN}`));
-      let claim: LedgerRow | undefined;
+      let claim: StreamRow | undefined;
       let parts: { part: string; bytes: Uint8Array }[];
       try {
-        [claim] = await this.run<LedgerRow>(CLAIM);
+        [claim] = await this.run<StreamRow>(CLAIM);
         parts = await this.run(LOAD);
       } catch (error) {
         throw this.fail('store_failed', because(UNLOADED, error), error);
@@ -216,14 +216,15 @@ export class PostgresStore implements Store {
 
   /**
    * @throws DpError `store_in_use` if another store or lease has loaded since, `disposed` after
-   *   `close`, and `store_failed` if the server refuses or is gone, and before `load`. The store
-   *   then has to be opened again, for a new ledger, unless it is certain that nothing was changed.
+   *   `close`, and `store_failed` before `load` and if the server refuses or is gone. After that
+   *   the store has to be opened again, for a new stream, unless it is certain that nothing was
+   *   changed.
    */
   async save(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
     return this.write(SAVE, copied(bytes), lease);
   }
 
-  /** Throws as `save`. */
+  /** Throws like `save`. */
   async append(bytes: Uint8Array, lease?: StoreLease): Promise<void> {
     return this.write(APPEND, copied(bytes), lease);
   }
@@ -313,7 +314,7 @@ export class PostgresStore implements Store {
         if (!isAnswer(error)) throw this.fail('store_failed', because(UNSAVED, error), error);
         cause = error;
       }
-      // An error may follow a commit, too, so the row itself decides.
+      // An error may also follow a commit, so the row itself decides.
       await this.requireFound({ generation, part: answer?.part ?? part }, UNSAVED, cause);
       if (answer) return;
       throw this.refusal('store_failed', cause ? because(UNSAVED, cause) : WITHOUT_FSYNC, cause);
@@ -321,17 +322,17 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Throws unless the row has the wanted values for good. It is read in a separate statement: no
-   * transaction can still undo them, and none has.
+   * Throws unless the row has the wanted values for good. A separate statement reads it, so no
+   * transaction has undone the values or still can.
    */
   private async requireFound(
-    wanted: LedgerRow,
+    wanted: StreamRow,
     constraint: string,
     cause?: unknown,
   ): Promise<void> {
-    let found: (LedgerRow & { isSettled: boolean }) | undefined;
+    let found: (StreamRow & { isSettled: boolean }) | undefined;
     try {
-      [found] = await this.run<LedgerRow & { isSettled: boolean }>(FIND_ROW);
+      [found] = await this.run<StreamRow & { isSettled: boolean }>(FIND_ROW);
     } catch (error) {
       throw this.fail('store_failed', because(constraint, error), error);
     }
@@ -348,7 +349,7 @@ export class PostgresStore implements Store {
 
   private requireUsable(): void {
     if (this.failed === undefined) return;
-    const constraint = 'must be opened again, for a new ledger, after it has failed';
+    const constraint = 'must be opened again, for a new stream, after it has failed';
     throw this.refusal('store_failed', { constraint }, this.failed);
   }
 
@@ -362,7 +363,7 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Runs a statement. A warning counts as no answer, because the server warns if it did not wait
+   * Runs a statement. A warning counts as a failure, because the server warns if it did not wait
    * for a standby.
    */
   private async run<Row>(text: string, values: unknown[] = [this.name]): Promise<Row[]> {
@@ -372,12 +373,12 @@ export class PostgresStore implements Store {
     };
     this.client.on?.('notice', listen);
     try {
-      // Only a text without parameters may have several statements.
+      // Only a text without parameters can have several statements.
       const { rows } = await (values.length === 0
         ? this.client.query(text)
         : this.client.query(text, values));
       if (warning) throw new Error(`warning: ${warning.message}`, { cause: warning });
-      return (rows ?? []) as Row[]; // Several statements have their rows elsewhere.
+      return (rows ?? []) as Row[]; // The answer to several statements has no rows of its own.
     } finally {
       this.client.off?.('notice', listen);
     }

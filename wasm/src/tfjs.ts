@@ -13,7 +13,7 @@ import type { PrivacyTarget, Row } from './types/streams/options.js';
 import type { Weights as Reading } from './types/streams/readings.js';
 import type { Stream } from './types/streams/stream.js';
 
-/** The part of a tensor of TensorFlow.js that is used. */
+/** The part of a TensorFlow.js tensor that is used. */
 export interface TfTensor {
   readonly shape: number[];
   readonly size: number;
@@ -23,7 +23,7 @@ export interface TfTensor {
   dataSync(): unknown;
 }
 
-/** The part of a variable of TensorFlow.js that is used. */
+/** The part of a TensorFlow.js variable that is used. */
 export interface TfVariable extends TfTensor {
   readonly name: string;
   readonly trainable: boolean;
@@ -31,17 +31,17 @@ export interface TfVariable extends TfTensor {
   dispose(): void;
 }
 
-/** The part of a layer of TensorFlow.js that is used; models and wrappers contain other layers. */
+/** The part of a TensorFlow.js layer that is used; models and wrappers contain other layers. */
 export interface TfLayer {
   readonly stateful?: boolean;
   readonly layer?: TfLayer;
   readonly layers?: readonly TfLayer[];
 }
 
-/** The part of a layered model of TensorFlow.js that is used. */
+/** The part of a TensorFlow.js layered model that is used. */
 export interface TfModel extends TfLayer {
   readonly trainableWeights: readonly { read(): TfTensor }[];
-  /** All weights: the trainable ones and others, such as moving averages. */
+  /** All weights: trainable weights and others, such as moving averages. */
   readonly weights: readonly { read(): TfTensor }[];
 }
 
@@ -65,17 +65,17 @@ export type TfTrained =
   | { variables: readonly TfVariable[]; model?: undefined };
 
 /**
- * Options of `privateOptimizer`: those of `gradientLearner` in memory and of records, and the
- * parameters to train.
+ * Options of `privateOptimizer`: the options of a `gradientLearner` that is in memory and protects
+ * records, and the parameters to train.
  */
 export type TfOptimizerOptions = TfTrained &
   PrivacyTarget &
   Omit<
     GradientLearnerOptions,
-    'dimension' | 'start' | 'numericNames' | 'durable' | 'about' | 'mustExist'
+    'dimension' | 'start' | 'clippedTo' | 'numericNames' | 'durable' | 'about' | 'mustExist'
   >;
 
-/** Returns the loss of one example, a scalar, from tensors that have one row each. */
+/** Loss of one example, a scalar, from tensors that have one row each. */
 export type TfLoss<Tensor> = (...example: Tensor[]) => Tensor;
 
 /**
@@ -84,30 +84,30 @@ export type TfLoss<Tensor> = (...example: Tensor[]) => Tensor;
  * batch is not private and therefore not returned.
  *
  * This holds if the loss of an example depends on that example and the variables alone, and each
- * person has as many examples, in as many batches, as `participation` says, one per batch. Refused
- * are a loss that assigns to variables (batch normalisation in training mode), creates variables or
- * leaks tensors; a `model` with stateful layers; and a `model` if other code assigned to any of its
- * weights between two steps. Not detected are a loss that remembers examples elsewhere, one that
- * writes into the memory of a tensor and, where `variables` are given, one that uses other
- * variables that depend on data.
+ * person has as many examples, in as many batches, as `participation` says, one per batch. The
+ * optimizer refuses a loss that assigns to variables (batch normalisation in training mode),
+ * creates variables or leaks tensors; a `model` with stateful layers; and a `model` if other code
+ * assigned to any of its weights between two steps. It does not detect a loss that remembers
+ * examples elsewhere, a loss that writes into the memory of a tensor or, if `variables` are given,
+ * a loss that uses other variables that depend on data.
  */
 export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
   readonly certificate: Certificate;
   /** The horizon. */
   readonly steps: number;
-  /** Number of steps made. */
+  /** Steps made so far. */
   readonly step: number;
   /**
    * True if a fixed seed was given: the variables are NOT private, whatever the certificate says.
    */
   readonly insecure: boolean;
   /**
-   * Computes the gradient of each example separately, clips it to `clip` in the l2-norm over
-   * all variables, and updates the variables by the noisy sum. A refused call changes nothing,
-   * except if the rate is too large: the batch is then spent. If memory for the noise ran out, the
-   * batch has been added, and the next call ends its step, ignoring the batch it is given.
-   * @param batch tensors with one row for each example, equally many in all; any number of rows, as
-   * the sum is always divided by `batchSize`
+   * Computes the gradient of each example separately, clips it to `clip` in the l2-norm over all
+   * variables, and updates the variables by the noisy sum. A refused call changes nothing, unless
+   * the rate is too large: the batch is then spent. If memory for the noise ran out, the batch has
+   * been added, and the next call ends its step, ignoring the batch it is given.
+   * @param batch tensors with one row for each example, all with the same number of rows; any
+   * number is accepted, as the sum is always divided by `batchSize`
    */
   minimize(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void;
   /**
@@ -117,19 +117,22 @@ export interface TfOptimizer<Tensor extends TfTensor> extends Handle {
   add(lossOf: TfLoss<Tensor>, ...batch: Tensor[]): void;
 }
 
-type Learner = Stream<[gradient: Row], Reading> & GradientLearner;
-type Call = 'minimize' | 'add';
+type TensorLearner = Stream<[gradient: Row], Reading> & GradientLearner;
+type OptimizerMethod = 'minimize' | 'add';
 
 const WHERE = 'privateOptimizer';
 /** Options of `gradientLearner` that the optimizer sets itself. */
-const OWN = ['dimension', 'start'];
-/** Options of streams that the optimizer cannot use: its records have no names, its calls no promises. */
+const OWN = ['dimension', 'start', 'clippedTo'];
+/**
+ * Options of streams that the optimizer cannot use: its records name no persons, and its calls
+ * return no promises.
+ */
 const UNUSED = ['people', 'store'];
 
 const isLength = (length: unknown) => Number.isSafeInteger(length) && (length as number) >= 0;
 
 /** @throws TypeError unless all tensors have a row for each example. */
-function numRowsOf(where: Call, batch: readonly TfTensor[]): number {
+function numRowsOf(where: OptimizerMethod, batch: readonly TfTensor[]): number {
   const wanted = 'tensors with a row for each example';
   if (batch.length === 0) throw wrongType(where, 'batch', wanted, undefined);
   batch.forEach((tensor, i) => {
@@ -147,15 +150,15 @@ function numRowsOf(where: Call, batch: readonly TfTensor[]): number {
 }
 
 /** @throws TypeError unless a loss is a scalar. */
-function scalarOf<Tensor extends TfTensor>(where: Call, loss: Tensor): Tensor {
+function scalarOf<Tensor extends TfTensor>(where: OptimizerMethod, loss: Tensor): Tensor {
   const isScalar = Array.isArray(loss?.shape) && loss.shape.length === 0;
   if (!isScalar) throw wrongType(where, 'lossOf', 'a function that returns a scalar tensor', loss);
   return loss;
 }
 
 /**
- * A snapshot of all variables before a loss is computed. A value that the loss leaves in one, such
- * as the moving average of a normalising layer, would get no noise.
+ * A snapshot of all variables before a loss is computed. A value that the loss leaves in a
+ * variable, such as the moving average of a normalising layer, would get no noise.
  */
 class Watch {
   private readonly seen: { variable: TfVariable; dataId: object; copy: unknown }[];
@@ -170,7 +173,7 @@ class Watch {
   /**
    * Runs `act`. @throws if it changed a variable, whose value is then restored, or kept a tensor.
    */
-  during(where: Call, act: () => void): void {
+  during(where: OptimizerMethod, act: () => void): void {
     const { numTensors } = this.tf.memory();
     try {
       this.tf.tidy(act);
@@ -182,7 +185,7 @@ class Watch {
     throw makeError('unsupported', where, { parameter: 'lossOf', constraint });
   }
 
-  private restore(where: Call): void {
+  private restore(where: OptimizerMethod): void {
     const changed = this.seen.filter(({ variable, dataId }) => variable.dataId !== dataId);
     for (const it of changed) {
       it.variable.assign(it.copy as never);
@@ -202,8 +205,8 @@ class Watch {
   }
 }
 
-/** The variables as one array of weights, one variable after the other, as the learner has them. */
-class Weights {
+/** The variables as one array of weights, concatenated in the order of the learner. */
+class VariableWeights {
   readonly size: number;
   /** The `dataId` of each watched variable after the last assignment made here. */
   private dataIds: object[];
@@ -226,10 +229,10 @@ class Weights {
   }
 
   /**
-   * @throws if other code has assigned to a variable since: gradients at values that depend on the
-   *   data without noise are not private, however they are clipped.
+   * @throws if other code has assigned to a variable since the last assignment made here: gradients
+   *   at values that depend on the data without noise are not private, however they are clipped.
    */
-  requireUnchanged(where: Call): void {
+  requireUnchanged(where: OptimizerMethod): void {
     const other = this.watched.find(({ dataId }, i) => dataId !== this.dataIds[i]);
     if (other === undefined) return;
     const constraint = `variable ${other.name} was changed by others: make a new optimizer`;
@@ -237,7 +240,7 @@ class Weights {
   }
 
   /** Writes the gradient of a loss; zeros for variables that it does not depend on. */
-  writeGradient(where: Call, out: Float32Array, row: number, loss: () => unknown): void {
+  writeGradient(where: OptimizerMethod, out: Float32Array, row: number, loss: () => unknown): void {
     const { grads } = this.tf.variableGrads(loss as never, this.variables as never);
     this.forEach(({ name }, place) => {
       const gradient = grads[name]?.dataSync() as Float32Array | undefined;
@@ -252,7 +255,7 @@ class Weights {
     });
   }
 
-  assign(where: Call, weights: Float64Array): void {
+  assign(where: OptimizerMethod, weights: Float64Array): void {
     const values = Float32Array.from(weights);
     if (!values.every(Number.isFinite)) {
       const constraint = 'the weights left single precision: the rate is too large';
@@ -284,8 +287,8 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
 
   constructor(
     private readonly tf: TensorFlow<Tensor>,
-    private readonly learner: Learner,
-    private readonly weights: Weights,
+    private readonly learner: TensorLearner,
+    private readonly weights: VariableWeights,
   ) {
     if (typeof Symbol.dispose === 'symbol') {
       Object.defineProperty(this, Symbol.dispose, { value: () => this.dispose() });
@@ -331,11 +334,11 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     }
   }
 
-  private take(where: Call, lossOf: TfLoss<Tensor>, batch: readonly Tensor[]): void {
+  private take(where: OptimizerMethod, lossOf: TfLoss<Tensor>, batch: readonly Tensor[]): void {
     this.requireOpen(where);
     if (typeof lossOf !== 'function') throw wrongType(where, 'lossOf', 'a function', lossOf);
     const { size } = this.weights;
-    // Compute all gradients first: none can be removed once it is in the batch.
+    // Compute all gradients first: a gradient cannot be removed once it is in the batch.
     const gradients = this.gradientsOf(where, lossOf, batch, numRowsOf(where, batch));
     for (let place = 0; place < gradients.length; place += size) {
       const gradient = gradients.subarray(place, place + size);
@@ -343,7 +346,7 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     }
   }
 
-  private requireOpen(where: Call): void {
+  private requireOpen(where: OptimizerMethod): void {
     asErrorsOf(where, () => this.learner.addMany([])); // Throws if the learner was disposed of.
     const { step, steps } = this;
     if (step >= steps) {
@@ -358,7 +361,7 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
   }
 
   private gradientsOf(
-    where: Call,
+    where: OptimizerMethod,
     lossOf: TfLoss<Tensor>,
     batch: readonly Tensor[],
     numRows: number,
@@ -378,7 +381,7 @@ class PrivateOptimizer<Tensor extends TfTensor> implements TfOptimizer<Tensor> {
     return gradients;
   }
 
-  /** Returns row `row` of a tensor as a batch of one. */
+  /** Row `row` of a tensor, as a batch of one row. */
   private rowOf(tensor: Tensor, row: number): Tensor {
     const rest = tensor.shape.slice(1);
     const begin = [row, ...rest.map(() => 0)];
@@ -408,7 +411,7 @@ function variablesOf(model: TfModel): { variables: unknown; others: TfVariable[]
   };
 }
 
-/** @throws TypeError unless these are trainable variables, each given once. */
+/** @throws TypeError unless these are trainable variables without repetition. */
 function checkedVariables(variables: unknown): TfVariable[] {
   if (!Array.isArray(variables) || variables.length === 0) {
     throw wrongType(WHERE, 'variables', 'an array of variables of TensorFlow.js', variables);
@@ -427,14 +430,14 @@ function checkedVariables(variables: unknown): TfVariable[] {
   return [...variables] as TfVariable[];
 }
 
-interface Given {
+interface OptimizerOptions {
   variables: TfVariable[];
   /** Variables that are not trained and must not change. */
   fixed: TfVariable[];
   others: Fields;
 }
 
-function readOptions(options: unknown): Given {
+function readOptions(options: unknown): OptimizerOptions {
   const known = typeof options === 'object' && options !== null ? Object.keys(options) : [];
   const { model, variables, ...others } = optionsObject(WHERE, options, known);
   const own = OWN.find((name) => name in others);
@@ -460,10 +463,11 @@ function readOptions(options: unknown): Given {
 
 /**
  * Makes a private optimizer for variables of TensorFlow.js. It updates them by a rule of
- * `gradientLearner`, with the options of that; dimension and start follow from the variables.
+ * `gradientLearner`, with the options of `gradientLearner`; dimension and start follow from the
+ * variables.
  *
  * It does not work with `model.fit`, or with anything else that gives an optimizer only the mean
- * gradient of a batch: each gradient has to be clipped before it is added to others.
+ * gradient of a batch: each gradient has to be clipped before the gradients are added.
  *
  * @param tf TensorFlow.js as the program imports it; a second copy would not know its tensors
  * @param dp the library, loaded from `dp-ftrl` or `dp-ftrl/external`
@@ -485,8 +489,8 @@ export function privateOptimizer<Tensor extends TfTensor>(
   options: TfOptimizerOptions,
 ): TfOptimizer<Tensor> {
   const { variables, fixed, others } = readOptions(options);
-  const weights = new Weights(tf, variables, fixed);
+  const weights = new VariableWeights(tf, variables, fixed);
   const all: Fields = { ...others, dimension: weights.size, start: weights.read() };
-  const learner = asErrorsOf(WHERE, () => dp.gradientLearner(all as never)) as Learner;
+  const learner = asErrorsOf(WHERE, () => dp.gradientLearner(all as never)) as TensorLearner;
   return new PrivateOptimizer(tf, learner, weights);
 }

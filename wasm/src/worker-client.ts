@@ -25,16 +25,16 @@ export interface ConnectOptions {
    */
   worker?: MessageTarget;
   /**
-   * As in `load`, except that a Response cannot be sent to a worker. Only needed where the worker
-   * may not compile the inlined bytes.
+   * As in `load`, except that a Response cannot be sent to a worker. Only needed if the worker is
+   * not allowed to compile the inlined bytes.
    */
   wasm?: api.LoadOptions['wasm'];
 }
 
 /**
- * The library in a worker: the functions of {@link api.DpFtrl}, with promises. Objects that they
- * make live in the worker, where each counts as one handle, and are disposed of when they are
- * garbage-collected here. `predict`, `rounded` and `next` return new arrays.
+ * The library in a worker: the functions of {@link api.DpFtrl}, with promises. Objects made by
+ * these functions live in the worker, where each counts as one handle, and are disposed of when
+ * they are garbage-collected here. `predict`, `rounded` and `next` return new arrays.
  */
 export interface Client extends Async<api.Analysis>, Streams<'worker'> {
   /**
@@ -53,7 +53,10 @@ export interface Client extends Async<api.Analysis>, Streams<'worker'> {
    * `cancelled`, and objects made before are disposed of. Later calls are not affected.
    */
   cancel(): void;
-  /** Ends the worker. Pending promises reject with code `disposed`, as when it ends by itself. */
+  /**
+   * Ends the worker. Pending promises reject with code `disposed`, as they do if the worker ends by
+   * itself.
+   */
   terminate(): void;
 }
 
@@ -82,7 +85,7 @@ function readConnect(options: ConnectOptions): { port: Port; wasm: api.LoadOptio
 
 type Function = (...given: unknown[]) => Promise<unknown>;
 
-/** Returns a function of the library, which sends its arguments to the worker. */
+/** Makes a function of the library that sends its arguments to the worker. */
 function functionOf(connection: Connection, name: FunctionName): Function {
   const numArgs = FUNCTIONS[name];
   return async (...given) => {
@@ -93,7 +96,7 @@ function functionOf(connection: Connection, name: FunctionName): Function {
   };
 }
 
-/** Returns everything that a worker does, by its path. */
+/** All functions and properties of the worker, by path. */
 function functionsOf(connection: Connection): [path: string, run: Function][] {
   const names = Object.keys(FUNCTIONS) as FunctionName[];
   return [
@@ -105,7 +108,7 @@ function functionsOf(connection: Connection): [path: string, run: Function][] {
   ];
 }
 
-/** Puts functions with a path where it leads. */
+/** Puts each function at its path in an object. */
 function nested(functions: readonly [path: string, run: Function][]): object {
   const root: Record<string, unknown> = {};
   for (const [path, run] of functions) {
@@ -137,7 +140,7 @@ export function connect(options: ConnectOptions = {}): Client {
   const connection = new Connection(port);
   // Loading belongs to no epoch, so cancel() does not affect it.
   const ready = connection.call('load', wasm === undefined ? {} : { wasm }, { epoch: Infinity });
-  ready.catch(() => {}); // Awaiting it still reports the failure; every call fails with it too.
+  ready.catch(() => {}); // Awaiting `ready` still reports the failure, and so does every call.
   return Object.freeze({
     ready,
     ...nested(functionsOf(connection)),

@@ -13,7 +13,7 @@ import { load } from './index.js';
 import { nextTask } from './shared/turns.js';
 import type { DpFtrl, Progress } from './types/all.js';
 import { membersOf, placeAt, STREAMS } from './worker/methods.js';
-import type { FunctionName, Held, Kind, Members } from './worker/methods.js';
+import type { FunctionName, WorkerObject, ObjectPath, Members } from './worker/methods.js';
 import { listen, type MessageTarget, type Port } from './worker/port.js';
 import type { Failure, Methods, Request, Turn } from './worker/protocol.js';
 import { propertiesOf, turnOf } from './worker/turn.js';
@@ -23,23 +23,23 @@ const SLICE_MILLISECONDS = 8;
 
 /** An object that the worker holds for the client. */
 interface HeldObject {
-  object: Held;
+  object: WorkerObject;
   members: Members;
   epoch: number;
 }
 
-type Name = FunctionName | Kind;
-type Piecewise = (api: DpFtrl, options: never) => Pieces<unknown>;
+type CallPath = FunctionName | ObjectPath;
+type PiecewiseFunction = (api: DpFtrl, options: never) => Pieces<unknown>;
 
-/** Returns a function that searches for the mechanism piece by piece, then calls the library. */
-const afterSearch = (path: Name): Piecewise =>
+/** Searches for the mechanism piece by piece, then calls the library. */
+const afterSearch = (path: CallPath): PiecewiseFunction =>
   function* (api, options) {
     const { object, name } = placeAt(api, path);
     return reply(object, name, [yield* foundFirst(api, options)]);
   };
 
 /** Functions that may take long and report progress. */
-const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
+const IN_PIECES: { readonly [Each in CallPath]?: PiecewiseFunction } = {
   error: errorInPieces,
   compare: (api, options) => inPieces(api.compare(options)),
   optimize: (api, options) => inPieces(api.optimize(options)),
@@ -50,7 +50,7 @@ const IN_PIECES: { readonly [Each in Name]?: Piecewise } = {
   ...Object.fromEntries(STREAMS.map((name) => [name, afterSearch(name)])),
 };
 
-/** Returns the value of a property, or the result of a method. */
+/** Value of a property, or result of a method. */
 function reply(object: object, name: string, args: unknown[]): unknown {
   const member = (object as Record<string, unknown>)[name];
   return typeof member === 'function'
@@ -58,7 +58,7 @@ function reply(object: object, name: string, args: unknown[]): unknown {
     : member;
 }
 
-/** Returns the buffers of a value, each once; parts of a reading share one. */
+/** Buffers of a value, each once; parts of a reading share one. */
 function buffersOf(value: unknown): ArrayBuffer[] {
   const all = new Set<ArrayBuffer>();
   const add = (it: unknown): void => {
@@ -79,23 +79,23 @@ function describe(error: unknown): Failure {
   };
 }
 
-/** Answers a method that was stopped after some of its steps. */
+/** The answer of a method that was stopped after some of its steps. */
 function stoppedTurn({ object, members }: HeldObject, released: unknown[]): Turn {
   const failure = { code: 'aborted', message: 'aborted', refusal: {}, released } as const;
   return { failure, place: propertiesOf(object, members, 'changing') };
 }
 
-type Call = Extract<Request, { dpFtrl: 'call' }>;
+type CallRequest = Extract<Request, { dpFtrl: 'call' }>;
 
 /** Answers the calls of one client. */
 class Server {
   private loadOptions: Methods['load'][0] = {};
   /** Objects by the id of the call that made them. */
   private readonly handles = new Map<number, HeldObject>();
-  private readonly queue: Call[] = [];
+  private readonly queue: CallRequest[] = [];
   private epoch = 0;
   private running = false;
-  /** Calls that are to stop before their next piece. */
+  /** Calls to stop before their next piece. */
   private readonly stopped = new Set<number>();
   /** Aborted calls that are no longer queued, including the one that is running. */
   private readonly aborted = new Set<number>();
@@ -110,7 +110,7 @@ class Server {
       const at = this.queue.findIndex(({ id }) => id === request.id);
       if (at >= 0) this.queue.splice(at, 1);
       else if (this.running) this.aborted.add(request.id);
-      this.drop(request.id); // The call may have been answered already.
+      this.drop(request.id); // The call may already have been answered.
     } else if (request?.dpFtrl === 'stop') {
       this.stop(request.id);
     } else if (request?.dpFtrl === 'call') {
@@ -130,7 +130,7 @@ class Server {
     this.handles.delete(id);
   }
 
-  /** Takes out a call of a method that waits, or lets it end after its current piece. */
+  /** Cancels a waiting call of a method, or stops a running one after its current piece. */
   private stop(id: number): void {
     const at = this.queue.findIndex((call) => call.id === id);
     if (at < 0) {
@@ -138,7 +138,7 @@ class Server {
       return;
     }
     const held = this.handles.get((this.queue[at]!.argument as Methods['turn'][0]).id);
-    if (!held) return; // Its answer will say that it was disposed of.
+    if (!held) return; // The answer will say that the object was disposed of.
     this.queue.splice(at, 1);
     this.port.postMessage({ dpFtrl: 'result', id, value: stoppedTurn(held, []) }, []);
   }
@@ -147,7 +147,7 @@ class Server {
     return epoch < this.epoch;
   }
 
-  private unwanted({ id, epoch }: Call): boolean {
+  private unwanted({ id, epoch }: CallRequest): boolean {
     return this.stale(epoch) || this.aborted.has(id);
   }
 
@@ -174,10 +174,10 @@ class Server {
     this.running = false;
   }
 
-  private async answer(call: Call): Promise<unknown> {
+  private async answer(call: CallRequest): Promise<unknown> {
     const { method, argument } = call;
     if (method === 'load') this.loadOptions = argument as Methods['load'][0];
-    // load() caches the instance and makes a new one after the old one has stopped.
+    // load() caches the instance, and makes a new instance if the cached one has stopped.
     const api = await load(this.loadOptions);
     switch (method) {
       case 'load':
@@ -198,7 +198,7 @@ class Server {
   /** Runs a function of the library. Returns undefined if the call was cancelled or aborted. */
   private async run(
     api: DpFtrl,
-    { call, name, args }: { call: Call; name: Name; args: unknown[] },
+    { call, name, args }: { call: CallRequest; name: CallPath; args: unknown[] },
   ): Promise<unknown> {
     const pieces = IN_PIECES[name]?.(api, args[0] as never);
     if (pieces) return this.inPieces(call, pieces);
@@ -206,11 +206,11 @@ class Server {
     return reply(object, own, args);
   }
 
-  private async open(api: DpFtrl, call: Call): Promise<Methods['open'][1] | undefined> {
+  private async open(api: DpFtrl, call: CallRequest): Promise<Methods['open'][1] | undefined> {
     const { kind, options } = call.argument as Methods['open'][0];
     const made = await this.run(api, { call, name: kind, args: [options] });
     if (made === undefined) return undefined;
-    const object = made as Held;
+    const object = made as WorkerObject;
     const { id, epoch } = call;
     const members = membersOf(kind, object);
     this.handles.set(id, { object, members, epoch });
@@ -222,7 +222,7 @@ class Server {
     };
   }
 
-  private async turn(call: Call): Promise<Turn> {
+  private async turn(call: CallRequest): Promise<Turn> {
     const { id, method, args } = call.argument as Methods['turn'][0];
     const held = this.handles.get(id);
     if (!held) throw new DpError('disposed', 'this handle was disposed of');
@@ -251,7 +251,7 @@ class Server {
    * Runs a computation piece by piece, several short pieces per slice. Returns undefined if the
    * call was cancelled or aborted.
    */
-  private async inPieces<T>(call: Call, pieces: Pieces<T>): Promise<T | undefined> {
+  private async inPieces<T>(call: CallRequest, pieces: Pieces<T>): Promise<T | undefined> {
     const { id } = call;
     const post = (progress: Progress): void =>
       this.port.postMessage({ dpFtrl: 'progress', id, progress }, []);
@@ -280,7 +280,8 @@ class Server {
 }
 
 /**
- * Answers a client on a port. In a worker, this entry calls it on its own scope when it is loaded.
+ * Answers a client on a port. When this entry is loaded in a worker, it calls `serve` on the
+ * worker's scope.
  */
 export function serve(target: MessageTarget): void {
   const port = target as Port;
@@ -292,14 +293,14 @@ export function serve(target: MessageTarget): void {
   port.start?.();
 }
 
-interface Scope extends Port {
+interface WorkerScope extends Port {
   WorkerGlobalScope?: unknown;
   document?: unknown;
   process?: { getBuiltinModule?(id: string): unknown };
 }
 
 function ownScope(): Port | undefined {
-  const scope = globalThis as unknown as Scope;
+  const scope = globalThis as unknown as WorkerScope;
   if (typeof scope.WorkerGlobalScope === 'function' && scope.document === undefined) return scope;
   const threads = scope.process?.getBuiltinModule?.('node:worker_threads') as
     | { isMainThread: boolean; parentPort: Port | null }

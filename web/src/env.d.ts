@@ -8,24 +8,39 @@ declare const SINGLE_FILE: boolean;
 /** Handwritten digits, generated when the page is built: vite.digits.ts. */
 declare module 'virtual:digits' {
   export const numTraining: number;
-  /** A digit for each image, training images first. */
+  /** One digit per image; training images come first. */
   export const labels: string;
   /** The images, packed, deflated and in base64. */
   export const images: string;
 }
 
-/** The day of the first scene, counted when the page is built: vite.day.ts. */
+/** The day of the first scene, computed at build time: vite.day.ts. */
 declare module 'virtual:day' {
-  /** A 1 for each passer-by who came in, and else a 0. */
+  /** One character per passer-by: 1 if they came in, otherwise 0. */
   export const came: string;
-  /** By mechanism: the noise in each count in whole people, and the band. */
+  /** For each mechanism, the noise in each count, in whole people, and the band. */
   export const lanes: readonly { noise: number[]; band: number[]; worst: number }[];
 }
 
-/** Facts of package.json about the project. */
+/** Privacy parameters of the story, computed at build time: vite.privacy.ts. */
+declare module 'virtual:privacy' {
+  /** Distance between the attacker's two bells at each of the `epsilons`. */
+  export const mus: readonly number[];
+  /** Noise multiplier at `privacy`. */
+  export const noiseMultiplier: number;
+}
+
+/** The page's serif as WOFF2 in base64, subset when the page is built: vite.serif.ts. */
+declare module 'virtual:serif' {
+  export const bytes: string;
+}
+
+/** Facts about the project, from package.json and CITATION.cff. */
 declare const ABOUT: {
+  readonly author: string;
+  readonly title: string;
   readonly version: string;
   readonly license: string;
-  /** Address of the repository; empty if it has none. */
+  /** Address of the repository; empty if package.json names none. */
   readonly repository: string;
 };

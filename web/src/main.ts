@@ -11,6 +11,7 @@ import { startEngine, type Engine } from './base/engine.ts';
 import { serveCsv } from './data/csv-worker.ts';
 import type { App } from './page/app.ts';
 import type { QueriesPage } from './page/queries-page.ts';
+import { markInMenu } from './base/menu.ts';
 import { sayWhetherNewest } from './base/newest.ts';
 import { setUpTheme } from './base/theme.ts';
 import { routeOf } from './base/route.ts';
@@ -21,9 +22,9 @@ class Page {
   private story: Story | null = null;
   private lab: Promise<App> | null = null;
   private queries: Promise<QueriesPage> | null = null;
-  /** Address of the laboratory when it was last shown. */
+  /** Address of the laboratory when last shown. */
   private labAddress = '';
-  /** Scroll position of each view when it was left. */
+  /** Scroll position of each view when last left. */
   private readonly places = new Map<string, number>();
   private readonly toLab = document.querySelectorAll<HTMLAnchorElement>('a.to-lab');
 
@@ -35,6 +36,10 @@ class Page {
       link.addEventListener('click', (event) => this.skip(event, link.hash.slice(1)));
     }
     this.open();
+    // If the font cannot be used, the page keeps the system's serif.
+    const useSerif = () =>
+      import('./base/serif.ts').then((font) => font.useSerif()).catch(() => {});
+    addEventListener('load', useSerif, { once: true });
     if (SINGLE_FILE) for (const link of document.querySelectorAll('.one-file')) link.remove();
     else if (!routeOf(location).embedded) keepForOffline(sayWhetherNewest);
     const table = givenTable();
@@ -55,7 +60,10 @@ class Page {
     this.open();
   }
 
-  /** Moves focus to a part of the view. Its id cannot go into the address, which holds settings. */
+  /**
+   * Moves focus to a part of the view. The address cannot hold the id of the part, because it holds
+   * settings.
+   */
   private skip(event: Event, id: string): void {
     event.preventDefault();
     const target = byId(id);
@@ -63,7 +71,7 @@ class Page {
     target.focus();
   }
 
-  /** Shows a view where the reader left it, and begins reading at its heading. */
+  /** Shows a view where the reader left it, and moves the focus to its heading. */
   private goTo(view: string): void {
     scrollTo(0, this.places.get(view) ?? 0);
     const heading = [...document.querySelectorAll('h1')].find((one) => one.checkVisibility());
@@ -82,6 +90,9 @@ class Page {
     for (const link of this.toLab) link.hash = this.labAddress;
     const isOther = before !== undefined && before !== route.view;
     if (isOther) this.goTo(route.view);
+    if (route.view !== 'story') {
+      markInMenu((link) => routeOf({ search: '', hash: link.hash }).view === route.view);
+    }
     if (route.view !== 'lab') void this.lab?.then((lab) => lab.leave());
     if (route.view !== 'queries') void this.queries?.then((queries) => queries.leave());
     if (route.view === 'lab') {
@@ -121,7 +132,7 @@ class Page {
   }
 }
 
-/** Runs the page's script as a worker, in every role. */
+/** Runs the page's script as a worker that serves every role. */
 async function serveAsWorker(): Promise<void> {
   serveCsv();
   await import('dp-ftrl/worker');

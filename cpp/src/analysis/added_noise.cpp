@@ -16,15 +16,15 @@ constexpr const char* kAddedNoiseFunction = "added_noise_bounds";
 /// library.
 constexpr double kAddedNoiseRoundDown = 1 - 0x1p-30;
 constexpr double kAddedNoiseRoundUp = 1 + 0x1p-30;
-/// A smaller epsilon is replaced by that of several records at once, which is about this.
+/// A smaller epsilon is scaled up to about this value by taking several records together.
 constexpr double kLeastEpsilon = 0.01;
-/// Beyond this epsilon, the variance is below the smallest double.
+/// Beyond this epsilon, the bound on the variance is below 10^-300 and counts as 0.
 constexpr double kLargestEpsilon = 700;
 constexpr double kLargestVariance = 1e300;
 /// Powers below e^-50 change nothing.
 constexpr double kLargestExponent = 50;
 
-/// Sums over i = 1..m of q^i, i q^i and i^2 q^i, and q^m, for one m.
+/// The sums over i = 1..m of q^i, i q^i and i^2 q^i, and the power q^m.
 struct Sums {
   double ones = 0, firsts = 0, squares = 0, power = 1;
 };
@@ -51,10 +51,10 @@ class Table {
   std::vector<Sums> sums_{Sums{}};
 };
 
-/// Returns the largest `value` for which w^2 + y(w) + y(-w) >= value on [-1/2, 1/2], rounded down,
-/// where y has values in [0, top]: y(w) is the least over m of
+/// Largest `value` for which w^2 + y(w) + y(-w) >= value on [-1/2, 1/2], rounded down, where y has
+/// values in [0, top]: y(w) is the least over m of
 ///     g_m(w) = sum_{i=1..m} q^i ((w - i)^2 - value) + q^m top,   w <= 1/2;
-/// Returns 0 if y would be negative.
+/// 0 if y would be negative.
 double proved_value(Table& table, double epsilon, double top, double guess) {
   // As m grows, g_m falls while (m + 1 - w)^2 is below value + (e^epsilon - 1) top, and rises
   // beyond.
@@ -81,7 +81,7 @@ double proved_value(Table& table, double epsilon, double top, double guess) {
   return value;
 }
 
-/// Returns the lower bound from the best pair of functions for integers.
+/// Lower bound from the best pair of functions for integers.
 double dual_bound(double epsilon, double delta) {
   const double q = std::exp(-epsilon);
   Table table(q);
@@ -91,7 +91,7 @@ double dual_bound(double epsilon, double delta) {
            static_cast<double>(m) * epsilon < kLargestExponent;
   };
   while (goes_on(table.at(m + 1))) ++m;
-  // The top at which m and m + 1 prove the same bound.
+  // The top at which m and m + 1 give the same bound.
   const Sums at = table.at(m), next = table.at(m + 1);
   const double i = static_cast<double>(m + 1), both = 1 + 2 * at.ones;
   const double top = q * (i * i * both - 2 * at.squares) / (both * (1 - q) + 2 * next.power);

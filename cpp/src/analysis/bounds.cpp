@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/analysis/unit_error.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -24,8 +25,8 @@ constexpr std::int64_t kMaxSummedSteps = std::int64_t{1} << 22;
 /// Longest horizon for which the published bounds were compared with the true values.
 constexpr std::int64_t kMaxCheckedSteps = kMaxSummedSteps;
 constexpr std::int64_t kMaxAutomaticCertificateSteps = 256;
-/// Longer horizons get the certificate of their diagonal blocks; workloads whose blocks differ,
-/// only up to kMaxBlocksSteps.
+/// Longer horizons are certified by their diagonal blocks; if the blocks differ, only up to
+/// kMaxBlocksSteps.
 constexpr std::int64_t kBlockSteps = 128;
 constexpr std::int64_t kMaxBlocksSteps = 4096;
 
@@ -33,11 +34,12 @@ double steps_as_double(const char* function, std::int64_t steps) {
   return static_cast<double>(require_between(function, "steps", steps, 1, kMaxNumSteps));
 }
 
-/// Returns roughly U V^T for W = U S V^T, an orthogonal matrix whose inner product with W is the
-/// nuclear norm. The certificate is valid for any matrix, and as tight as this one is accurate.
+/// Approximates U V^T for W = U S V^T, an orthogonal matrix whose inner product with W is the
+/// nuclear norm. The certificate is valid for any matrix, and as tight as the approximation is
+/// accurate.
 ///
 /// Uses Newton-Schulz steps, singular values s -> r s (3 - r^2 s^2) / 2, with the r that is best
-/// for values from `smallest` to 1 (Chen, Chow 2014). Small values grow by a factor of 2.6 a step
+/// for values from `smallest` to 1 (Chen, Chow 2014). Small values grow by a factor of 2.6 per step
 /// at first.
 Matrix polar_factor(const Matrix& w) {
   constexpr int kMaxIterations = 40;
@@ -71,15 +73,15 @@ Vector weights(const char* function, const char* parameter, std::span<const doub
   require_all_finite(function, parameter, values);
   const double largest = std::ranges::max(values);
   if (!(largest > 0))
-    fail_argument(function, parameter, "not all zero, and not negative", to_text(largest));
-  // Any weights give a bound, so scaled and rounded ones may replace the given ones.
+    fail_argument(function, parameter, "non-negative and not all zero", to_text(largest));
+  // Any weights give a bound, so the given ones may be scaled and rounded.
   Vector scaled(static_cast<Eigen::Index>(steps));
   for (Eigen::Index i = 0; i < scaled.size(); ++i)
     scaled(i) = values[static_cast<std::size_t>(i)] / largest;
   return scaled;
 }
 
-/// Returns ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v), rounded down.
+/// ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v), rounded down.
 double certificate(const Workload& workload, const Vector& u, const Vector& v) {
   Matrix w = u.cwiseSqrt().asDiagonal() * workload.matrix() * v.cwiseSqrt().asDiagonal();
   const double scale = w.cwiseAbs().maxCoeff();
@@ -110,10 +112,11 @@ Vector column_weights_of(const char* function, const Workload& workload,
 /// Covers the rounding of the angles, their sines and the sums.
 constexpr double kBoundRoundDown = 1 - 0x1p-48;
 
-/// Returns a lower bound on the sum of cosecants from 1 / sin x >= 1/x + x/6 + 7 x^3 / 360, summed
-/// term by term:
-/// sum 1 / (2i-1) = H_2n - H_n / 2 >= ln 2 + (ln n + gamma) / 2 - 1 / (48 n^2),
-/// sum (2i-1) = n^2, sum (2i-1)^3 = n^2 (2 n^2 - 1).
+/// Lower bound on the sum of cosecants: 1 / sin x >= 1/x + x/6 + 7 x^3 / 360, and
+///
+///     sum 1 / (2i-1) = H_2n - H_n / 2 >= ln 2 + (ln n + gamma) / 2 - 1 / (48 n^2),
+///     sum (2i-1)     = n^2,
+///     sum (2i-1)^3   = n^2 (2 n^2 - 1).
 double truncated_cosecants(double n) {
   const double unit = std::numbers::pi / (4 * n + 2);  // x_i = (2i-1) unit
   const double harmonic =
@@ -123,9 +126,8 @@ double truncated_cosecants(double n) {
   return (harmonic / unit + linear + cubic) / (2 * n) * kBoundRoundDown;
 }
 
-/// Returns the sum of the nuclear norms of diagonal blocks A_b, at most
-/// sum ||B_b||_F ||C_b||_F <= ||B||_F ||C||_F. Blocks are single steps where certificates would be
-/// too expensive.
+/// Sum of the nuclear norms of diagonal blocks A_b, at most sum ||B_b||_F ||C_b||_F <= ||B||_F
+/// ||C||_F. Blocks are single steps where certificates would be too expensive.
 double nuclear_norm_of_blocks(const Workload& workload) {
   const std::int64_t n = workload.steps();
   if (!workload.is_toeplitz() && n > kMaxBlocksSteps) {
@@ -147,7 +149,7 @@ double log_of_four_fifths(double n) {
   return 1 + std::log(0.8 * n) * std::numbers::inv_pi;
 }
 
-/// @param holds_from  0 if it holds nowhere in the checked range.
+/// @param holds_from  0 if the bound holds nowhere in the checked range.
 PublishedBound published(double value, std::int64_t steps, std::int64_t holds_from) {
   const bool is_within = steps >= holds_from && steps <= kMaxCheckedSteps;
   return {.value = value,
@@ -178,6 +180,30 @@ double square_root_mean_error_bound(std::int64_t steps) {
   const double n = steps_as_double("square_root_mean_error_bound", steps);
   return std::sqrt(square_root_max_error_bound(steps) *
                    (1 + std::log((2 * n + 1) / 3) * std::numbers::inv_pi));
+}
+
+SquareRootErrors square_root_errors(std::int64_t steps) {
+  const double n = steps_as_double("square_root_errors", steps);
+  double sum = 0;          // S_n
+  double scaled_last = 0;  // n f_n^2
+  if (steps <= kMaxSummedSteps) {
+    DoubleDouble exact;
+    double squared = 1;
+    for (std::int64_t j = 0; j < steps; ++j) {
+      exact = add(exact, squared);
+      const double ratio = 1 - 1 / (2 * static_cast<double>(j) + 2);
+      squared *= ratio * ratio;
+    }
+    sum = exact.high;
+    scaled_last = n * squared;
+  } else {
+    const double x = n - 0.25;
+    sum = (std::log(x) + std::numbers::egamma + 4 * std::numbers::ln2 + 11 / (192 * x * x)) *
+          std::numbers::inv_pi;
+    scaled_last = n / (n + 0.25) * std::numbers::inv_pi;
+  }
+  // By (2j + 1)^2 f_j^2 = (2j + 2)^2 f_(j+1)^2, sum_{j<n} j f_j^2 = n^2 f_n^2 - S_n / 4.
+  return {.max = sum, .mean_squared = sum * ((1 + 1 / (4 * n)) * sum - scaled_last)};
 }
 
 double mean_error_certificate(const Workload& workload, std::span<const double> column_weights) {

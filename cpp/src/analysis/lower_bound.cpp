@@ -6,7 +6,7 @@
 #include "analysis/diagonal_blocks.hpp"
 #include "dpftrl/analysis/unit_error.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 #include "optimal/epochs/epoch_optimum.hpp"
 
 namespace dpftrl {
@@ -14,7 +14,7 @@ namespace {
 
 /// Covers the rounding of the sums of squares over blocks.
 constexpr double kLeastErrorRoundDown = 1 - 0x1p-30;
-/// The bound is below the optimum by about the square of this.
+/// Relative gap of the dual; the bound is below the optimum by about its square.
 constexpr double kGap = 1e-3;
 constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
 /// Beyond this many steps, only three evaluations are made; the bound they prove is 10^-5 below the
@@ -22,19 +22,18 @@ constexpr std::int64_t kMaxSolvedSteps = std::int64_t{1} << 18;
 constexpr std::int64_t kMaxWellSolvedSteps = std::int64_t{1} << 14;
 /// Largest ratio of rates to each other or to 1 that double precision can handle.
 constexpr double kMaxRateRatio = 1e12;
-/// With momentum, limit on the steps of all iterations together; at least three iterations are
-/// made.
+/// With momentum, limit on steps times iterations; at least three iterations are made.
 constexpr std::int64_t kMomentumStepsInAll = 40960;
 constexpr std::int64_t kMaxMomentumIterations = 40;
 constexpr std::int64_t kMaxDenselySolvedSteps = 128;
 constexpr std::int64_t kMaxDenseIterations = 20;
-/// For epochs of more than kMaxDenselySolvedSteps steps in all, three evaluations after those for
-/// fewer steps prove a bound 10^-4 below the optimum; the proof takes as long.
+/// Beyond kMaxDenselySolvedSteps steps in all, three evaluations, started from the duals of fewer
+/// steps, prove a bound 10^-4 below the optimum; the proof takes as long as the search.
 constexpr std::int64_t kEpochIterations = 3;
 constexpr double kEpochGap = 1e-2;
 /// Largest n k^2 for n steps in k epochs, which takes some seconds.
 constexpr std::int64_t kMaxEpochSize = std::int64_t{1} << 22;
-/// Limit for each block if there are many.
+/// Limit on the iterations for each block if there are many blocks.
 constexpr std::int64_t kFewDenseIterations = 5;
 /// Longest horizon of workloads whose blocks differ from each other.
 constexpr std::int64_t kMaxDenseBlocksSteps = 4096;
@@ -57,7 +56,7 @@ std::int64_t longest_block(Solver solver) {
   return solver == Solver::momentum ? kMaxMomentumSteps : kMaxDenselySolvedSteps;
 }
 
-/// True if bounds of blocks are affordable; blocks that differ take too long beyond these limits.
+/// True if bounds of blocks are affordable; distinct blocks take too long beyond these limits.
 bool has_blocks(Solver solver, const Workload& workload) {
   if (workload.is_toeplitz() || solver == Solver::linear) return true;
   return workload.steps() <=
@@ -71,7 +70,7 @@ double densely_solved_lower_bound(const Workload& workload, Objective objective,
       .lower_bound;
 }
 
-/// Computes the bound by find_optimum, for at most as many steps as the solver supports. For rates,
+/// Bound by find_optimum, for at most as many steps as the solver supports. For rates,
 /// it solves only for the mean error.
 double solved_lower_bound(const Workload& workload, Objective objective, bool has_momentum) {
   const std::int64_t n = workload.steps();
@@ -94,12 +93,12 @@ double solved_lower_bound(const Workload& workload, Objective objective, bool ha
         std::clamp<std::int64_t>(kMomentumStepsInAll / n, 3, kMaxMomentumIterations);
   const double bound = find_optimum(problem, options).lower_bound;
   if (problem.objective == objective || n == 1) return bound;
-  // The largest error over the first half is no larger than that over all steps, but the mean error
-  // of the first half may be larger than the mean error of all steps.
+  // The largest error of the first half bounds the largest error of all steps from below; the mean
+  // error of the first half bounds nothing.
   return std::max(bound, solved_lower_bound(workload.leading(n / 2), objective, has_momentum));
 }
 
-/// Computes the bound from the entries on the diagonal, blocks of one step.
+/// Bound from the diagonal entries, that is, from blocks of one step.
 double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objective) {
   double largest = 0, sum = 0;
   for (const double entry : diagonal) {
@@ -109,9 +108,8 @@ double diagonal_lower_bound(const std::vector<double>& diagonal, Objective objec
   return objective == Objective::max ? largest : std::sqrt(sum) * kLeastErrorRoundDown;
 }
 
-/// Computes the bound for one participation and any workload. The rows of B and the columns of C
-/// that belong to a diagonal block of A are a factorization of that block, so its least error is at
-/// most theirs.
+/// Bound for one participation and any workload. The rows of B and the columns of C of a diagonal
+/// block of A factorize that block, so their error is at least the block's least error.
 LowerBound block_lower_bound(const Workload& workload, Objective objective) {
   const std::int64_t n = workload.steps();
   const Solver solver = solver_for(workload);
@@ -145,8 +143,8 @@ LowerBound block_lower_bound(const Workload& workload, Objective objective) {
   return {largest, method};
 }
 
-/// Fixed epochs that the participation allows over all steps or, for the largest error, over the
-/// first ones; single if there are none.
+/// Fixed epochs within the participation, over all steps or, for the largest error, over the
+/// leading steps; single participation if no epochs fit.
 struct Epochs {
   Participation participation = Participation::single();
   std::int64_t steps;
@@ -160,8 +158,8 @@ Epochs epochs_within(std::int64_t steps, const Participation& participation, Obj
   return {Participation::fixed_epoch({.epochs = k, .epoch_length = b}), k * b};
 }
 
-/// Returns, for a minimum separation, the patterns of as many participations that are as far apart
-/// as the horizon allows. Their bound can be better.
+/// For a minimum separation: as many participations, as far apart as the horizon allows, which can
+/// give a better bound.
 Participation spread(std::int64_t steps, const Participation& participation) {
   const std::int64_t k = participation.times();
   if (participation.kind() != Participation::Kind::min_separation ||
@@ -170,7 +168,7 @@ Participation spread(std::int64_t steps, const Participation& participation) {
   return Participation::min_separation({.times = k, .apart = steps / k});
 }
 
-/// Computes the bound for fixed epochs of prefix sums and weight decay; else 0.
+/// Bound for fixed epochs of prefix sums and weight decay; else 0.
 LowerBound long_epochs_lower_bound(const Workload& workload, const Epochs& epochs,
                                    Objective objective) {
   const std::int64_t k = epochs.participation.times();
@@ -186,7 +184,7 @@ LowerBound long_epochs_lower_bound(const Workload& workload, const Epochs& epoch
           .every_dimension = optimum.every_dimension_bound};
 }
 
-/// Computes the bound for fixed epochs, by dense matrices if the horizon is short; else 0.
+/// Bound for fixed epochs, by dense matrices if the horizon is short; else 0.
 LowerBound epochs_lower_bound(const Workload& workload, const Epochs& epochs, Objective objective) {
   if (epochs.participation == Participation::single()) return {0, LowerBoundMethod::dense_dual};
   if (epochs.steps > kMaxDenselySolvedSteps)
@@ -219,7 +217,7 @@ std::string_view to_string(LowerBoundMethod method) {
 std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
                                        const std::optional<LowerBound>& b) {
   if (!a || !b) return a ? a : b;
-  // If two bounds are equal, the one that holds for more records is better.
+  // If two values are equal, the bound that holds for more records is better.
   const bool is_second =
       b->value > a->value || (b->value == a->value && b->min_dimension < a->min_dimension);
   LowerBound better = is_second ? *b : *a;
@@ -240,7 +238,7 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
   }
   const double schatten =
       std::max(error_lower_bound(workload, participation), error_lower_bound(workload, wide));
-  // Epochs of the first steps may prove less than one participation over all steps.
+  // Epochs over the first steps may prove less than one participation over all steps.
   return best_of({near,
                   spread_out,
                   block_lower_bound(workload, objective),
@@ -274,7 +272,8 @@ LeastError least_error(const Workload& workload, const Participation& participat
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective) {
-  // Runs that go on to the end are single contributions, so removal is at least as far apart.
+  // A run that lasts to the end is a single contribution, so removing a person can move the
+  // measurements at least as far as one contribution does.
   if (const auto& pattern = participation.pattern())
     return pattern->neighbours == Neighbours::zero_out
                ? certified_lower_bound(strategy, Participation::single(), objective)
@@ -289,8 +288,8 @@ std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
       .method = own.is_of_dense_search ? LowerBoundMethod::dense_dual : LowerBoundMethod::dual,
       .min_dimension = own.min_dimension,
       .every_dimension = own.every_dimension};
-  // A bound for one participation says little about several, and dual variables need not be good,
-  // although those of long horizons are trusted.
+  // A bound for one participation says little about several. Dual variables need not be close to
+  // optimal; for long horizons they are assumed to be.
   const std::int64_t n = strategy.steps();
   const bool is_repeated = participation.times_within(n) > 1;
   if (!is_repeated && (own.is_of_dense_search || n > kMaxWellSolvedSteps)) return bound;

@@ -7,6 +7,7 @@
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "dpftrl/strategy/optimal.hpp"
+#include "strategy/endless_ar.hpp"
 
 namespace dpftrl {
 namespace {
@@ -21,7 +22,7 @@ constexpr double kMechanismRoundUp = 1 + 0x1p-36;
 /// Sets the std of Z that the sensitivity, the multiplier and the clip norm require.
 void set_noise_stddev(Certificate& certificate, const Strategy& strategy,
                       const Participation& participation) {
-  // The slack is that of one column, and a user participates in up to this many.
+  // The slack is per column, and a user contributes to up to this many columns.
   const double slack =
       strategy.encoder_slack() * static_cast<double>(participation.times_within(certificate.steps));
   certificate.noise_stddev = certificate.noise_multiplier * certificate.sensitivity * (1 + slack) *
@@ -30,7 +31,7 @@ void set_noise_stddev(Certificate& certificate, const Strategy& strategy,
   require_positive("mechanism", "noise_stddev", certificate.noise_stddev);
 }
 
-/// Errors of a strategy at unit noise multiplier, for neighbours as the options say.
+/// Errors of a strategy at unit noise multiplier, for the neighbour relation in the options.
 UnitError error_of(const MechanismOptions& options, const Strategy& strategy) {
   UnitError error = unit_error(strategy, options.participation);
   if (!options.moving_records) return error;
@@ -57,7 +58,7 @@ std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
 DecoderResidual decoder_residual(const StrategyOptions& options) {
   StrategyOptions leading = options;
   leading.steps = std::min(options.steps, kResidualSteps);
-  // Epochs of the whole horizon do not fit a part of it.
+  // Epochs of the whole horizon do not fit a shorter horizon.
   if (leading.steps < options.steps) leading.participation = Participation::single();
   leading.workload = options.workload ? options.workload->leading(leading.steps)
                                       : Workload::prefix_sums(leading.steps);
@@ -147,10 +148,16 @@ std::shared_ptr<const Mechanism> Mechanism::with_clip(double clip) const {
   set_noise_stddev(certificate, *strategy_, participation());
   const std::shared_ptr<Mechanism> same(new Mechanism(strategy_, options_, std::move(certificate)));
   same->stack_ = stack_;
+  for (const auto& part : parts_) same->parts_.push_back(part->with_clip(clip));
   return same;
 }
 
 Proof Mechanism::proof() const {
+  // There is no bound for parts of a stream, and the catalogue does not name this strategy.
+  if (certificate_.protected_steps) {
+    const EndlessArStrategy leading(kResidualSteps, certificate_.active->window);
+    return {.lower_bound = std::nullopt, .residual = residual_of(leading)};
+  }
   return {.lower_bound = certified_lower_bound(*strategy_, participation(), certificate_.objective),
           .residual = decoder_residual(*strategy_, options_)};
 }

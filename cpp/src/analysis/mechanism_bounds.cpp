@@ -52,8 +52,8 @@ MechanismBounds mechanism_bounds(const MechanismBoundOptions& options) {
                          .unbiased_mean = least(Objective::mean),
                          .every = 0,
                          .block_length = 1};
-  // Any length gives a valid bound, but it is useless for blocks of many times 1 / epsilon, or
-  // rho^(-1/2).
+  // Any length gives a valid bound; blocks much longer than 1 / epsilon, or rho^(-1/2), give a
+  // useless bound.
   for (std::int64_t length = 1; length <= n; length += 1 + length / 8) {
     const std::int64_t num_blocks = (n - length / 2) / length;
     const double size = static_cast<double>(length);

@@ -95,8 +95,8 @@ double weighted_error(const Strategy& strategy, double sensitivity,
   return sensitivity * std::sqrt(sum / static_cast<double>(query_weights.size()));
 }
 
-/// True if the search minimises the requested error, not that of plain sums or of one
-/// participation.
+/// True if the search minimises the requested error. Some searches assume plain sums or one
+/// participation instead.
 bool is_searched_for(const PlannerOptions& options) {
   const StrategyOptions& wanted = options.strategy;
   const Workload workload = workload_of(options);
@@ -134,8 +134,8 @@ class Planner::Search {
   /// Lower bound on the error of every factorization, for the requested workload, participation and
   /// objective.
   virtual std::optional<LowerBound> lower_bound() const { return std::nullopt; }
-  /// Largest relative distance from that bound for a mechanism that is the optimum; empty for one
-  /// that is only near it.
+  /// Largest relative distance from the lower bound if the mechanism is the optimum; empty if it is
+  /// only near the optimum.
   virtual std::optional<double> gap() const { return std::nullopt; }
   /// Relative gap between the bounds on the least error; 0 if there is no lower bound.
   virtual double proved_gap() const { return 0; }
@@ -165,7 +165,7 @@ class Planner::OptimumSearch final : public Search {
     const bool goes_on = solver_->advance();
     way_.reached(solver_->progress().gap);
     if (goes_on) return true;
-    // Frees the memory of the search, which the strategy needs.
+    // Frees the memory of the search for the strategy.
     optimum_ = solver_->result();
     solver_.reset();
     return false;
@@ -454,7 +454,7 @@ Planner::Made Planner::make_planned(const Workload& workload) const {
     auto strategy = planned_strategy(options_.strategy.name, plan, workload);
     return {std::move(plan), std::move(strategy)};
   } catch (const Error& error) {
-    // The optimum is known although its strategy cannot be made.
+    // The bound is known even if the strategy cannot be built; report it.
     const std::optional<LowerBound> bound = search_->lower_bound();
     if (error.code() != ErrorCode::unsupported || !bound) throw;
     fail(error.code(), error.function(), error.parameter(),

@@ -50,7 +50,7 @@ KaryStrategy tree_of(const PureOptions& options) {
   return KaryStrategy(tree);
 }
 
-/// A strategy, and the options that it can be made again with.
+/// A strategy, and the options from which it was made.
 struct Encoding {
   std::shared_ptr<const Strategy> strategy;
   StrategyOptions made_with;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -20,13 +21,13 @@ namespace dpftrl {
 namespace {
 
 constexpr double kInvSqrt2 = std::numbers::sqrt2 / 2;
-/// Covers row norms that are correct to 10 digits.
+/// Covers the error of row norms, which are correct to 10 digits.
 constexpr double kSimultaneousRoundUp = 1 + 0x1p-34;
-/// Covers tails, because erfc is accurate to 2^-41 for arguments up to 40.
+/// Covers the error of tails: erfc is accurate to 2^-41 for arguments up to 40.
 constexpr double kTailUp = 1 + 0x1p-38;
 constexpr std::int64_t kMaxListedSteps = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxMatrixSteps = 1024;
-/// Up to this many steps, no row counts as a longer one.
+/// Up to this many steps, only rows of equal norm are merged.
 constexpr std::int64_t kMaxPlainSteps = 4096;
 constexpr double kMerged = 1 - 0x1p-14;
 /// Steps t, ..., t + t / 512 are one run.
@@ -59,7 +60,7 @@ double norm_tail(double h, std::int64_t dimension) {
 
 /// Rows of about the same norm.
 struct Rows {
-  double stddev;  ///< at least that of each
+  double stddev;  ///< at least the std of each step
   double count;
 };
 
@@ -75,7 +76,7 @@ std::vector<Rows> by_norm(std::vector<double> stddevs) {
   return rows;
 }
 
-/// Returns a level in (0, high] at which `holds` is true, close to the least one. It must be true
+/// Level in (0, high] at which `holds` is true, close to the least such level. `holds` must be true
 /// at `high`.
 template <class Holds>
 double least_level(double high, double precision, const Holds& holds) {
@@ -87,7 +88,7 @@ double least_level(double high, double precision, const Holds& holds) {
   return high;
 }
 
-/// Upper bound on the sum over rows of `of_tail` of their tails.
+/// Upper bound on the sum of the tails `of_tail` over all rows.
 double sum_of_tails(std::span<const Rows> rows, double level, std::int64_t dimension,
                     double (*of_tail)(double)) {
   double sum = 0;
@@ -103,7 +104,7 @@ double cost_of(double tail) {
   return tail < 1 ? -std::log1p(-tail) : std::numeric_limits<double>::infinity();
 }
 
-/// A run of steps, with numbers that hold for all of them.
+/// A run of steps, with bounds for all of them.
 struct Run {
   double count;
   double longest;          ///< norm of B_t
@@ -117,7 +118,7 @@ struct Run {
 ///     int_h^inf phi(v) Phi((r v - k) / s) dv,  s = sqrt(1 - r^2).
 ///
 /// Phi is convex in v up to k / r and concave beyond, so that on a cell its mean is at least its
-/// value at the mean of v, or that of the chord there.
+/// value at the mean of v, or the chord's value there.
 double both_beyond(double h, double k, double correlation) {
   constexpr double kLeastCorrelation = 0x1p-10, kLargestCorrelation = 1 - 0x1p-26;
   constexpr int kCells = 12;
@@ -163,7 +164,7 @@ std::span<const double> decoder_column(const Strategy& strategy) {
   return std::ssize(column) == strategy.steps() ? column : std::span<const double>();
 }
 
-/// Returns <B_t, B_(t-1)> for t = 1, 2, ...; empty if that takes too long.
+/// <B_t, B_(t-1)> for t = 1, 2, ...; empty if that takes too long.
 std::vector<double> neighbour_products(const Strategy& strategy, const Matrix& decoder) {
   std::vector<double> products;
   for (Eigen::Index t = 1; t < decoder.rows(); ++t)
@@ -243,11 +244,11 @@ Spectrum spectrum_of(const Strategy& strategy, const Matrix& decoder) {
   return {sum, largest * sum, largest};
 }
 
-/// Returns a level q with P(sum_i a_i X_i >= q) <= beta, X_i chi-squared of `dimension` degrees.
-/// For 0 < 2 l a_i < 1, the logarithm of the expectation of exp(l a_i (X_i - d)) is -(d / 2) (ln(1
-/// - u) + u), u = 2 l a_i. (-ln(1 - u) - u) / u^2 rises, so the logarithm for the sum is at most
-/// that of nu = d sum a^2 / max a^2 degrees with the largest a. The best l has z - ln(1 + z) = 2
-/// ln(1 / beta) / nu.
+/// Level q with P(sum_i a_i X_i >= q) <= beta, X_i chi-squared of `dimension` degrees. For 0 < 2 l
+/// a_i < 1, the logarithm of the expectation of exp(l a_i (X_i - d)) is -(d / 2) (ln(1 - u) + u), u
+/// = 2 l a_i. (-ln(1 - u) - u) / u^2 rises, so the logarithm for the sum is at most the logarithm
+/// for nu = d sum a^2 / max a^2 degrees with the largest a. The best l has z - ln(1 + z) = 2 ln(1 /
+/// beta) / nu.
 double chi_squared_level(const Spectrum& spectrum, const SimultaneousOptions& options) {
   const double d = static_cast<double>(options.dimension);
   if (!(spectrum.largest > 0)) return 0;
@@ -261,7 +262,7 @@ double chi_squared_level(const Spectrum& spectrum, const SimultaneousOptions& op
   return d * spectrum.sum + spectrum.largest * degrees * z * (1 + 0x1p-20);
 }
 
-/// Returns the bounds on single errors and on norms of rows, at sensitivity 1.
+/// Levels for the coordinates of the errors and for their norms, at sensitivity 1.
 SimultaneousError levels_of(std::span<const double> stddevs, std::span<const Rows> rows,
                             std::span<const double> products, const SimultaneousOptions& options) {
   const double d = static_cast<double>(options.dimension);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kStackFunction = "stack";
 
-/// Largest number of steps whose errors decide which encoder is chosen.
+/// Largest number of steps over which encoders are compared.
 constexpr std::int64_t kMaxChoiceSteps = 2048;
 
 /// Checks the arguments and returns the stack with weights whose sum is 1.
@@ -58,8 +58,7 @@ UnitError errors_of(const Readers& readers, const Stack& stack,
   return {distance, distance.value * std::sqrt(largest), distance.value * std::sqrt(mean)};
 }
 
-/// Returns the workload for which the encoder is best made; for long streams, judged by the errors
-/// of the first steps.
+/// Workload of the encoder; for long streams, errors of the first steps decide.
 Workload best_design(const StrategyOptions& options, const Stack& stack) {
   std::vector<Workload> designs = designs_for(options, stack);
   if (designs.size() == 1) return designs.front();
@@ -103,7 +102,7 @@ std::shared_ptr<const Mechanism> Mechanism::make_stack(const MechanismOptions& o
       claim(options, *front, errors_of(readers, stack, options.participation));
   certificate.workload = name_of(stack);
   certificate.objective = Objective::mean;
-  // The optimum is that of workload_of_stack.
+  // The stack has the optimum of workload_of_stack.
   if (is_dense_optimum_of_stack(strategy_options)) {
     StrategyOptions whole = strategy_options;
     whole.workload = workload_of_stack(stack);
@@ -120,6 +119,7 @@ std::shared_ptr<const Mechanism> Mechanism::make_stack(const MechanismOptions& o
 
 std::shared_ptr<const Mechanism> Mechanism::reader(std::int64_t index) const {
   require_between(kStackFunction, "index", index, 0, num_readers() - 1);
+  if (has_parts()) return parts_[static_cast<std::size_t>(index)];
   std::shared_ptr<const Strategy> own =
       stack_ ? stack_->strategies[static_cast<std::size_t>(index)] : strategy_;
   const RowNorms rows = own->row_norms();
@@ -152,7 +152,7 @@ std::vector<SimultaneousError> simultaneous_errors(const Mechanism& mechanism,
   const auto k = static_cast<double>(mechanism.num_readers());
   require_inside("simultaneous_error", "beta", options.beta, 0, 1);
   SimultaneousOptions each = options;
-  // Rounded down. log1p and expm1 keep a beta that is too small for 1 - beta.
+  // Rounded down. log1p and expm1 keep the digits of a beta that is too small for 1 - beta.
   if (k > 1) each.beta = -std::expm1(std::log1p(-options.beta) / k) * (1 - 0x1p-50);
   std::vector<SimultaneousError> errors;
   for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)

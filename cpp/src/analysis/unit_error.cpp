@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/analysis/unit_error.hpp"
 
+#include <Eigen/Core>
 #include <cmath>
 
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"

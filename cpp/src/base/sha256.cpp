@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/erase.hpp"
+
 namespace dpftrl::detail {
 namespace {
 
@@ -16,11 +18,54 @@ constexpr std::array<std::uint32_t, 64> kRound = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+constexpr HashState kBegin = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+constexpr std::size_t kBlock = 64, kLength = 8;
+
+/// Adds a block to the state of a hash.
+void add_block(std::span<const std::byte, kBlock> block, HashState& state) {
+  std::array<std::uint32_t, 64> w;
+  for (std::size_t i = 0; i < 64; ++i) {
+    if (i < 16) {
+      w[i] = 0;
+      for (std::size_t k = 0; k < 4; ++k)
+        w[i] = w[i] << 8 | std::to_integer<std::uint32_t>(block[4 * i + k]);
+      continue;
+    }
+    const std::uint32_t a = w[i - 15], b = w[i - 2];
+    w[i] = w[i - 16] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) + w[i - 7] +
+           (std::rotr(b, 17) ^ std::rotr(b, 19) ^ b >> 10);
+  }
+  HashState s = state;  // a .. h of the standard
+  for (std::size_t i = 0; i < 64; ++i) {
+    const std::uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
+    const std::uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
+    const std::uint32_t first = s[7] +
+                                (std::rotr(s[4], 6) ^ std::rotr(s[4], 11) ^ std::rotr(s[4], 25)) +
+                                choice + kRound[i] + w[i];
+    const std::uint32_t second =
+        (std::rotr(s[0], 2) ^ std::rotr(s[0], 13) ^ std::rotr(s[0], 22)) + majority;
+    s = {first + second, s[0], s[1], s[2], s[3] + first, s[4], s[5], s[6]};
+  }
+  for (std::size_t i = 0; i < 8; ++i) state[i] += s[i];
+}
+
+/// State after the secret, with each byte combined with `pad`.
+HashState state_after(std::span<const std::byte> secret, std::byte pad) {
+  std::array<std::byte, kBlock> block{};
+  std::ranges::copy(secret, block.begin());
+  for (std::byte& byte : block) byte ^= pad;
+  HashState state = kBegin;
+  add_block(block, state);
+  erase(block);
+  return state;
+}
+
 }  // namespace
 
-Sha256::Sha256()
-    : state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-             0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19} {}
+Sha256::Sha256() : state_(kBegin) {}
+
+Sha256::Sha256(const HashState& after_block) : state_(after_block), num_bytes_(kBlock) {}
 
 void Sha256::append(std::span<const std::byte> bytes) {
   num_bytes_ += bytes.size();
@@ -44,13 +89,24 @@ void Sha256::append(std::span<const double> numbers) {
   for (const double number : numbers) append(number);
 }
 
+void Sha256::compress() {
+  add_block(block_, state_);
+  num_pending_ = 0;
+}
+
 Digest Sha256::finish() {
-  const std::uint64_t num_bits = 8 * num_bytes_;
-  const std::byte end{0x80}, zero{0};
-  append(std::span(&end, 1));
-  while (num_pending_ != 56) append(std::span(&zero, 1));
-  for (std::size_t i = 0; i < 8; ++i)
-    block_[56 + i] = static_cast<std::byte>(num_bits >> (56 - 8 * i));
+  block_[num_pending_++] = std::byte{0x80};
+  const auto fill = [&](std::size_t end) {
+    std::fill(block_.begin() + static_cast<std::ptrdiff_t>(num_pending_),
+              block_.begin() + static_cast<std::ptrdiff_t>(end), std::byte{0});
+  };
+  if (num_pending_ > kBlock - kLength) {
+    fill(kBlock);
+    compress();
+  }
+  fill(kBlock - kLength);
+  for (std::size_t i = 0; i < kLength; ++i)
+    block_[kBlock - 1 - i] = static_cast<std::byte>(8 * num_bytes_ >> (8 * i));
   compress();
   Digest digest;
   for (std::size_t i = 0; i < digest.size(); ++i)
@@ -58,42 +114,12 @@ Digest Sha256::finish() {
   return digest;
 }
 
-void Sha256::compress() {
-  std::array<std::uint32_t, 64> w;
-  for (std::size_t i = 0; i < 64; ++i) {
-    if (i < 16) {
-      w[i] = 0;
-      for (std::size_t k = 0; k < 4; ++k)
-        w[i] = w[i] << 8 | std::to_integer<std::uint32_t>(block_[4 * i + k]);
-      continue;
-    }
-    const std::uint32_t a = w[i - 15], b = w[i - 2];
-    w[i] = w[i - 16] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3) + w[i - 7] +
-           (std::rotr(b, 17) ^ std::rotr(b, 19) ^ b >> 10);
-  }
-  std::array<std::uint32_t, 8> s = state_;  // a .. h of the standard
-  for (std::size_t i = 0; i < 64; ++i) {
-    const std::uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
-    const std::uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-    const std::uint32_t first = s[7] +
-                                (std::rotr(s[4], 6) ^ std::rotr(s[4], 11) ^ std::rotr(s[4], 25)) +
-                                choice + kRound[i] + w[i];
-    const std::uint32_t second =
-        (std::rotr(s[0], 2) ^ std::rotr(s[0], 13) ^ std::rotr(s[0], 22)) + majority;
-    s = {first + second, s[0], s[1], s[2], s[3] + first, s[4], s[5], s[6]};
-  }
-  for (std::size_t i = 0; i < 8; ++i) state_[i] += s[i];
-  num_pending_ = 0;
-}
+HmacSecret::HmacSecret(std::span<const std::byte> bytes)
+    : inner_(state_after(bytes, std::byte{0x36})), outer_(state_after(bytes, std::byte{0x5c})) {}
 
-HmacSha256::HmacSha256(std::span<const std::byte> secret) {
-  std::array<std::byte, 64> inner{}, outer{};
-  std::copy(secret.begin(), secret.end(), inner.begin());
-  outer = inner;
-  for (std::byte& byte : inner) byte ^= std::byte{0x36};
-  for (std::byte& byte : outer) byte ^= std::byte{0x5c};
-  inner_.append(std::span<const std::byte>(inner));
-  outer_.append(std::span<const std::byte>(outer));
+HmacSecret::~HmacSecret() {
+  erase(inner_);
+  erase(outer_);
 }
 
 Digest HmacSha256::finish() {

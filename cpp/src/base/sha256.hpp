@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <span>
 
+#include "dpftrl/base/hmac_secret.hpp"
+
 namespace dpftrl::detail {
 
 using Digest = std::array<std::byte, 32>;
@@ -17,6 +19,8 @@ using Digest = std::array<std::byte, 32>;
 class Sha256 {
  public:
   Sha256();
+  /// Continues from the state after one block.
+  explicit Sha256(const HashState& after_block);
 
   void append(std::span<const std::byte> bytes);
   /// Appends a number as 8 bytes, little-endian.
@@ -32,16 +36,16 @@ class Sha256 {
  private:
   void compress();
 
-  std::array<std::uint32_t, 8> state_;
+  HashState state_;
   std::array<std::byte, 64> block_{};
   std::size_t num_pending_ = 0;  ///< bytes in block_
   std::uint64_t num_bytes_ = 0;
 };
 
-/// Authenticates a message with a secret of at most 64 bytes.
+/// Authenticates a message with a secret.
 class HmacSha256 {
  public:
-  explicit HmacSha256(std::span<const std::byte> secret);
+  explicit HmacSha256(const HmacSecret& secret) : inner_(secret.inner()), outer_(secret.outer()) {}
 
   Sha256& message() { return inner_; }
   Digest finish();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The entries of Eigen's vectors and matrices as spans, which Eigen itself does not convert to.
+/// Entries of Eigen's vectors and matrices as spans, a conversion that Eigen lacks.
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <span>
 
@@ -16,7 +17,7 @@ inline std::span<double> span_of(Vector& v) {
 inline std::span<const double> span_of(const Vector& v) {
   return {v.data(), static_cast<std::size_t>(v.size())};
 }
-/// In the order of rows.
+/// In row order.
 inline std::span<const double> span_of(const Matrix& m) {
   return {m.data(), static_cast<std::size_t>(m.size())};
 }

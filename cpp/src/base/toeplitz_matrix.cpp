@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/toeplitz_matrix.hpp"
 
+#include <Eigen/Core>
 #include <cstddef>
 
 namespace dpftrl {

@@ -7,7 +7,7 @@
 
 namespace dpftrl {
 
-/// A list of alternatives, as a value.
+/// Passes a list of alternatives as a value.
 template <class Variant>
 using Alternatives = std::type_identity<Variant>;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// Unsigned integers of a fixed number of 32-bit digits (internal header). Results that do not fit
-/// wrap around; callers must prove that theirs fit.
+/// wrap around; callers must prove that their numbers fit.
 
 #include <array>
 #include <cstddef>
@@ -83,7 +83,7 @@ class WideUnsigned {
     return false;
   }
 
-  /// Returns at least the value, and at most (1 + 2^-48) of it (for up to 16 digits).
+  /// A double between the value and (1 + 2^-48) times the value, for up to 16 digits.
   constexpr double to_double_above() const {
     double value = 0;
     for (std::size_t i = NumDigits; i-- > 0;)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learn/adversary.hpp"
 
+#include <Eigen/Core>
+
 #include "dpftrl/base/error.hpp"
 #include "learn/rules/ftrl.hpp"
 
@@ -9,7 +11,8 @@ namespace {
 
 /// Keeps feature vectors from getting longer than 1 by rounding.
 constexpr double kAdversaryNorm = 1 - 0x1p-30;
-/// Projecting from this far away, in norms of the domain, gives nearly the extreme point.
+/// From this far away, in units of the domain's largest norm, a projection is nearly the extreme
+/// point.
 constexpr double kFarAway = 1e6;
 
 }  // namespace

@@ -21,14 +21,14 @@
 namespace dpftrl {
 namespace {
 
-/// Numbers of a rule; the length is that of all steps together.
+/// Settings that a rule gives; `length` is the total distance of all steps.
 struct Rule {
-  double clip_share;  ///< of the longest gradient
+  double clip_share;  ///< clip norm, as a share of the longest gradient
   double length;
 };
 
-/// Returns the rule for `signal`, the number of rows over the noise of their sum, and `clearness`,
-/// the signal over the root of the number of weights.
+/// Rule for `signal`, the number of rows divided by the noise of their sum, and `clearness`, the
+/// signal divided by the root of the number of weights.
 Rule rule_for(RowsCome rows_come, double signal, double clearness) {
   if (rows_come == RowsCome::once)
     return {.clip_share = 0.1, .length = std::min(320.0, 3 * signal)};
@@ -38,7 +38,7 @@ Rule rule_for(RowsCome rows_come, double signal, double clearness) {
 
 constexpr double kTableMomentum = 0.8;
 
-/// Returns rates that fall linearly to 0 and have mean 1.
+/// Rates that fall linearly to 0 and have mean 1.
 std::vector<double> table_rates() {
   constexpr double kNumSteps = static_cast<double>(kNumTableSteps);
   std::vector<double> rates(kNumTableSteps);
@@ -47,7 +47,7 @@ std::vector<double> table_rates() {
   return rates;
 }
 
-/// Learns from the features unchanged, with `clip` times the default clip norm.
+/// Model of the unchanged features, with `clip` times the default clip norm.
 TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, double clip = 1) {
   const std::size_t num_rows = options.labels.size();
   const auto width = static_cast<std::size_t>(dimension);
@@ -78,14 +78,15 @@ TableModel learn_as_it_is(const TableOptions& options, std::int64_t dimension, d
           .moments = {}};
 }
 
-/// Learns from features transformed by their second moments.
+/// Model of features transformed by their second moments.
 TableModel learn_after_moments(const TableOptions& options, std::int64_t dimension,
                                const SecondMomentsPlan& plan) {
   const double delta = options.target.delta;
   if (dimension > kMaxSecondMomentsDimension)
-    fail_argument("learn_table", "features",
-                  "at most " + to_text(kMaxSecondMomentsDimension) + " a row, with {precondition}",
-                  to_text(dimension));
+    fail_argument(
+        "learn_table", "features",
+        "at most " + to_text(kMaxSecondMomentsDimension) + " per row, with {precondition}",
+        to_text(dimension));
   if (!(plan.moments_epsilon > 0))
     fail_argument("learn_table", "delta", "smaller, with {precondition}", to_text(delta));
   const SecondMoments moments(
@@ -114,8 +115,7 @@ double longest_gradient(const std::shared_ptr<const VectorLoss>& loss, std::int6
   if (!loss) fail(ErrorCode::invalid_argument, where, "loss", "must be given");
   require_between(where, "dimension", dimension, 1, kMaxModelDimension / loss->num_scores());
   const std::optional<double> slope = loss->lipschitz();
-  if (!slope)
-    fail_argument(where, "loss", "one with slopes that have a bound", std::string(loss->name()));
+  if (!slope) fail_argument(where, "loss", "one with bounded slopes", std::string(loss->name()));
   return *slope * std::sqrt(static_cast<double>(dimension)) * (1 + 0x1p-40);
 }
 

@@ -92,15 +92,15 @@ void DpFtrl::take_gradient(std::span<const double> features) {
   const double* const begin = rule_->place_of_iterate();
   if (is_before(features.data(), begin + model_size()) &&
       is_before(begin, features.data() + features.size()))
-    fail_argument("dp_ftrl", "features", "apart from the iterate", "a part of it");
+    fail_argument("dp_ftrl", "features", "disjoint from the iterate", "an overlap");
   scales_of_clipped_gradient(scales_, features, mechanism().clip(), scales_);
   const ProductRecord gradient{scales_, features};
   if (num_waiting_ + 1 < batch_size_) {
     sums_.contribute(gradient);
     ++num_waiting_;
   } else {
-    // Adds and releases in one call: an example whose release failed was not learned from, and may
-    // be passed again.
+    // Adds and releases in one call: if the release fails, the learner has not used the example,
+    // which may be passed again.
     end_step([&](ReleaseSink* sink) { sums_.release(gradient, release_, sink); });
   }
   ++num_examples_;
@@ -111,8 +111,8 @@ void DpFtrl::end_step(Release&& release) {
   RuleSink sink(*rule_);
   release(follows_at_once_ ? &sink : nullptr);
   num_waiting_ = 0;
-  // The noise is spent, so an error now would make the caller pass the same example again, for
-  // another step.
+  // The noise is spent: an error now would make the caller pass the same example again, at another
+  // step.
   try {
     if (follows_at_once_)
       rule_->finish();
@@ -128,7 +128,7 @@ void DpFtrl::require_going() {
     fail(ErrorCode::bad_state, "dp_ftrl", "",
          "the last iterate left the doubles; its examples were learned from, and there are no more "
          "steps");
-  // Refuses past the horizon, before any example is read.
+  // Throws past the horizon, before any example is read.
   if (sums_.step() == sums_.steps()) sums_.release(release_);
 }
 

@@ -25,7 +25,7 @@ struct Examples::Course {
   void follow(std::span<const double> noisy) {
     ++steps;
     if (has_left_doubles) return;
-    // The noise is spent, so an error now would make the caller pass the same examples again, for
+    // The noise is spent: an error now would make the caller pass the same examples again, at
     // another step.
     try {
       rule->update(noisy);

@@ -56,19 +56,18 @@ inline void require_prefix(std::string_view where, const Mechanism& mechanism) {
 /// Checks that a learner can follow the sums of a mechanism.
 /// @throws Error{unsupported} a pure mechanism; Error{invalid_argument} another workload.
 inline void require_learnable(std::string_view where, const Mechanism& mechanism) {
-  // A pure mechanism clips records in the l1-norm, and regret bounds are for l2-norms.
+  // A pure mechanism clips records in the l1-norm; regret bounds are for l2-norms.
   if (mechanism.is_pure())
     fail(ErrorCode::unsupported, where, "mechanism", "must be one with a delta");
   require_prefix(where, mechanism);
 }
 
-/// Number of weights of the model.
 template <class Options>
 std::int64_t model_size_of(const Options& options) {
   return options.dimension * options.loss->num_scores();
 }
 
-/// The lambda for averages that the options give, or that of the theorem.
+/// lambda for averages: the given lambda, or the theorem's.
 template <class Options>
 double lambda_of(const Options& options, const PrefixSum& sums) {
   if (options.lambda) return *options.lambda;
@@ -86,10 +85,10 @@ double lambda_of(const Options& options, const PrefixSum& sums) {
   return options.doubling ? first_lambda(last, setting.steps) : last;
 }
 
-/// @param lambda  that of a rule.
-/// @throws Error{invalid_argument} iterates may leave the doubles.
+/// @param lambda  lambda of the rule.
+/// @throws Error{invalid_argument} iterates may leave the range of doubles.
 inline void require_finite_iterates(std::string_view where, const PrefixSum& sums, double lambda) {
-  // No release exceeds 2^63 grids, and 2^40 iterates are summed for the average.
+  // No release exceeds 2^63 grid units, and 2^40 iterates are summed for the average.
   if (!std::isfinite(0x1p103 * sums.grid() / lambda))
     fail_argument(where, "lambda", "large enough for finite iterates", to_text(lambda));
 }

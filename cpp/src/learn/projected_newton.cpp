@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learn/projected_newton.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -31,7 +32,7 @@ double linear_gap(const Domain& domain, const Vector& point, const Vector& gradi
 /// when a step goes against the gradient.
 struct Acceleration {
   const Domain& domain;
-  double curvature;  ///< at least that of the function
+  double curvature;  ///< upper bound on the curvature of the function
   std::function<void(const Vector& point, Vector& gradient)> gradient;
   /// Stopping test, called every few steps with the gradient at the point.
   std::function<bool(const Vector& point, const Vector& gradient)> is_good;
@@ -77,8 +78,8 @@ class ProjectedSearch {
   ProjectedMinimum run(ProjectedStart& start) {
     point_ = start.point;
     domain_.project(detail::span_of(point_));
-    // Allows a smoothing error of about the gap of the start, and a width not below that of the
-    // last search.
+    // Allows a smoothing error of about the initial gap, and no width below that of the last
+    // search.
     look(start.width > 0 ? start.width : 1);
     const double typical = std::max(here_.actual, tolerance_);
     width_ = std::clamp(8 * best_.gap, std::min(start.width, typical), typical);
@@ -116,7 +117,7 @@ class ProjectedSearch {
       best_.value = here_.actual;
       best_.gap = gap;
     }
-    // A lower bound from another point holds as well, up to the rounding of two averages.
+    // Lower bounds at other points remain valid, up to the rounding of two averages.
     const double rounding = 0x1p-48 * std::abs(best_.value);
     if (std::isfinite(lower_))
       best_.gap = std::min(best_.gap, std::max(0.0, best_.value - lower_) + rounding);
@@ -197,7 +198,7 @@ class ProjectedSearch {
   double width_ = 0;
   Vector point_;
   AverageLoss::Envelope here_;
-  double gap_ = kInfinity;  ///< of the smoothed average, over the domain
+  double gap_ = kInfinity;  ///< duality gap of the smoothed average over the domain
   double lower_ = -kInfinity;
   std::int64_t num_gradient_steps_ = 0;
   ProjectedMinimum best_{.point = {}, .value = kInfinity, .gap = kInfinity, .evaluations = 0};

@@ -14,7 +14,7 @@ namespace dpftrl {
 /// Starting point of a search; on return, a better one for the next search.
 struct ProjectedStart {
   Vector point;
-  double width = 0;  ///< of the envelopes; 0 if not known
+  double width = 0;  ///< width of the envelopes; 0 if not known
 };
 
 struct ProjectedMinimum {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/regret.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -24,7 +25,7 @@ class MultiplierSearch {
   MultiplierSearch(double floor, double ceiling, double slope)
       : floor_(std::min(floor, ceiling)), high_(ceiling), slope_(slope) {}
 
-  /// Moves nu into [floor, ceiling], where all trials are.
+  /// Clamps nu to [floor, ceiling], which contains all trials.
   double clamp(double nu) const { return std::clamp(nu, floor_, high_); }
 
   /// Next trial after w_nu was found to have norm `length`.

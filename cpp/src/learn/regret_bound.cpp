@@ -20,6 +20,7 @@ void require_setting(std::string_view function, const RegretSetting& setting) {
   require_positive(function, "radius", setting.radius);
   require_between(function, "dimension", setting.dimension, 1, kMaxModelDimension);
   require_non_negative(function, "release_noise", setting.release_noise);
+  require_non_negative(function, "largest_noise", setting.largest_noise);
   require_positive(function, "deviation_share", setting.deviation_share);
   require_non_negative(function, "penalty_slope", setting.penalty_slope);
   if (setting.penalty_slope > 0 && setting.regulariser != Regulariser::euclidean)
@@ -27,7 +28,7 @@ void require_setting(std::string_view function, const RegretSetting& setting) {
                   to_text(setting.penalty_slope));
 }
 
-/// Returns release_noise, increased by as much as a penalty increases its share in the regret.
+/// release_noise times 1 + G / L, the factor by which a penalty raises the noise term.
 double noise_felt(const RegretSetting& setting) {
   return setting.release_noise * (1 + setting.penalty_slope / setting.gradient_bound);
 }
@@ -42,12 +43,13 @@ RegretBound bound_with(const RegretSetting& setting, double lambda, double stabi
           .noise = bound_squared / lambda * growth * noise_felt(setting)};
 }
 
-/// The same for a lambda that doubles.
+/// `bound_with` for the lambda of `lambda_at` with doubling, which grows by a factor of sqrt 2 when
+/// the number of points doubles.
 RegretBound doubling_bound_with(const RegretSetting& setting, double first_lambda, double growth) {
   const double n = static_cast<double>(setting.steps);
   double inverse = 0;          // mean of first_lambda / lambda_t
-  double inverse_squared = 0;  // and of its square
-  std::int64_t first = 1;      // first point of those that share a lambda, counted from 1
+  double inverse_squared = 0;  // mean of its square
+  std::int64_t first = 1;      // first of the points that share a lambda, counted from 1
   for (std::int64_t last = 1; first <= setting.steps; last *= 2) {
     const double share = static_cast<double>(std::min(last, setting.steps) - first + 1) / n;
     inverse += share / std::sqrt(static_cast<double>(last));
@@ -73,8 +75,8 @@ void require_no_penalty(std::string_view function, const RegretSetting& setting)
     fail_argument(function, "penalty_slope", "0 for descent", to_text(setting.penalty_slope));
 }
 
-/// d nu^2 / L^2. The releases of C = I are running totals of the noise of the gradients, whose mean
-/// variance over n steps is (n + 1) / 2 of theirs.
+/// d nu^2 / L^2. With C = I, releases are running totals of the gradients' noise, whose mean
+/// variance over n steps is (n + 1) / 2 times the variance for one gradient.
 double step_noise_squared(const RegretSetting& setting) {
   const double n = static_cast<double>(setting.steps);
   return static_cast<double>(setting.dimension) * setting.release_noise * setting.release_noise *
@@ -90,7 +92,9 @@ RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimens
           .radius = radius,
           .dimension = dimension,
           .release_noise = neighbour_distance(certificate.neighbours) *
-                           certificate.noise_multiplier * certificate.mean_error};
+                           certificate.noise_multiplier * certificate.mean_error,
+          .largest_noise = neighbour_distance(certificate.neighbours) *
+                           certificate.noise_multiplier * certificate.max_error};
 }
 
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
@@ -148,6 +152,21 @@ RegretBound high_probability_regret_bound(const RegretSetting& setting,
       noise_growth(setting) + setting.deviation_share * std::sqrt(2 * std::log(1 / beta));
   return options.doubling ? doubling_bound_with(setting, options.lambda, growth)
                           : bound_with(setting, options.lambda, 0.5, growth);
+}
+
+RegretBound max_error_regret_bound(const RegretSetting& setting,
+                                   const MaxErrorRegretOptions& options) {
+  constexpr const char* kFunction = "max_error_regret_bound";
+  require_setting(kFunction, setting);
+  require_positive(kFunction, "lambda", options.lambda);
+  double events = static_cast<double>(setting.steps);
+  if (options.failure_probability)
+    events /= require_inside(kFunction, "failure_probability", *options.failure_probability, 0, 1);
+  const double growth = noise_growth(setting) + std::sqrt(2 * std::log(events));
+  RegretSetting largest = setting;
+  largest.release_noise = setting.largest_noise;
+  return options.doubling ? doubling_bound_with(largest, options.lambda, growth)
+                          : bound_with(largest, options.lambda, 0.5, growth);
 }
 
 RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda) {

@@ -26,7 +26,7 @@ namespace {
 
 /// Share of the squared mu that is spent on the moments.
 constexpr double kMomentsShare = 0.1;
-/// Moments come first if their noise is at most this, relative to their mean size.
+/// Moments are released first if their noise is at most this, relative to their mean size.
 constexpr double kMostNoise = 0.5;
 /// Covers rounding of the parts, so that both together cost no more than the target.
 constexpr double kHair = 0.999999999;
@@ -65,8 +65,8 @@ bool factorize(Square& matrix, std::size_t width) {
   return true;
 }
 
-/// Returns a Cholesky factor of the mean of the products, whose diagonal is raised by about the
-/// noise, or by more if it is not definite.
+/// Cholesky factor of the mean of the products, with roughly the size of the noise added to the
+/// diagonal, or more if the matrix is not positive definite otherwise.
 Square moments_factor(std::span<const double> sums, std::size_t width, double num_rows,
                       double stddev) {
   Square mean(width * width);
@@ -95,7 +95,7 @@ SecondMomentsPlan plan_second_moments(const SecondMomentsFacts& facts) {
     return epsilon_from_mu({.mu = std::sqrt(share) * whole * kHair, .delta = delta});
   };
   const std::array epsilons{epsilon_of(kMomentsShare), epsilon_of(1 - kMomentsShare)};
-  // Gaussian noise of that mu is private with an epsilon of 0, for which no mechanism can be made.
+  // Gaussian noise of so small a mu meets delta even with epsilon 0, which is not a valid target.
   if (!(epsilons[0] > 0 && epsilons[1] > 0))
     return {.moments_epsilon = 0,
             .learner_epsilon = 0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/simulation.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kDefaultDimension = 4;
 
-/// Largest number of entries of the sums in one chunk, which a 32-bit platform can hold.
+/// Largest number of entries in the sums of one chunk, addressable on 32-bit platforms.
 constexpr std::int64_t kMaxChunkEntries = std::int64_t{1} << 26;
 
 std::span<double> row_of(Matrix& matrix, Eigen::Index row) {
@@ -84,7 +85,7 @@ double gradient_bound(const SimulationOptions& options, const Loss& loss, const 
   return max_features == 0 ? 0 : loss.max_slope(max_prediction, max_label) * max_features;
 }
 
-/// Bound of the theorem that covers the rule, if there is one.
+/// Regret bound of the rule, if a theorem covers it.
 std::optional<RegretBound> bound_of(const SimulationOptions& options, const RegretSetting& setting,
                                     const Strategy& strategy, double lambda) {
   const std::optional<DescentSchedule>& descent = options.descent;
@@ -183,7 +184,7 @@ SimulationTheory Simulation::State::theory_of(const SimulationOptions& options, 
   RegretSetting exact = setting;
   exact.release_noise = 0;
   const Strategy& strategy = mechanism->strategy();
-  // Lambda in use; with doubling, the first one.
+  // Lambda in use; with doubling, the first lambda.
   const auto used = [&](double last) {
     const double own = options.doubling ? first_lambda(last, setting.steps) : last;
     return options.lambda.value_or(own);
@@ -193,8 +194,7 @@ SimulationTheory Simulation::State::theory_of(const SimulationOptions& options, 
   const double twin_lambda = used(theorem_lambda(exact));
 
   if (steps < mechanism->steps()) {
-    // The run ends early, so lambda stays that of the horizon, and the bound is that of the shorter
-    // run.
+    // The run ended early: lambda still belongs to the horizon, the bound to the shorter run.
     double sum_of_squares = 0;
     for (std::int64_t step = 0; step < steps; ++step) {
       const double stddev = mechanism->release_stddev(step) / mechanism->clip();
@@ -314,7 +314,7 @@ void Simulation::State::take_example(SimulationChunk& chunk, Eigen::Index row, s
 void Simulation::State::learn(SimulationChunk& chunk, Eigen::Index row, std::int64_t place,
                               double label) {
   Learners& all = *learners;
-  // The learner does not expose its gradient, so the same few operations recompute it.
+  // The learner does not expose its gradient, so it is recomputed by the same few operations.
   const double expected = all.learner.predict(features_);
   clipped_gradient(all.loss->slope(expected, label), features_, mechanism->clip(), record_);
   const double prediction = all.learner.step(features_, label);

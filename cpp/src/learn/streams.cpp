@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/simulation.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,11 +15,11 @@
 namespace dpftrl {
 namespace {
 
-// Uses plain loops and no libm but sqrt, so that examples are the same on every platform.
+// Uses plain loops and no libm function but sqrt, so that examples are the same on every platform.
 
-/// Row of the synthetic stream's random numbers that no step uses; it gives the parameter.
+/// Row of the synthetic stream's random numbers reserved for the parameter.
 constexpr std::uint64_t kParameterRow = kMaxRows - 1;
-/// Block of a step's row that no coordinate uses; it decides the label of the logistic model.
+/// Block of a step's row reserved for the label of the logistic model.
 constexpr std::uint32_t kLabelBlock = 0xFFFFFFFF;
 /// Covers the rounding of the scaling, so that no feature vector is longer than 1.
 constexpr double kStreamNorm = 1 - 0x1p-30;
@@ -49,7 +50,7 @@ double logistic(double x) {
   return x >= 0 ? 1 / (1 + small) : small / (1 + small);
 }
 
-/// Keeps about one feature in 8, chosen by bits that no normal uses; if none, one that depends on
+/// Keeps about one feature in 8, chosen by bits that no normal uses; if none is left, one chosen by
 /// the row is set to 1.
 void thin_out(const Key& key, std::uint64_t row, std::span<double> features) {
   bool any = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/simulation.hpp"
 
+#include <Eigen/Core>
+
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/learn/regret.hpp"
 #include "learn/learner_options.hpp"

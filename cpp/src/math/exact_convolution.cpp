@@ -81,7 +81,7 @@ class Karatsuba {
         carry = out[k] < carry;
       }
     }
-    // Negative a was read as a + 2^(64 W).
+    // A negative a was read as a + 2^(64 W).
     if (a[words_ - 1] >> 63 != 0) subtract(out + words_, b, words_);
     if (b[words_ - 1] >> 63 != 0) subtract(out + words_, a, words_);
   }

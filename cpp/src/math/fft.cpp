@@ -17,7 +17,7 @@ double stage_constant() {
   return twiddle_error + kGamma4 * (std::sqrt(2.0) + twiddle_error);
 }
 
-/// Number of points that fit into a level-2 cache together with their twiddles.
+/// Points that fit into a level-2 cache together with their twiddles.
 constexpr std::size_t kCacheLength = std::size_t{1} << 14;
 
 }  // namespace
@@ -25,7 +25,7 @@ constexpr std::size_t kCacheLength = std::size_t{1} << 14;
 Fft::Fft(int log2_size) : size_(std::size_t{1} << log2_size), cosines_(size_), sines_(size_) {
   const double total = log2_size * stage_constant();
   relative_error_bound_ = total / (1 - total);
-  // Twiddle factors of the last stage; the stage before it uses every other one of them.
+  // Twiddle factors of the last stage; the stage before it uses every other factor.
   const std::size_t last = size_ / 2;
   for (std::size_t k = 0; k < last; ++k) {
     const detail::SinCos turn =

@@ -40,7 +40,7 @@ constexpr Digit kSqrtHalf = 0xb504f333f9de6484;
 
 constexpr Digits kOne = {1};
 
-/// Sums and products of at least this are not trusted.
+/// Sums and products of this magnitude or more are not trusted.
 constexpr double kTooLarge = 0x1p62;
 
 /// x = mantissa * 2^exponent with a mantissa of at most 53 bits, for finite x >= 0.
@@ -185,7 +185,7 @@ double FixedPoint::distance(const Digits& a, const Digits& b) const {
   return to_double(subtract(less ? b : a, less ? a : b)) / unit_;
 }
 
-/// floor(x * 2^exponent), x >= 0, as digits whose last one counts units.
+/// floor(x * 2^exponent), x >= 0, as digits of which the last counts units.
 Digits FixedPoint::integer_at_last_digit(double x, int exponent) const {
   const Binary binary = decompose(x);
   const int shift = binary.exponent + exponent;
@@ -327,7 +327,8 @@ Enclosure FixedPoint::square_root(const Enclosure& a) const {
   }
   const Digits root = multiply(moved, inverse);
   const double residual = distance(moved, multiply(root, root)) + 1;
-  // |sqrt(x) - r| <= |x - r^2| / r bounds both the error of this root and the effect of that of a.
+  // |sqrt(x) - r| <= |x - r^2| / r bounds both the error of this root and the effect of the error
+  // of a.
   const Digits result = shift_right(root, half_shift);
   const double rounding = std::ldexp(residual / to_double(root), -static_cast<int>(half_shift)) + 1;
   return {result, rounding + a.error / std::sqrt(to_double(a.digits))};
@@ -368,8 +369,8 @@ std::optional<std::int64_t> FixedPoint::round_scaled(const Enclosure& x, double 
                                                      const Enclosure& offset) const {
   if (!std::isfinite(x.error)) return std::nullopt;
   const double size = scale * to_double(x.digits);
-  // Never happens to noise whose row has its stated standard deviation. A clamped value would
-  // contain no noise.
+  // Never happens for noise of the stated standard deviation. A clamped value would contain no
+  // noise.
   if (!(size < static_cast<double>(kLargestRounded)))
     fail(ErrorCode::unsupported, "noise", "scale",
          "must be such that entries stay within 2^61 units", to_text(size) + " units");

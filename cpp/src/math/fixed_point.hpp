@@ -4,9 +4,9 @@
 /// Fixed-point numbers of 128 to 512 bits with error bounds, to recompute a normal from more of its
 /// bits (internal header; docs/math/grid.md proves the bounds).
 ///
-/// The numbers take integer operations only, except for the starting values of Newton's iterations.
-/// Nothing relies on those, because residuals bound the errors of quotients and roots. Error bounds
-/// are doubles with room for their own rounding. No allocation.
+/// Arithmetic uses integer operations only, except for the starting values of Newton's iterations.
+/// Nothing relies on these values, because residuals bound the errors of quotients and roots. Error
+/// bounds are doubles with room for their own rounding. No allocation.
 
 #include <array>
 #include <cstddef>
@@ -65,8 +65,8 @@ class FixedPoint {
   /// cos(2 pi turn) for 0 <= turn < 1.
   Enclosure cosine_of_turn(Digits turn) const;
 
-  /// Returns floor(scale * x + offset + 1/2) if all enclosed x and offsets agree on it, for 0 <=
-  /// scale < 2^62 and 0 <= offset < 1.
+  /// floor(scale * x + offset + 1/2) if all enclosed x and offsets agree on it, for 0 <= scale <
+  /// 2^62 and 0 <= offset < 1.
   /// @throws Error{unsupported} a magnitude of scale * x of kLargestRounded or more.
   std::optional<std::int64_t> round_scaled(const Enclosure& x, double scale,
                                            const Enclosure& offset = {}) const;
@@ -93,7 +93,7 @@ class FixedPoint {
   std::array<Digits, kMaxTrigTerms> sine_terms_;    ///< 1 / (2k + 1)!
 };
 
-/// Rounded entries are limited to this, so that sums of 62 bits can be added.
+/// Rounded entries are limited to this magnitude, so that sums of 62 bits can be added.
 inline constexpr std::int64_t kLargestRounded = std::int64_t{1} << 61;
 
 }  // namespace dpftrl::detail

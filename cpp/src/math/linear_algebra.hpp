@@ -4,6 +4,7 @@
 /// Products and decompositions of dense matrices (internal header). Plain functions over Eigen, so
 /// that each is compiled once and appears once in the WebAssembly module.
 
+#include <Eigen/Core>
 #include <optional>
 
 #include "dpftrl/base/types.hpp"

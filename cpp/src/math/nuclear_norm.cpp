@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "math/nuclear_norm.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 

@@ -50,7 +50,7 @@ class BlockProducts {
 /// sum_{k < j} known[k] kernel[j - k].
 ///
 /// Blocks consist of kNumChildren blocks, recursively; the contribution of a block's finished
-/// children to the next child is found with one transform for each of them.
+/// children to the next child takes one transform per child.
 /// @cost  O(n log^2 n / log kNumChildren) time, O(n) memory.
 template <class Finish>
 class OnlineProduct {

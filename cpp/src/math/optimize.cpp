@@ -25,7 +25,7 @@ struct Evaluation {
   double value = std::numeric_limits<double>::infinity();
 };
 
-/// Objective in the form LBFGSpp calls. Records the last and the best point and the reason for
+/// Objective in the form that LBFGSpp calls. Records the last and the best point and the reason for
 /// stopping.
 class EvaluationRecorder {
  public:

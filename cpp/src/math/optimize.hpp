@@ -3,6 +3,7 @@
 
 /// Smooth unconstrained minimisation; the only interface to L-BFGS.
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <functional>
 

@@ -12,7 +12,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Number of values that share a width.
+/// Number of values that are packed with the same number of bits.
 constexpr std::size_t kGroup = 32;
 constexpr int kWordBits = 32;
 /// Header of a piece: its size, then the power of two or kWhole, then one byte per group for its
@@ -20,7 +20,7 @@ constexpr int kWordBits = 32;
 constexpr std::size_t kHeader = 2;
 /// Replaces the power of two where doubles follow, in two words each.
 constexpr std::uint32_t kWhole = std::numeric_limits<std::uint32_t>::max();
-/// Power of two that 0 stands for in the header; below those of all doubles.
+/// Exponent encoded as 0 in the header; smaller than any double's.
 constexpr int kLeastPower = -1100;
 /// Largest power that scales numbers without leaving the range of double precision.
 constexpr int kMaxPower = 900;
@@ -35,8 +35,8 @@ std::size_t first_group(std::size_t count) {
   return kHeader + (num_groups(count) + 3) / 4;
 }
 
-/// Largest power of two of which all numbers are multiples, with factors below 2^63; nothing if
-/// none exists, or if a number cannot be restored from its multiple.
+/// Largest power of two that divides all numbers, with quotients below 2^63; nothing if there is
+/// none, or if a number cannot be restored from its quotient.
 std::optional<int> common_power(std::span<const double> numbers) {
   constexpr int kFractionBits = 52, kBias = 1075;
   int power = kMaxPower;

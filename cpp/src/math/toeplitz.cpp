@@ -26,7 +26,7 @@ DoubleDouble flushed(const DoubleDouble& x) {
   return std::abs(x.high) < kNegligible ? DoubleDouble{} : x;
 }
 
-/// Stores a sequence, or its prefix sums, rounded once.
+/// Stores a sequence, or its prefix sums, with one rounding.
 class RowRecorder {
  public:
   RowRecorder(std::int64_t size, bool summed) : summed_(summed) {
@@ -212,7 +212,7 @@ std::vector<double> reciprocal_series_by_fft(std::span<const double> divisor,
                                              std::int64_t num_coefficients) {
   constexpr std::int64_t kFirst = 256;
   std::vector<double> reciprocal = reciprocal_series(divisor, std::min(num_coefficients, kFirst));
-  // x (2 - divisor x) doubles the number of coefficients; those it has already are kept.
+  // x (2 - divisor x) doubles the number of correct coefficients and keeps them.
   while (std::ssize(reciprocal) < num_coefficients) {
     const std::size_t known = reciprocal.size();
     const std::size_t size = std::min(2 * known, static_cast<std::size_t>(num_coefficients));

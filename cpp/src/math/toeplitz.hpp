@@ -10,15 +10,15 @@
 namespace dpftrl {
 
 /// Coefficients of (1-x)^(-1/2): f_0 = 1, f_j = f_{j-1} (2j-1) / (2j).
-/// @return     num_coefficients values within 2^-53 (1 + 2^-24) relative of the exact fractions.
+/// @return     num_coefficients values, each with a relative error of at most 2^-53 (1 + 2^-24).
 /// @checked-by toeplitz_test "square-root coefficients are the exact fractions, rounded"
 std::vector<double> square_root_coefficients(std::int64_t num_coefficients);
 
 /// Coefficients of (1-x)^(1/2), the inverse: g_j = f_j - f_{j-1} = -f_j / (2j-1).
 std::vector<double> inverse_square_root_coefficients(std::int64_t num_coefficients);
 
-/// Series whose coefficients follow a three-term recurrence, evaluated in double-double: they are
-/// within 2^-53 (1 + 2^-24) relative (those below 2^-800 become 0).
+/// Series whose coefficients follow a three-term recurrence, evaluated in double-double: the
+/// relative error is at most 2^-53 (1 + 2^-24) (coefficients below 2^-800 become 0).
 struct QuadraticRoot {
   double alpha = 0;      ///< 0 <= alpha <= 1
   double beta = 0;       ///< 0 <= beta <= 1
@@ -34,8 +34,8 @@ struct WindowRoot {
   bool inverse = false;  ///< false: ((1 - x^W) / (1 - x))^(1/2), true: its inverse
   bool summed = false;   ///< true divides by 1 - x
 };
-/// The same for the square root of 1 + x + ... + x^(W-1), with an additional absolute error of
-/// 2^-90, since these coefficients have both signs and may cancel. O(num_coefficients).
+/// Square root of 1 + x + ... + x^(W-1), with an additional absolute error of 2^-90, since these
+/// coefficients have both signs and may cancel. O(num_coefficients).
 std::vector<double> window_root_coefficients(const WindowRoot& root, std::int64_t num_coefficients);
 
 /// Coefficients of 1 / divisor, divisor[0] != 0, in O(num_coefficients * divisor.size()).
@@ -47,8 +47,8 @@ std::vector<double> reciprocal_series(std::span<const double> divisor,
 /// @throws Error{invalid_argument} series[0] is not positive and finite.
 std::vector<double> square_root_of_series(std::span<const double> series);
 
-/// Logarithm of a series that begins with 1, and exponential of one that begins with 0; as many
-/// coefficients as the argument has, in O(n log^2 n).
+/// Logarithm of a series that begins with 1, and exponential of a series that begins with 0; as
+/// many coefficients as the argument has, in O(n log^2 n).
 std::vector<double> logarithm_of_series(std::span<const double> series);
 std::vector<double> exponential_of_series(std::span<const double> series);
 
@@ -61,8 +61,9 @@ struct BoundedProduct {
 };
 BoundedProduct multiply_by_fft(std::span<const double> a, std::span<const double> b);
 
-/// The same to rounding (absolute, of the largest coefficient), by Newton's iteration with fast
-/// products in O(n log n). For errors only: noise needs the bits of reciprocal_series.
+/// `reciprocal_series` up to rounding errors relative to the largest coefficient, by Newton's
+/// iteration with fast products in O(n log n). For errors only: noise needs the bits of
+/// reciprocal_series.
 /// @checked-by toeplitz_test "a fast reciprocal is that of the recursion"
 std::vector<double> reciprocal_series_by_fft(std::span<const double> divisor,
                                              std::int64_t num_coefficients);
@@ -77,7 +78,7 @@ struct ColumnSum {
 };
 /// @return      the sum over all pairs of these columns of the matrix with first column
 ///              `coefficients`, including each column with itself; in twice the precision, O(n) per
-///              column that overlaps with the first one
+///              column that overlaps with the first column
 /// @checked-by  toeplitz_test "sums of absolute products are those of the Gram matrix"
 ColumnSum sum_of_absolute_products(std::span<const double> coefficients, std::int64_t separation);
 

@@ -32,13 +32,13 @@ void copy_digest(std::span<const std::byte> from, std::span<std::byte> to) {
   std::copy_n(from.begin(), ShortDigest().size(), to.begin());
 }
 
-// Parts of forms that version 0.3 had for mechanisms that are gone. Fingerprints still contain the
-// values that all other mechanisms gave them, so that stored checkpoints stay valid.
+// Fields that version 0.3 had for mechanisms that no longer exist. Fingerprints keep the values
+// that all other mechanisms had there, so that stored checkpoints stay valid.
 constexpr std::int64_t kNoFuture = 0;
 constexpr std::int64_t kAllMeasurements = 0;
 constexpr double kScaleOfBlocks = 1;
 constexpr double kScaleOfTotals = 0;
-/// Number that the form of the smooth tree had; those of later forms are one above their index.
+/// Number of the smooth tree, which no longer exists; later forms have their index plus one.
 constexpr std::uint64_t kFormThatIsGone = 4;
 
 class FormAppender {

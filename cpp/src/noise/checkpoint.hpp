@@ -63,7 +63,7 @@ inline void read_integers(std::span<const std::byte> bytes, std::span<std::int64
     integers[i] = static_cast<std::int64_t>(word_at(bytes, 8 * i));
 }
 
-/// Returns space for the header, which seal_checkpoint fills in once the rest has been appended.
+/// Reserves the header, which seal_checkpoint fills in after the rest has been appended.
 std::vector<std::byte> begin_checkpoint();
 void seal_checkpoint(const CheckpointHeader& header, std::vector<std::byte>& bytes);
 

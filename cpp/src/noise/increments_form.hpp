@@ -10,7 +10,7 @@
 
 namespace dpftrl::noise {
 
-/// Returns the form of B = C^-1 for that of B = A C^-1 if C^-1 has few bands, else nullopt.
+/// Form of C^-1 as a decoder, given the form of A C^-1, if C^-1 has few bands; else nullopt.
 inline std::optional<DecoderForm> increments_form(const DecoderForm& form) {
   if (std::holds_alternative<RunningSumDecoder>(form)) return IdentityDecoder{};
   if (const auto* inverse = std::get_if<BandedInverseDecoder>(&form))

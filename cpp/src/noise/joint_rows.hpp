@@ -25,15 +25,15 @@ class JointRows {
   /// Writes floor(sum + scale entry + 1/2) of the ideal row of a step, decided in every entry.
   ///
   /// @param rounded  same length as sums.
-  /// @exactness   that of exact_rounded_entry.
+  /// @exactness   as exact_rounded_entry.
   /// @throws std::bad_alloc, Error{unsupported} see NoiseStream; the same call may be made again.
   /// @checked-by  joint_rows_test
   void round(std::int64_t step, std::span<const WideNumber> sums, std::span<std::int64_t> rounded);
 
-  /// Number of entries that double precision left open.
+  /// Entries that double precision left open.
   std::int64_t num_recomputed() const { return num_recomputed_; }
 
-  /// As in NoiseStream.
+  /// See NoiseStream::fingerprint.
   std::array<std::byte, 16> fingerprint() const { return noise_.fingerprint(); }
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) {
     return noise_.write_state(step, out);
@@ -60,7 +60,7 @@ struct ApproximateNoise {
   RowErrorBound bound;
 };
 
-/// Returns floor(sum + scale noise + 1/2) if it is the same for all noise within the bound, else
+/// floor(sum + scale noise + 1/2) if it is the same for all noise within the bound, else
 /// kUndecided.
 ///
 /// @param sum  off by at most 2^-54.

@@ -46,7 +46,7 @@ class NoiseIncrements::Rows {
 
   std::vector<std::byte> checkpoint() {
     std::vector<std::byte> bytes = detail::begin_checkpoint();
-    // Rows with few bands have the checkpoints of NoiseStream.
+    // Rows with few bands use the checkpoints of NoiseStream.
     std::int64_t first = step_;
     if (is_difference_) {
       const bool has_total = step_ > 0 && step_of_total_ == step_ - 1;
@@ -165,7 +165,7 @@ class NoiseIncrements::Rows {
     step_of_total_ = step;
   }
 
-  /// Overwrites rows of totals, up to that of step `last_step`, with their increments.
+  /// Overwrites rows of totals, up to step `last_step`, with their increments.
   void subtract(std::span<std::int64_t> rows, std::int64_t last_step) {
     constexpr std::size_t kBlock = 2048;
     const std::size_t width = total_.size();
@@ -187,7 +187,7 @@ class NoiseIncrements::Rows {
   }
 
   bool is_difference_;
-  detail::ShortDigest commitment_;  ///< to the key
+  detail::ShortDigest commitment_;  ///< commitment to the key
   detail::RoundedRows rows_;        ///< rows of totals, or of increments if C^-1 has few bands
   std::int64_t step_ = 0;
   std::vector<std::int64_t> total_;  ///< row of totals of step `step_of_total_`

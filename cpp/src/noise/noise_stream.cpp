@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/noise/noise_stream.hpp"
 
+#include <Eigen/Core>
 #include <limits>
 
 #include "dpftrl/base/error.hpp"
@@ -62,7 +63,7 @@ void require_rows(const Place& place, std::size_t size, std::int64_t num_rows) {
 /// Rounds the rows of a window wherever their error bound decides.
 class RoundingSink final : public noise::Sink<double> {
  public:
-  /// @param least  scale, and an absolute error that is added to the bound of each row.
+  /// @param least  the scale, and an absolute error to add to the bound of each row.
   RoundingSink(const noise::Window& window, const simd::Rounding& least,
                std::span<std::int64_t> rows)
       : window_(window), least_(least), rows_(rows) {}
@@ -200,7 +201,7 @@ bool NoiseStream::next_rounded(std::span<std::int64_t> rows, std::int64_t num_ro
   const double unknown = options_.exact_only ? std::numeric_limits<double>::infinity() : 0;
   const std::size_t width = static_cast<std::size_t>(dimension());
   maker_->seek(step_);
-  // Allocated before a row is drawn: losing one would shift the noise of every later row.
+  // Allocates before drawing: losing a row would shift the noise of every later row.
   std::vector<double> row(maker_->buffered() > 0 ? width : 0);
   bool are_all_decided = true;
   for (std::int64_t done = 0; done < num_rows;) {

@@ -19,13 +19,13 @@ class RoundedRows {
   RoundedRows(const Strategy& strategy, const NoiseStreamOptions& options, double scale)
       : noise_(strategy, options), scale_(scale) {}
 
-  /// Returns floor(scale entry + 1/2) of the ideal row of a step, decided in every entry.
-  /// Consecutive steps are made several at once; valid until the next call.
+  /// floor(scale entry + 1/2) of the ideal row of a step, decided in every entry. Several
+  /// consecutive steps are made at once. Valid until the next call.
   /// @throws std::bad_alloc, Error{unsupported} see NoiseStream; the same call may be made again.
   std::span<const std::int64_t> operator()(std::int64_t step);
 
-  /// Returns the rows of the steps from `step` on, contiguous: at least one and at most `most`, as
-  /// far as they are in the window and none after the first needs recomputation.
+  /// Rows of the steps from `step` on, contiguous: at least one and at most `most`, as far as they
+  /// are in the window and none after the first needs recomputation.
   std::span<const std::int64_t> several(std::int64_t step, std::int64_t most);
 
   /// Writes the rows of the steps from `step` on without storing them in the window.
@@ -41,10 +41,10 @@ class RoundedRows {
 
   std::int64_t steps() const { return noise_.steps(); }
   std::int64_t dimension() const { return noise_.dimension(); }
-  /// Number of entries that double precision left open.
+  /// Entries that double precision left open.
   std::int64_t num_recomputed() const { return num_recomputed_; }
 
-  /// As in NoiseStream.
+  /// See NoiseStream::fingerprint.
   std::array<std::byte, 16> fingerprint() const { return noise_.fingerprint(); }
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) {
     return noise_.write_state(step, out);
@@ -60,7 +60,7 @@ class RoundedRows {
   std::vector<std::int64_t> window_;  ///< rows of the steps from first_of_window_ on
   std::int64_t first_of_window_ = 0;
   std::int64_t end_of_window_ = 0;
-  bool is_decided_ = true;  ///< for every entry of the window
+  bool is_decided_ = true;  ///< true if every entry of the window is decided
   std::int64_t num_recomputed_ = 0;
 };
 

@@ -15,17 +15,17 @@ namespace dpftrl {
 namespace {
 
 constexpr const char* kFunction = "sampled_error";
-/// Covers the error of sensitivities, which are right to 10 digits.
+/// Covers the error of sensitivities, which are accurate to 10 digits.
 constexpr double kRoundUp = 1 + 0x1p-34;
-/// Covers the rounding of 2^20 sums of logarithms, of at most 2^26.
+/// Covers the rounding of 2^20 sums of logarithms, each of magnitude at most 2^26.
 constexpr double kSumUp = 1 + 0x1p-6;
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
-/// Largest number of streams of noise drawn at once, and of entries of all their steps.
+/// Limits on the number of noise streams drawn at once, and on the number of their entries.
 constexpr std::int64_t kMostAtOnce = 1024, kEntriesAtOnce = std::int64_t{1} << 22;
 
-/// Largest number of paths above a level that still proves the level: the largest k such that at
-/// most k of `num_paths` exceed a level of chance `beta` with probability at most kSampledRisk; -1
-/// if none.
+/// Largest number of paths above a level that still proves the level: if each of `num_paths` paths
+/// exceeds it with probability `beta`, the largest k such that at most k paths do so with
+/// probability at most kSampledRisk; -1 if none.
 std::int64_t num_above(std::int64_t num_paths, double beta) {
   const double n = static_cast<double>(num_paths);
   const double odds = std::log(beta) - std::log1p(-beta);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/anderson.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -12,8 +13,7 @@ namespace {
 
 /// Vectors are processed in pieces that stay in the cache.
 constexpr auto kPiece = static_cast<Eigen::Index>(PackedSeries::kLength);
-/// Vectors of at least this length are packed; unpacking them takes a fifth of the time of an
-/// evaluation.
+/// Longer vectors are packed; unpacking takes a fifth of the time of an evaluation.
 constexpr Eigen::Index kPackedSize = Eigen::Index{1} << 17;
 
 template <class Visit>

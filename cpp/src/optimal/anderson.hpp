@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <vector>
 
@@ -23,7 +24,7 @@ class AndersonMixing {
 
   /// Replaces x with the next iterate.
   /// @cost  two passes over the differences, which are all it stores besides two vectors. From 2^17
-  ///        entries on, differences are packed: 2 to 4 bytes per entry of two of them.
+  ///        entries on, differences are packed: a pair of them takes 2 to 4 bytes per entry.
   void advance(Vector& x, Vector residual);
 
   /// Forgets all differences, because f has changed.

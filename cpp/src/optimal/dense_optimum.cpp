@@ -1,6 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dpftrl/optimal/optimum.hpp"
 
+/// Least error of any queries F (m x n) by dense algebra, for one participation or fixed epochs
+/// (k, b), n = k b.
+///
+/// Idea. Only X = C^T C matters, and a dual point proves how small the error can be: weights u, one
+/// per query, and Lambda = M M^T, a positive k x k block on the steps s, s + b, ... of every user:
+///
+///               [x     x    ]
+///               [  x     x  ]
+///     Lambda =  [    x     x]      n = 6, k = 2, b = 3
+///               [x     x    ]
+///               [  x     x  ]
+///               [    x     x]
+///
+/// With W = D_u^(1/2) F M = U S V^T and T = sum over s of the largest diagonal entry of Lambda_s,
+///
+///     lower bound   ||W||_* / sqrt(T sum u),    since ||W||_* <= ||D_u^(1/2) B||_F ||C M||_F
+///     encoder       C = S^(1/2) V^T M^-1,       X = M^-T (W^T W)^(1/2) M^-1
+///     decoder       B = D_u^(-1/2) U S^(1/2) = F M V S^(-1/2)
+///
+/// and the error of (C, B) meets the bound where a user's columns have no inner products and rows
+/// of B with weight have one norm.
+///
+/// Recurrence. With M = D_y^(-1/2) L^(1/2), y = diag L / tr L, the optimum is a fixed point: the
+/// blocks of (W^T W)^(1/2) are the blocks of L, and diag (W W^T)^(1/2) is u, each up to a factor
+/// (its level).
+///
+///     x = (L^(1/2), u^(1/2)) --decompose--> W^T W = V S^2 V^T --evaluate--> bounds
+///       ^                                                                     |
+///       +---- admissible <---- Anderson mixing <---- residual: differences of logarithms
+///
+/// The max objective adds a barrier, because its weights go to 0 (barrier.hpp). Convergence is
+/// observed, not proved.
+///
+/// Proof. Certificates trust neither the iteration nor the eigensolver. Lower: <Q, W> / ||Q||_op
+/// for any Q. Upper: with explicit B, C and R = B C - F, F = [B, -R / t] [C; t I] is exact.
+///
+/// Source: docs/math/optimal.md, section 5. The problem and its dual: Denisov et al., arXiv
+/// 2202.08312; Henzinger, Upadhyay, Upadhyay, arXiv 2211.05006.
+
+#include "dpftrl/optimal/dense_optimum.hpp"
+
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,7 +75,7 @@ constexpr const char* kFunction = "find_dense_optimum";
 /// Margin for the rounding of bounds.
 constexpr double kGapTolerance = 1.1;
 
-/// Rank of F, as far as it is visible in G = F^T F despite rounding.
+/// Rank of F that rounding leaves visible in G = F^T F.
 Eigen::Index rank_of(const Matrix& f, const Matrix& gram) {
   const Eigen::Index n = f.cols();
   if (f.rows() == n && f.isLowerTriangular(0) && f.diagonal().cwiseAbs().minCoeff() > 0) return n;
@@ -63,7 +104,7 @@ struct Decomposition {
   Matrix vectors;           ///< V
   Vector values;            ///< S, ascending; 0 outside the rank of F
   Vector inverse_values;    ///< S^-1, or 0
-  Eigen::Index num_hidden;  ///< number of least values, overestimated as rounding hides them
+  Eigen::Index num_hidden;  ///< least values, which rounding hides and `values` overestimates
 };
 
 class Iteration {
@@ -73,7 +114,7 @@ class Iteration {
     const Eigen::Index n = queries_.cols();
     const auto k = static_cast<Eigen::Index>(problem.participation.times_within(n));
     phases_ = {.num_phases = n / k, .num_repeats = k};
-    // A power of two, so that nothing is rounded.
+    // A power of two, so that nothing rounds.
     int exponent = 0;
     (void)std::frexp(queries_.cwiseAbs().maxCoeff(), &exponent);
     scale_ = std::ldexp(1.0, exponent);
@@ -84,7 +125,7 @@ class Iteration {
 
   double scale() const { return scale_; }
 
-  /// L^(1/2), block after block, and for the max objective u^(1/2): the given ones, or all 1.
+  /// L^(1/2), block after block, and for the max objective u^(1/2): the given values, or all 1.
   Vector start(const DenseOptimumStart& given) const {
     Vector x(block_entries() + (is_max_ ? queries_.rows() : 0));
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) block(x, s).setIdentity();
@@ -111,7 +152,7 @@ class Iteration {
     return proposed;
   }
 
-  /// The part of a point from which bounds are proved; any numbers are dual variables.
+  /// The dual point of stored duals; bounds hold for any numbers.
   DenseDualPoint point(const DenseDuals& duals) const {
     DenseDualPoint point{.row_roots = Vector::Ones(queries_.rows()), .blocks = {}};
     if (is_max_) point.row_roots = levelled(duals.rows);
@@ -152,7 +193,7 @@ class Iteration {
     return w;
   }
 
-  /// The primal point of a dual one, and bounds up to rounding.
+  /// The primal point that belongs to a dual point, and bounds up to rounding.
   struct Evaluation {
     DenseDualPoint dual;
     Decomposition decomposition;
@@ -194,9 +235,9 @@ class Iteration {
     return result;
   }
 
-  /// f = ln (W^T W)^(1/2) - ln L over the phases and ln diag (W W^T)^(1/2) - ln u, minus their
-  /// levels, as changes of the roots.
-  /// @param barrier  mu; mu times their level is first added to the former.
+  /// ln (W^T W)^(1/2) - ln L over the phases and ln diag (W W^T)^(1/2) - ln u, minus their levels,
+  /// as changes of the roots.
+  /// @param barrier  mu; mu times its level is first added to (W^T W)^(1/2) and diag (W W^T)^(1/2).
   Vector residual(const Evaluation& value, double barrier) const {
     Vector residual(block_entries() + value.rows.size());
     write_column_residuals(value, barrier, residual);
@@ -218,7 +259,8 @@ class Iteration {
     Matrix magnitude = times_blocks(queries_.cwiseAbs(), absolute);
     magnitude = (dual.row_roots.asDiagonal() * magnitude).eval();
     const Matrix seen = weighted(dual);
-    // The polar factor of the visible part of W. Its least values have about two correct digits.
+    // The polar factor of W without its hidden values: the smallest visible values still have two
+    // correct digits.
     Vector inverse = w.inverse_values;
     inverse.head(w.num_hidden).setZero();
     const Matrix back = multiply(w.vectors * inverse.asDiagonal(), w.vectors.transpose());
@@ -251,8 +293,8 @@ class Iteration {
     const double sensitivity_squared = pattern_sum(encoder) + k * k * rounding * squares;
     const double size = is_max_ ? rows.maxCoeff() : rows.norm();
     const double rest = is_max_ ? residuals.maxCoeff() : residuals.norm();
-    // Balances what t^2 adds to one factor against what it divides in the other. `rest`, a bound on
-    // the residual, is not 0.
+    // Least product of sens^2 + k t^2 and ||B||^2 + ||R||^2 / t^2. `rest` includes rounding, so it
+    // is not 0.
     const double t_squared = rest * std::sqrt(sensitivity_squared / k) / size;
     const double rows_squared = size * size + rest * rest / t_squared;
     const double count = is_max_ ? 1 : static_cast<double>(queries_.rows());
@@ -267,7 +309,7 @@ class Iteration {
     return times_blocks(scaled, blocks_of(dual, &DualBlock::inverse_root));
   }
 
-  /// B = F M V S^(-1/2), for C D_norms^-1 with another M: B C = F.
+  /// B = F D_norms M V S^(-1/2), the decoder of C D_norms^-1: B C D_norms^-1 = F.
   Matrix decoder(const DenseDualPoint& dual, const Decomposition& w, const Vector& norms) const {
     return multiply(times_blocks(queries_ * norms.asDiagonal(), blocks_of(dual, &DualBlock::root)),
                     w.vectors * w.inverse_values.cwiseSqrt().asDiagonal());
@@ -321,9 +363,9 @@ class Iteration {
     return times_blocks(half, roots);
   }
 
-  /// ||B||_F^2 for C with its columns scaled to norm 1, which is minimal to second order in the
-  /// distance from the optimum, while the bound without scaling is minimal to first order. If C
-  /// does not have full rank, scaling moves its row space away from that of F.
+  /// ||B||_F^2 if the columns of C are first scaled to norm 1: off by the square of the distance
+  /// from the optimum, where the error without scaling is off by the distance itself. Infinite if C
+  /// lacks rank, because scaling then moves its row space away from the row space of F.
   double levelled_rows_squared(const Evaluation& value) const {
     const Decomposition& w = value.decomposition;
     if (phases_.num_repeats > 1 || rank_ < queries_.cols() || w.num_hidden > 0)
@@ -342,8 +384,8 @@ class Iteration {
     return blocks;
   }
 
-  /// Sum over phases of the largest diagonal entry of Lambda: tr Lambda X <= this * sens^2, because
-  /// a positive matrix with diagonal at most 1 is one that a user's contributions can have.
+  /// T: tr Lambda X <= T sens^2, since every PSD K with diagonal at most 1 is the Gram matrix of
+  /// contributions that one user can make.
   static double column_total(const DenseDualPoint& dual) {
     double total = 0;
     for (const DualBlock& block : dual.blocks)
@@ -351,8 +393,8 @@ class Iteration {
     return total;
   }
 
-  /// The same for records of one number each, whose contributions are signs; with up to two steps
-  /// per user, no others matter.
+  /// T for records of one number, whose contributions are signs. With up to two steps per user,
+  /// signs attain every K.
   double sign_total(const DenseDualPoint& dual) const {
     if (phases_.num_repeats <= 2) return column_total(dual);
     double total = 0;
@@ -536,13 +578,13 @@ class DenseOptimumSolver::State {
   }
 
  private:
-  /// Distance of an iterate from the optimum.
+  /// How far an iterate is from the optimum, for the barrier.
   double distance(const Iteration::Evaluation& value, const Vector& residual) const {
     const double gap = value.upper / value.lower - 1;
     return iteration_.has_repeats() ? detail::distance_with_repeats(gap, residual) : gap;
   }
 
-  /// Reuses the decomposition of the last evaluation if x is its point.
+  /// Reuses the last decomposition if it was made at x.
   Decomposition decomposition(const Vector& x, const DenseDualPoint& dual) const {
     return x == last_x_ ? last_.decomposition : iteration_.decompose(dual);
   }

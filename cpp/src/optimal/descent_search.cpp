@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/descent_search.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -24,14 +25,14 @@ struct Schedule {
   double growth;
   double most;
   std::int64_t num_rounds;
-  std::int64_t max_line_searches;  ///< in one round
-  /// Limit on consecutive rounds that gain less than a tenth of the gap that counts as converged,
-  /// after which further rounds are not worth their time.
+  std::int64_t max_line_searches;  ///< limit in one round
+  /// Limit on consecutive rounds that each gain less than a tenth of the convergence gap; further
+  /// rounds would not be worth their time.
   std::int64_t max_idle_rounds;
-  /// The next multiplier of a row is at least this part of its first one. A few rows can carry all
-  /// the weight while the others have nearly none; without a floor, the others can rise above the
-  /// largest, and their weights take tens of rounds to recover. A row x below the maximum has a
-  /// weight of at most floor * exp(-sharpness x), so that the floor adds less than floor / (e
+  /// The next multiplier of a row is at least this fraction of its first multiplier. A few rows can
+  /// carry all the weight while the others have nearly none; without a floor, the others can rise
+  /// above the largest, and their weights take tens of rounds to recover. A row x below the maximum
+  /// has a weight of at most floor * exp(-sharpness x), so that the floor adds less than floor / (e
   /// sharpness) to the gap.
   double multiplier_floor;
   double gradient_in_tolerances;  ///< gradient norm that counts as converged
@@ -101,8 +102,8 @@ class Aggregate {
   /// Least value so far of the largest row, and its point.
   const double& least() const { return least_; }
   const Vector& best() const { return best_; }
-  /// Distance of least() from sum p l at the last point. If that is stationary, the distance is
-  /// zero if only the largest rows have weight and none of them was less elsewhere.
+  /// Distance of least() from sum p l at the last point. At a stationary point it is zero if only
+  /// the largest rows have weight, and none of them was smaller elsewhere.
   double gap() const { return std::abs(least_ - mean_); }
 
  private:

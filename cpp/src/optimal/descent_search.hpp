@@ -22,22 +22,23 @@ struct DescentResult {
   double gap = 0;  ///< duality gap, for the largest row
 };
 
-/// Runs descents on ln(error), with counts over all of them. Between the pieces of a descent, some
-/// line searches each, it pauses if a caller can resume it.
+/// Runs descents on ln(error), and counts over all of them. A descent pauses every few line
+/// searches if a caller can resume it.
 class Search {
  public:
   explicit Search(const FamilyOptions& options, Pieces* pieces = nullptr)
       : options_(options), pieces_(pieces) {}
 
   struct Limits {
-    double tolerance = 0;       ///< 0 for that of the options
+    double tolerance = 0;       ///< 0: the options' tolerance
     double newton_step = 1e-5;  ///< step of the differences for the Hessian
     std::int64_t max_line_searches = std::int64_t{1} << 20;
     /// ln(error) to report, if the function is only close to it; null to report the function.
     const double* shown = nullptr;
   };
-  /// Runs L-BFGS, restarted (which forgets the curvature) as long as a failing line search still
-  /// gained something; with few parameters only to find the valley, followed by Newton's method.
+  /// Runs L-BFGS, and restarts it (which forgets the curvature) as long as a failing line search
+  /// still gained something. With few parameters it only comes close to the minimum, and Newton's
+  /// method follows.
   Task<DescentResult> descend(const SmoothFunction& log_error, Vector start, Limits limits);
   Task<DescentResult> descend(const SmoothFunction& log_error, const Vector& start) {
     return descend(log_error, start, Limits{});
@@ -74,19 +75,20 @@ class RowErrors {
   virtual ~RowErrors() = default;
   /// Squared errors at `point`; empty outside the domain. Valid until the next call.
   virtual const std::vector<double>& values(const Vector& point) = 0;
-  /// Number of rows that each value stands for.
+  /// Rows that each value stands for.
   virtual const std::vector<double>& multiplicities() const = 0;
-  /// Overwrites `gradient` with that of sum_t weights[t] values[t] at the last point of `values`.
+  /// Overwrites `gradient` with the gradient of sum_t weights[t] values[t] at the last point of
+  /// `values`.
   virtual void pull_back(const std::vector<double>& weights, Vector& gradient) = 0;
 };
 
-/// Minimises the mean or the largest of the rows.
+/// Minimises the mean or the largest row error.
 ///
 /// The largest row is minimised by the exponential method of multipliers: each round minimises ln
 /// sum_t mu_t exp(beta l_t) / beta with l = ln(error), and its weights p_t = mu_t exp(beta l_t) /
 /// sum become the next mu. At a stationary point of sum p_t l_t whose p is supported on the largest
 /// rows, the gap max l - sum p_t l_t is zero; `converged` means that it is within the tolerance.
-/// The result is the evaluated point with the least largest row.
+/// The result is the evaluated point whose largest row error is least.
 ///
 /// With `screen`, the largest row is minimised through the first smooth maxima only, which are
 /// never `converged`.

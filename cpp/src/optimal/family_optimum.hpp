@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Least error for prefix sums within families that few parameters describe: bands and buffers.
+/// Least error for prefix sums within families described by few parameters: bands and buffers.
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,12 +23,13 @@ struct FamilyProgress {
 
 struct FamilyOptions {
   std::int64_t max_iterations = 1000;  ///< line searches in one descent, 1 .. 2^20
-  /// Line searches in all, over all descents, starts and rounds, 1 .. 2^40.
+  /// Line searches over all descents, starts and rounds, 1 .. 2^40.
   std::int64_t max_total_iterations = std::int64_t{1} << 40;
   /// Least relative accuracy that counts as converged: the gradient of ln(error) in the parameters
-  /// of the descent has at most this norm (30 times this for a largest of many rows with more than
-  /// 1000 parameters), and for a largest of many rows the duality gap of the row weights is at most
-  /// 100 times this. 1e-12 .. 1e-2; at least 1e-5 is used with more bands than an epoch has steps.
+  /// of the descent has at most this norm (30 times this if the objective is the largest of many
+  /// rows and has more than 1000 parameters), and if the objective is the largest of many rows, the
+  /// duality gap of the row weights is at most 100 times this. 1e-12 .. 1e-2; at least 1e-5 is used
+  /// with more bands than an epoch has steps.
   double tolerance = 1e-7;
   /// Called after every evaluation; false stops, and the best point so far is returned.
   std::function<bool(const FamilyProgress&)> progress = {};
@@ -49,7 +51,7 @@ struct FamilySearch {
 struct FamilyErrors {
   double sensitivity = 0;
   double max_error = 0;   ///< sensitivity times the largest row norm of the decoder
-  double mean_error = 0;  ///< sensitivity times their root mean square
+  double mean_error = 0;  ///< sensitivity times the root mean square of the row norms
 };
 
 // Banded encoders of least error for prefix sums: Toeplitz, and general with columns of norm 1.
@@ -75,11 +77,11 @@ struct BandedToeplitzOptimum {
 /// Coefficients of least error: C_ij = c_{i-j} for i - j < p, else 0.
 ///
 /// With single participation, or a separation of at least p, columns of C that a user can touch are
-/// orthogonal and the coefficients are free. Over fixed epochs they are free too, and turn negative
-/// where an epoch has passed; inner products of columns then count by their absolute values, which
-/// makes the sensitivity an upper bound if some are negative. With any other participation of
-/// smaller separation they are kept positive and non-increasing, so that the pattern 0, b, 2b, ...
-/// attains the sensitivity.
+/// orthogonal and the coefficients are free. Over fixed epochs they are free as well, and turn
+/// negative where an epoch has passed; inner products of columns then count by their absolute
+/// values, which makes the sensitivity an upper bound if some are negative. With any other
+/// participation of smaller separation they are kept positive and non-increasing, so that the
+/// pattern 0, b, 2b, ... attains the sensitivity.
 ///
 /// p = n is the optimal Toeplitz factorization.
 ///
@@ -95,7 +97,8 @@ struct BandedToeplitzOptimum {
 
 struct BandedOptimum {
   FamilySearch search;
-  /// Row j holds column j of C: C_jj, C_{j+1,j}, ..., p entries, with 0 for those below the matrix.
+  /// Row j holds column j of C: C_jj, C_{j+1,j}, ..., p entries, with 0 for entries below the
+  /// matrix.
   Matrix columns;
   FamilyErrors errors;
 };
@@ -149,7 +152,7 @@ struct BltOptimum {
 /// These coefficients are positive and non-increasing, so the sensitivity of repeated participation
 /// is attained by 0, b, 2b, ... and has a closed form.
 ///
-/// @exactness    errors in closed form at the parameters found, a few rounding errors
+/// @exactness    errors in closed form at the parameters found, up to a few rounding errors
 /// @guarantee    none that the parameters are the best; see FamilySearch. More buffers are never
 ///               worse.
 /// @throws Error{invalid_argument} steps outside 1 .. 2^40, buffers, a fixed-epoch schema

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The diagonals of resolvent.hpp for momentum, whose inverse has three diagonals
+/// The functions of resolvent.hpp for workloads with momentum, whose inverse has three diagonals
 /// (docs/math/optimal.md).
 
 #include "optimal/quadrature.hpp"
@@ -22,8 +22,9 @@ struct MomentumWeights {
 SpectralInterval momentum_spectrum(const MomentumWeights& weights);
 
 /// diag(sum_k w_k (T + s_k I)^-1) by banded Cholesky factors and selected inversion, in twice the
-/// precision of double: the factors lose as many digits as T + s I is ill-conditioned.
-/// @param spectrum  contains that of T.
+/// precision of double, because the factors lose as many digits as the condition number of T + s I
+/// has.
+/// @param spectrum  contains the spectrum of T.
 /// @guarantee  rounding_error covers the backward error of the factors, n 2^-96 times the condition
 ///             number: far more than was observed.
 /// @cost       about 600 operations per node and entry; memory of 48 bytes per entry and node, for

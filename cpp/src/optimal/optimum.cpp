@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/optimal/optimum.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,11 +24,10 @@ using detail::MomentumWeights;
 using detail::RootDiagonal;
 using detail::SpectralInterval;
 
-/// Relative error of the quadrature that more nodes cannot reduce, as nodes and weights are in
-/// double precision.
+/// Relative error that more nodes cannot reduce, as nodes and weights are in double precision.
 constexpr double kFinestQuadrature = 0x1p-42;
 
-/// Number of terms in a partial sum; partial sums reduce the rounding error, see summation_error.
+/// Terms in a partial sum; partial sums reduce the rounding error, see summation_error.
 constexpr std::size_t kPiece = 1024;
 
 template <class Term>
@@ -73,15 +73,44 @@ void require_problem(const OptimumProblem& problem) {
   require_weights("query_weights", problem.query_weights);
 }
 
-/// Close to the optimum for prefix sums.
-Vector starting_point(const OptimumProblem& problem) {
-  const double n = static_cast<double>(problem.steps);
-  Vector x(static_cast<Eigen::Index>(problem.steps));
-  const bool is_mean = problem.objective == Objective::mean;
+/// ln v of a closed form close to the optimum for prefix sums.
+Vector closed_form_point(Objective objective, std::int64_t steps) {
+  const double n = static_cast<double>(steps);
+  Vector x(static_cast<Eigen::Index>(steps));
   for (Eigen::Index i = 0; i < x.size(); ++i) {
     const double left = std::log(std::log(static_cast<double>(i) + 2.4));
     const double right = std::log(std::log(n - static_cast<double>(i) + 1.5));
-    x(i) = is_mean ? 1.4 * right - 0.8 * left : 0.5 * (right - left);
+    x(i) = objective == Objective::mean ? 1.4 * right - 0.8 * left : 0.5 * (right - left);
+  }
+  return x;
+}
+
+/// Beyond this many steps, the search for prefix sums begins from the optimum for a sixteenth of
+/// the steps.
+constexpr std::int64_t kMaxUnstretchedSteps = std::int64_t{1} << 17;
+constexpr std::int64_t kStretch = 16;
+
+/// ln v where the search begins: the closed form. For long streams, the difference between the
+/// optimum and the closed form for fewer steps is added, taken at the same relative position in the
+/// range of ln (steps until it / steps from it).
+Vector starting_point(const OptimumProblem& problem) {
+  Vector x = closed_form_point(problem.objective, problem.steps);
+  const bool is_prefix = problem.decay == 1 && problem.momentum == 0 && problem.rates.empty() &&
+                         problem.query_weights.empty();
+  if (!is_prefix || problem.steps <= kMaxUnstretchedSteps) return x;
+  const OptimumProblem shorter{.steps = problem.steps / kStretch, .objective = problem.objective};
+  const std::vector<double> weights = find_optimum(shorter, {.gap = 1e-4}).column_weights;
+  const Vector beyond =
+      Eigen::Map<const Vector>(weights.data(), std::ssize(weights)).array().log().matrix() -
+      closed_form_point(shorter.objective, shorter.steps);
+  const double n = static_cast<double>(problem.steps), m = static_cast<double>(shorter.steps);
+  const double share = std::log(m) / std::log(n);
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    const double until = static_cast<double>(i) + 1, from = n - static_cast<double>(i);
+    const double place = std::clamp((m + 1) / (1 + std::pow(from / until, share)) - 1, 0.0, m - 1);
+    const Eigen::Index before = std::min(static_cast<Eigen::Index>(place), beyond.size() - 2);
+    const double part = place - static_cast<double>(before);
+    x(i) += (1 - part) * beyond(before) + part * beyond(before + 1);
   }
   return x;
 }
@@ -124,7 +153,7 @@ class DualPoint {
       weights_.weights.rows.assign(static_cast<std::size_t>(problem.steps), 1);
   }
 
-  /// Sets v and everything that follows from it. Without momentum, columns scaled by the rates are
+  /// Sets v and everything computed from it. Without momentum, columns scaled by the rates are
   /// columns with weights chi^2 v. For the max objective of a Toeplitz workload, the reversed v is
   /// optimal for u.
   void set(std::vector<double> v) {
@@ -232,7 +261,7 @@ class OptimumSolver::State {
   }
 
   /// Both bounds are at least `finest` away from the value at every point. If the requested gap is
-  /// less or hardly more than the sum of the two, the search ends when they are most of the gap.
+  /// below or hardly above twice that, the search ends once these margins dominate the gap.
   void set_least_gap(const Evaluation& value) {
     const double finest = error_of(value.diagonal.size(), value.rounding_error + kFinestQuadrature);
     const bool is_within_reach = problem_.momentum != 0 || 2.25 * finest < last_gap();
@@ -267,8 +296,7 @@ class OptimumSolver::State {
     x_ = 2 * root.cwiseMax(before / 5).cwiseMax(least).array().log();
   }
 
-  /// Accuracy of the quadrature: far below the current gap, down to a hundredth of the requested
-  /// one.
+  /// Accuracy of the quadrature: far below the current gap, down to 1 / 100 of the requested gap.
   double accuracy() const {
     if (has_barrier()) return barrier_.weight() / 100;
     return std::max({kFinestQuadrature, last_gap() / 100, std::min(1e-3, gap() / 1000)});

@@ -21,7 +21,7 @@ double arithmetic_geometric_mean(double a, double b) {
 
 /// Jacobi's functions of modulus k near 1, from their partial fractions in hyperbolic functions:
 ///     sn = c sum (-1)^j tanh(r (y - 2jK)) / k,    cn: sech,    dn: sech without signs and 1/k
-/// with c = r = pi / (2 K(kc)), kc^2 = 1 - k^2. They converge the faster the nearer k is to 1, and
+/// with c = r = pi / (2 K(kc)), kc^2 = 1 - k^2. The sums converge faster the nearer k is to 1, and
 /// nothing cancels for 0 <= y <= K / 2.
 class EllipticFunctions {
  public:
@@ -64,7 +64,8 @@ double nome_power(double ratio_of_ends, double cells) {
                   (std::log(ratio_of_ends) + kTwiceLogOfFour) * (1 - 0x1p-40));
 }
 
-/// Error of nodes and weights, relative to the root: some hundred units for ends 10^40 apart.
+/// Relative error of nodes and weights: a few hundred units in the last place at an end ratio of
+/// 10^40.
 constexpr double kNodeRounding = 0x1p-43;
 
 /// An interval whose ends have a smaller ratio is widened, because the functions need k away from

@@ -31,12 +31,13 @@ struct SpectralInterval {
 /// @checked-by optimum_test "the error stays within its bound all over the interval"
 InverseRoot inverse_root(const SpectralInterval& interval, std::int64_t num_nodes);
 
-/// Uses as many nodes as a relative error of at most `relative_error`, or 2^-42 if that is more,
-/// requires, rounded up to a multiple of `multiple_of`.
+/// Uses the number of nodes that a relative error of at most max(relative_error, 2^-42) requires,
+/// rounded up to a multiple of `multiple_of`.
 InverseRoot inverse_root_within(const SpectralInterval& interval, double relative_error,
                                 std::int64_t multiple_of = 1);
 
-/// The same with a direct term, which acts like half a node more: midpoints of q + 1/2 cells.
+/// `inverse_root` with a direct term, which acts like an additional half node: midpoints of q + 1/2
+/// cells.
 InverseRoot inverse_root_with_direct_term(const SpectralInterval& interval, std::int64_t num_nodes);
 
 }  // namespace dpftrl::detail

@@ -1,4 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
+
+/// The optimum as a stream: a lower-triangular C with C^T C = X_q, the rational approximation
+///
+///     X_q = direct D_v^-1 + sum_k w_k (A^-1 D_u^-1 A^-T + s_k D_v)^-1,        A_ij = decay^(i-j),
+///
+/// of the optimal X, run as a recursion with one buffer for each of the q nodes.
+///
+/// Idea. The k-th term is the covariance of a Markov chain that runs backward in time, so X_q is
+/// the covariance of q chains and independent noise. Its Cholesky factor from the last row up comes
+/// from conditioning on later steps, which is Kalman's recursion backward in time.
+///
+///     forward   x_t = s v_t + decay phi_{t-1} x_{t-1},    phi_t = decay / (1 + u_t x_t)
+///     backward  P_t = Phi_t (P_{t+1} - h h^T / c^2) Phi_t + diag(w u_t phi_t / decay)
+///               h = P_t 1,    c_t^2 = direct / v_t + 1^T h,    gains_t = h / c_t^2
+///
+/// (`MarkovFactors`, `Riccati`), where the h and c in P_t belong to step t + 1. The stream:
+///
+///     z_t ---(1 / c_t)---> (+) --------------+--------> w_t, a row of C^-1 Z
+///                           ^ -              |
+///                           |                v
+///                      gains_t . s <---- s <- phi_t (s + w_t)
+///
+/// Everything else here reads the stored numbers, whatever made them, so that no guarantee rests on
+/// the recursions above: column norms and inner products (sensitivity), row variances (error), and
+/// upper bounds on variances (rounding). Norms and products come from one pass, `visit_columns`:
+///
+///     Q_t = c_t^2 g_t g_t^T + Phi_t Q_{t+1} Phi_t
+///     ||C_t||^2 = c_t^2 + 1^T Phi_t Q_{t+1} Phi_t 1
+///     C_i . C_t = r_t . (phi_{t-1} * ... * phi_i),    r_t = c_t^2 g_t + Phi_t Q_{t+1} Phi_t 1
+///
+/// Source: docs/math/optimal.md, section 4.
+
 #include "optimal/realisation.hpp"
 
 #include <algorithm>
@@ -15,11 +47,8 @@ namespace {
 
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 
-/// phi_t of every node: with x_0 = s v_0, x_{t+1} = s v_{t+1} + decay phi_t x_t,
-///     phi_t = decay / (1 + u_t x_t).
-/// (A^-1 D_u^-1 A^-T + s D_v)^-1, A_ij = decay^(i-j), is then the covariance of a Markov chain run
-/// backward in time: variance u_t phi_t / decay enters at step t, and what comes from later steps
-/// is multiplied by phi_t.
+/// phi_t of every node. In the backward chain of a node, step t multiplies what comes from later
+/// steps by phi_t and adds variance u_t phi_t / decay.
 class MarkovFactors {
  public:
   MarkovFactors(const InverseRoot& root, const Weights& weights)
@@ -28,15 +57,15 @@ class MarkovFactors {
         before_(root.shifts.size(), 0.0),
         x_(root.shifts.size(), 0.0) {}
 
-  /// Fills `factors` with those of the steps from `first` on; called in the order of steps.
+  /// Fills `factors` with phi_first, phi_{first + 1}, ...; called in the order of steps.
   void fill(std::size_t first, std::vector<double>& factors) {
     const std::size_t q = x_.size(), count = factors.size() / q;
     for (std::size_t t = first; t < first + count; ++t)
       for (std::size_t k = 0; k < q; ++k) {
         const double before = weights_.decay * before_[k] * x_[k];
         x_[k] = root_.shifts[k] * weights_.columns[t] + before;
-        // A quotient that underflows to 0 would not be a valid factor; the least positive number
-        // serves as well.
+        // If the quotient underflows to 0, the least positive number replaces it: 0 would not be a
+        // valid factor.
         before_[k] = factors[(t - first) * q + k] =
             std::max(weights_.decay / (1 + weights_.rows[t] * x_[k]), kLeast);
       }
@@ -52,11 +81,7 @@ double square(double x) {
   return x * x;
 }
 
-}  // namespace
-
-namespace {
-
-/// Riccati recursion, backward: P is the part that later steps leave undetermined.
+/// Gains from the last step to the first. P is the covariance of the chains given later steps.
 class Riccati {
  public:
   Riccati(const InverseRoot& root, const Weights& weights)
@@ -65,7 +90,7 @@ class Riccati {
         covariance_(root.shifts.size() * root.shifts.size(), 0.0),
         h_(root.shifts.size()) {}
 
-  /// Computes scale and gains of a step from its factors; called from the last step to the first.
+  /// Writes the gains of step t and returns 1 / c_t; called from the last step to the first.
   double advance(std::size_t t, const double* phi, double* gains) {
     const std::size_t q = h_.size();
     if (has_later_)
@@ -90,7 +115,7 @@ class Riccati {
   const InverseRoot& root_;
   const Weights& weights_;
   std::vector<double> covariance_, h_;
-  double scale_squared_ = 0;  ///< of the later step
+  double scale_squared_ = 0;  ///< c^2 of the later step
   bool has_later_ = false;
 };
 
@@ -146,8 +171,7 @@ VaryingBuffers with_stddevs(VaryingBuffers recursion) {
 
 namespace {
 
-/// Visits the columns of the matrix that `Numbers` reads, backward: visit(t, ||C_t||^2, r_t). Inner
-/// products with earlier columns are r_t . (factors_{t-1} * ... * factors_i).
+/// Calls visit(t, ||C_t||^2, r_t) from the last column to the first.
 template <class Numbers, class Visit>
 void visit_columns(Numbers numbers, const Visit& visit) {
   const std::size_t q = numbers.buffers();
@@ -179,7 +203,7 @@ std::vector<double> norms_squared_of(Numbers numbers) {
   return norms;
 }
 
-/// Reads magnitudes in place of the numbers.
+/// Reads |numbers|, whose column norms bound the sums of magnitudes.
 class Magnitudes {
  public:
   explicit Magnitudes(const VaryingBuffers& recursion)
@@ -233,9 +257,9 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& recursion,
                   std::ranges::copy(products, &with_earlier[t * q]);
                 });
 
-  // `states` holds the buffers after the earlier columns of every phase, `since` their decay, by
-  // products of b factors: first from a column's step to the end of its block, then from the
-  // beginning of the next one.
+  // `states`: for each phase, the buffers filled by its earlier columns. From one column of a phase
+  // to the next, b steps later, each buffer is multiplied by b decay factors: those up to the end
+  // of the block, then (`since`) those from the beginning of the next block.
   VaryingReader numbers(recursion);
   std::vector<double> sums(b, 0.0), states(b * q, 0.0), since(q);
   for (std::size_t first = 0; first < n; first += b) {
@@ -287,10 +311,10 @@ std::vector<double> later_products(const VaryingBuffers& recursion,
   const std::size_t q = static_cast<std::size_t>(recursion.buffers);
   const std::size_t n = recursion.inverse_scales.size();
   const std::size_t distance = std::min(n, static_cast<std::size_t>(lag));
-  // Every entry of `largest` and the products of factors are off by at most this many roundings.
+  // Covers the roundings of `largest` and of the products of factors.
   const double rounding = 1 + static_cast<double>(3 * n + q * q + distance + 16) * 0x1p-52;
-  // A window of `distance` factors runs from i to the end of its block, and on from there to i +
-  // distance.
+  // The product of `distance` factors from i on is split at the end of i's block: `to_end` times
+  // `beyond`.
   VaryingReader numbers(recursion);
   std::vector<double> bounds(n, 0.0), to_end(distance * q), product(q), beyond(q);
   for (std::size_t first = 0; first + distance < n; first += distance) {
@@ -336,7 +360,7 @@ Variances variances(const VaryingBuffers& recursion, const std::vector<double>& 
                     double decay) {
   const std::size_t q = static_cast<std::size_t>(recursion.buffers);
   const std::size_t n = recursion.inverse_scales.size();
-  // Covariances of the buffers s with each other, with w, and with the row so far.
+  // Covariances of the buffers s with each other, with w, and with the row.
   Variances result{std::vector<double>(n), 0};
   VaryingReader numbers(recursion);
   std::vector<double> with_each_other(q * q, 0.0), with_w(q), with_row(q, 0.0);
@@ -372,8 +396,7 @@ Variances variance_bounds(const VaryingBuffers& recursion) {
   constexpr double kTiny = 0x1p-1000;     // for products below the range of double precision
   const auto q = static_cast<std::size_t>(recursion.buffers), n = recursion.inverse_scales.size();
   const std::size_t size = q + 1;  // the states, then the row
-  // Bound on the rounding of a number between one covariance and the next, which is at most q + 8
-  // times.
+  // A number is rounded at most q + 8 times from one covariance to the next.
   const double unit = static_cast<double>(q + 8) * 0x1p-53;
   Variances result{std::vector<double>(n), 0};
   VaryingReader numbers(recursion);
@@ -397,8 +420,7 @@ Variances variance_bounds(const VaryingBuffers& recursion) {
       w -= gain[i] * sum;
       w_error += std::abs(gain[i]) * (unit * std::abs(sum) + error[i]);
     }
-    // y_i' = onto_i (y_i + w). Computes each entry, and in `doubt` how far off rounding can have
-    // made it.
+    // Covariance of y_i' = onto_i (y_i + w); `doubt` bounds the rounding of each entry.
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
         const double factor = onto[i] * onto[j], before = covariance[i * size + j];
@@ -410,7 +432,7 @@ Variances variance_bounds(const VaryingBuffers& recursion) {
       }
       root[i] = std::sqrt(covariance[i * size + i]);
     }
-    // Adds to the diagonal what dominates `doubt` in the norm of the roots.
+    // Inflates the diagonal until it bounds `doubt` (Gershgorin, in units of the roots).
     std::ranges::fill(excess, 0.0);
     for (std::size_t i = 0; i < size; ++i) inverse_root[i] = 1 / (root[i] += 0x1p-100 * root[q]);
     for (std::size_t i = 0; i < size; ++i)
@@ -422,7 +444,7 @@ Variances variance_bounds(const VaryingBuffers& recursion) {
       covariance[i * size + i] += kSlack * root[i] * excess[i];
       for (std::size_t j = 0; j < i; ++j) covariance[j * size + i] = covariance[i * size + j];
     }
-    // A NaN makes all later rows NaN too, where `with_stddevs` detects it.
+    // NaN propagates to all later rows, where `with_stddevs` finds it.
     for (std::size_t k = 0; k < q; ++k) {
       const double state = covariance[k * size + k];
       result.max_state = state <= result.max_state ? result.max_state : state;

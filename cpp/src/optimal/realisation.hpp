@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The optimum, or nearly, as a recursion with a few buffers, that is, a time-varying buffered
-/// linear encoder (docs/math/optimal.md).
+/// The optimum, or a strategy close to it, as a recursion with a few buffers, that is, a
+/// time-varying buffered linear encoder (docs/math/optimal.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ VaryingBuffers with_stddevs(VaryingBuffers recursion);
 std::vector<double> column_norms_squared(const VaryingBuffers& recursion);
 
 struct NumberRange {
-  bool is_nonnegative;  ///< all gains and factors
+  bool is_nonnegative;  ///< true if no gain or factor is negative
   double largest_factor;
 };
 NumberRange range_of(const VaryingBuffers& recursion);
@@ -43,8 +43,8 @@ std::vector<double> epoch_norms_squared(const VaryingBuffers& recursion,
                                         const std::vector<double>& column_scales,
                                         std::int64_t separation);
 
-/// Inner products of column j with earlier columns i are r_j . (factors_i * ... * factors_{j-1}),
-/// scaled. Returns for every step and buffer the largest r_j / column_scales_j from there on.
+/// For every step and buffer, the largest r_j / column_scales_j from that step on, where C_i . C_j
+/// = r_j . (factors_i * ... * factors_{j-1}).
 /// @cost  O(n q^2), n q doubles.
 std::vector<double> largest_products(const VaryingBuffers& recursion,
                                      const std::vector<double>& column_scales);
@@ -61,9 +61,9 @@ std::vector<double> later_products(const VaryingBuffers& recursion,
 
 /// Bound on the relative amount by which rounding can have taken any ||C_j|| below its value.
 ///
-/// A summand of ||C_j||^2 is rounded at most three times per step, and sums of q^2 of them once
-/// more each. This gives (3 n + q^2 + 8) 2^-53 relative to the sum of magnitudes, and half of that
-/// for the root.
+/// A summand of ||C_j||^2 is rounded at most three times per step, and every sum of q^2 summands
+/// once more per addition. This gives (3 n + q^2 + 8) 2^-53 relative to the sum of magnitudes, and
+/// half of that for the root.
 double rounding_of_column_norms(const VaryingBuffers& recursion,
                                 const std::vector<double>& norms_squared);
 
@@ -77,7 +77,7 @@ struct Variances {
 Variances variances(const VaryingBuffers& recursion, const std::vector<double>& column_scales,
                     double decay);
 
-/// Upper bounds of the variances of A C^-1 Z, A_ij = 1 for i >= j, and of the states: `variances`
+/// Upper bounds on the variances of A C^-1 Z, A_ij = 1 for i >= j, and of the states: `variances`
 /// with every rounding error bounded (docs/math/optimal.md).
 /// @cost  O(n q^2)
 Variances variance_bounds(const VaryingBuffers& recursion);

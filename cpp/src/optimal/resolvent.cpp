@@ -8,7 +8,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Two doubles, a vector that every target has.
+/// Two doubles, a vector type on every target.
 using Pair [[gnu::vector_size(16)]] = double;
 constexpr std::size_t kPairs = static_cast<std::size_t>(kNodesAtOnce) / 2;
 using Lanes = std::array<Pair, kPairs>;
@@ -35,7 +35,8 @@ class RoundingModel {
     return contraction * error + smaller_of(most, plain_ * (kOnes / contraction - kOnes)) +
            (plain_ * length + 4);
   }
-  /// Error of a product of two solutions inside a block, given those of the ratios at its ends.
+  /// Error of a product of two solutions inside a block, given the errors of the ratios at its
+  /// ends.
   Pair inside(Pair below, Pair above, double length) const {
     return larger_of(below, above) + (inside_ * length + 8);
   }
@@ -51,7 +52,7 @@ struct BlockStart {
 
 struct NodeGroup {
   Lanes shifts, weights;
-  Lanes ratio, error;  ///< of the current sweep
+  Lanes ratio, error;  ///< ratio and error in the current sweep
 };
 
 /// Splits the nodes into groups. Copies of the last node, which share its weight, fill up the last
@@ -70,7 +71,7 @@ std::vector<NodeGroup> groups_of(const InverseRoot& root) {
   return groups;
 }
 
-/// Number of steps in which no solution can grow by more than 2^800.
+/// Steps in which no solution can grow by more than 2^800.
 std::size_t block_length(const InverseRoot& root, const Weights& weights) {
   const auto [least_row, greatest_row] = std::ranges::minmax(weights.rows);
   const double growth =
@@ -165,8 +166,9 @@ class Sweeps {
     }
   }
 
-  /// Repeats this and keeps D; then D <- D + s u N, N <- N + v D from the block's end to its start.
-  /// The products of both D, over their Wronskian, are the resolvent's diagonal over v.
+  /// Runs `pass_forward` again and keeps D; then D <- D + s u N, N <- N + v D from the block's end
+  /// to its start. Products of the two D, divided by the Wronskian, are the resolvent's diagonal
+  /// divided by v.
   void add_block(const Block& block, const BlockStart& start, bool is_last, NodeGroup& group) {
     Lanes n = start.ratio, d, error;
     const Lanes s = group.shifts;
@@ -214,7 +216,7 @@ class Sweeps {
   std::vector<NodeGroup> groups_;
   RoundingModel rounding_;
   std::size_t block_, num_blocks_;
-  std::vector<BlockStart> starts_;  ///< of block b and group g at b * groups + g
+  std::vector<BlockStart> starts_;  ///< entry b * groups + g is for block b and group g
   std::array<double, kMaxBlock + 1> powers_{1.0};
   std::array<double, kMaxBlock> rows_, columns_;
   std::array<Lanes, kMaxBlock> below_;

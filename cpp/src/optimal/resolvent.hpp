@@ -12,7 +12,7 @@
 
 namespace dpftrl::detail {
 
-/// Number of nodes swept at a time; other numbers of nodes cost as much as the next multiple.
+/// Nodes swept at a time; any other number of nodes costs as much as the next multiple.
 constexpr std::int64_t kNodesAtOnce = 12;
 
 /// [1 / tr W^T W, twice the largest diagonal entry of T] contains the spectrum of T (Gershgorin, as
@@ -21,13 +21,13 @@ SpectralInterval spectrum(const Weights& weights);
 
 struct RootDiagonal {
   std::vector<double> values;
-  double rounding_error;  ///< bound on the relative error of each value, without the quadrature's
+  double rounding_error;  ///< bound on the relative error of each value, except for the quadrature
 };
 
 /// diag(direct I + sum_k w_k (T + s_k I)^-1): the diagonal of T^(-1/2) for inverse_root() nodes.
 /// @guarantee  rounding_error comes from a recursion for the error itself, along each node.
 /// @cost       about 16 additions and multiplications per node and entry, three divisions per node
-///             and block; memory of one entry in 30 per node.
+///             and block; memory for about one number per node and 30 entries.
 /// @checked-by optimum_test "rounding stays within its bound"
 RootDiagonal root_diagonal(const InverseRoot& root, const Weights& weights);
 

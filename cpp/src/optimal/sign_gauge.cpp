@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/sign_gauge.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,11 +12,11 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Any number of sweeps gives a bound; after this many, 10^-4 or less of it is left to gain.
+/// Any number of sweeps gives a bound; after this many, at most 10^-4 of the bound is left to gain.
 constexpr int kMaxSweeps = 400;
 constexpr double kSmallChange = 1e-7;
 
-/// Signs of the steps. The first one is positive; bit i - 1 of `code` is that of step i.
+/// Signs of the steps. The first one is positive; bit i - 1 of `code` is the sign of step i.
 Vector signs_of(std::uint32_t code, Eigen::Index steps) {
   Vector signs = Vector::Ones(steps);
   for (Eigen::Index i = 1; i < steps; ++i)
@@ -37,8 +38,8 @@ double sign_gauge(const Matrix& lambda) {
   std::vector<Vector> signs;
   for (std::uint32_t code = 0; code < 1U << (k - 1); ++code) signs.push_back(signs_of(code, k));
   std::vector<double> weights(signs.size(), 0.0);
-  // Non-negative least squares, one weight after the other; all diagonal entries may equal the
-  // largest.
+  // Non-negative least squares, one weight after the other. Only the largest diagonal entry matters
+  // in the bound, so all are raised to it here.
   Matrix rest = lambda;
   rest.diagonal().setConstant(largest);
   const double num_entries = static_cast<double>(k * k);

@@ -14,7 +14,7 @@ namespace dpftrl::detail {
 ///     w any weights, R = Lambda - sum w_s s s^T:
 ///     T <= sum w_s + max(max_i R_ii, sum_{i<j} |R_ij|), not below 0
 ///
-/// since 1 + (E_ij + E_ji) sign R_ij, the identity with one pair of steps tied, is a mean of s s^T.
+/// since I + (E_ij + E_ji) sign R_ij, the identity with one pair of steps tied, is a mean of s s^T.
 ///
 /// @param lambda  symmetric, positive semi-definite, k x k.
 /// @return        infinity if k exceeds kMaxSignedEpochs.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Access to gains and factors of VaryingBuffers without all of them in memory.
+/// Access to gains and factors of VaryingBuffers that does not unpack all of them.
 
 #include <cstddef>
 #include <memory>
@@ -16,7 +16,7 @@ namespace dpftrl::detail {
 /// numbers change little from step to step.
 class PackedNumbers {
  public:
-  /// Number of steps that are packed together.
+  /// Steps that are packed together.
   static constexpr std::size_t kBlock = PackedSeries::kLength;
 
   PackedNumbers(std::size_t steps, std::size_t buffers);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads given or requested as matrices. Modules without them leave this file out.
+// Workloads as matrices. Modules without them leave this file out.
+#include <Eigen/Core>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "base/toeplitz_matrix.hpp"
 #include "dpftrl/base/error.hpp"
@@ -34,7 +37,7 @@ Workload Workload::lower_triangular(Matrix matrix) {
   const Eigen::Index rest = matrix.rows() - 1;
   workload.has_toeplitz_matrix_ =
       matrix.topLeftCorner(rest, rest) == matrix.bottomRightCorner(rest, rest);
-  workload.matrix_ = std::move(matrix);
+  workload.matrix_ = std::make_shared<const Matrix>(std::move(matrix));
   return workload;
 }
 
@@ -42,7 +45,7 @@ Matrix Workload::matrix() const {
   if (steps_ > kMaxDenseSteps)
     fail(ErrorCode::unsupported, "workload", "steps",
          "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(steps_));
-  if (kind_ == Kind::matrix) return matrix_;
+  if (kind_ == Kind::matrix) return *matrix_;
   if (is_toeplitz()) return lower_triangular_toeplitz(coefficients());
   const auto size = static_cast<std::size_t>(steps_);
   Matrix matrix(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
@@ -58,7 +61,7 @@ Matrix Workload::matrix() const {
 
 std::vector<double> Workload::apply_matrix(std::vector<double> sequence) const {
   Eigen::Map<Vector> entries(sequence.data(), static_cast<Eigen::Index>(steps_));
-  const Vector product = matrix_.triangularView<Eigen::Lower>() * Vector(entries);
+  const Vector product = matrix_->triangularView<Eigen::Lower>() * Vector(entries);
   entries = product;
   return sequence;
 }

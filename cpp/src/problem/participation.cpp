@@ -36,11 +36,11 @@ Neighbours find(std::string_view name, std::span<const Spelling> spellings) {
   fail_argument("participation", "neighbours", "one of " + known, "\"" + std::string(name) + "\"");
 }
 
-/// True if runs that begin and end at these steps, in turn, are those of a pattern.
+/// True if runs that begin and end at these steps, in turn, form a pattern.
 bool are_changes(const ActivePattern& pattern, std::span<const std::int64_t> changes,
                  std::int64_t steps) {
   for (std::size_t i = 0; i < changes.size(); i += 2) {
-    const bool is_last = i + 1 == changes.size();  // the end of the stream may cut it
+    const bool is_last = i + 1 == changes.size();  // the end of the stream may cut it short
     const bool may_be_cut = is_last || (changes[i] == 0 && pattern.has_open_start);
     const std::int64_t end = is_last ? steps : changes[i + 1];
     if (!may_be_cut && end - changes[i] < pattern.window) return false;

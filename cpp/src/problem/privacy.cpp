@@ -10,8 +10,8 @@
 #include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 
-// Every guarantee that leaves this file is the end point of an interval, not an estimate; the noise
-// multiplier of classical_gaussian alone is a formula, beside its certified delta. The scheme
+// Every guarantee that leaves this file is the end point of an interval, not an estimate. Only the
+// noise multiplier of classical_gaussian is a formula, and its delta is certified. The scheme
 // (docs/math/privacy.md has the proofs): write delta(mu, epsilon) as a density times an integral of
 // a positive function, so that nothing cancels; bound the error of the floating-point value; round
 // the bound up. All inverses are searches over doubles for the last argument at which that upper
@@ -31,7 +31,7 @@ constexpr double kLogSqrt2Pi = 0.91893853320467274178;
 constexpr double kMargin = 0x1p-46;
 /// Step of the trapezoidal rule in ln t; its relative error is below 1e-17.
 constexpr double kStep = 7.0 / 64.0;
-/// |a| beyond which delta (or its complement) is below the smallest double (or 2^-1000).
+/// |a| beyond which delta is below the smallest double (a > 0), or 1 - delta below 2^-1000 (a < 0).
 constexpr double kFar = 40;
 
 double up(double value) {
@@ -107,7 +107,7 @@ double centre_over_density(double x) {
   return 2 * sum;
 }
 
-/// delta = phi(a) ratio, or 1 - delta = phi(a) ratio where `complement`; a = epsilon / mu - mu / 2.
+/// delta = phi(a) ratio, or 1 - delta = phi(a) ratio if `complement`; a = epsilon / mu - mu / 2.
 struct Profile {
   double half_square;  ///< a^2 / 2 = half_square + correction
   double correction;
@@ -128,7 +128,7 @@ Profile profile(double mu, double epsilon) {
   if (!(quotient.high < 1e300)) return {kInfinity, 0, false, 0};
   const DoubleDouble difference = two_sum(quotient.high, -0.5 * mu);
   // a is rounded down, that is, towards larger delta: epsilon / mu > 2^50 needs this to stay on the
-  // safe side; below, it is invisible.
+  // safe side; below that, it makes no difference.
   const double rest = difference.low + quotient.low - quotient.high * 0x1p-103;
   const DoubleDouble a = two_sum(difference.high, rest);
   const double square = a.high * a.high;
@@ -222,8 +222,8 @@ double guess_mu(double epsilon, double delta) {
   return mu;
 }
 
-/// Lowers a limit by kCompositionSlack, rounded down. The smallest double stays, to which
-/// fits_limit adds nothing.
+/// Lowers a limit by kCompositionSlack, rounded down. The smallest double stays, as fits_limit adds
+/// nothing to it.
 double lowered(double limit) {
   return limit > kSmallest ? down(limit * (1 - kCompositionSlack)) : limit;
 }
@@ -249,7 +249,7 @@ double guess_epsilon(double mu, double delta) {
   return epsilon;
 }
 
-/// The point of [low, high] where is_low turns false, if it does so once.
+/// The point of [low, high] where is_low turns false, if it does so only once.
 double bisect(double low, double high, auto&& is_low) {
   for (int step = 0; step < 64; ++step) {
     const double middle = low + 0.5 * (high - low);
@@ -345,7 +345,7 @@ double noise_multiplier(const ApproximateDp& target) {
 double mu_from_pure_dp(double epsilon) {
   require_positive("mu_from_pure_dp", "epsilon", epsilon);
   const double asymptote = up(std::sqrt(8.0) * std::sqrt(epsilon) * (1 + 0x1p-50));
-  // Beyond this, 1 / (1 + e^epsilon) leaves the range of doubles; Phi(-x) <= e^(-x^2 / 2) / 2
+  // Soon beyond this, 1 / (1 + e^epsilon) leaves the range of doubles; Phi(-x) <= e^(-x^2 / 2) / 2
   // suffices.
   if (epsilon > 700) return asymptote;
   // tanh x <= x, and mu^2 is below all rounding, so sqrt(pi / 2) epsilon, rounded up, suffices. The
@@ -451,7 +451,7 @@ double compose_mu(std::span<const double> mus) {
   double low = 0;
   for (const double mu : mus) {
     // An entry too small for its square to be exact is counted as slightly larger, which is safe
-    // and invisible.
+    // and makes no visible difference.
     const double scaled = std::max(std::ldexp(mu, -exponent), 0x1p-400);
     const double square = scaled * scaled;
     const DoubleDouble sum = two_sum(high, square);

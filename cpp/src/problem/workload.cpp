@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/problem/workload.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
-#include "base/double_double.hpp"
 #include "dpftrl/base/error.hpp"
 
 namespace dpftrl {
@@ -45,8 +46,7 @@ Workload Workload::sliding_window(const Window& options) {
 }
 
 Workload Workload::window_of(std::int64_t steps, std::int64_t width) {
-  // Nothing leaves a window this wide. Its width is dropped to keep it out of the fingerprints of
-  // states.
+  // Such a wide window drops no record, so its width stays out of fingerprints.
   if (width >= steps) return {Kind::prefix, steps};
   Workload workload(Kind::window, steps);
   workload.width_ = width;
@@ -55,7 +55,7 @@ Workload Workload::window_of(std::int64_t steps, std::int64_t width) {
 
 Workload Workload::learning_rates(Rates options) {
   const std::int64_t steps = std::ssize(options.rates);
-  if (steps < 1) fail_argument("learning_rates", "rates", "one number a step", "none");
+  if (steps < 1) fail_argument("learning_rates", "rates", "one number per step", "none");
   require_steps("learning_rates", steps);
   require_all_finite("learning_rates", "rates", options.rates);
   const auto zero = std::ranges::find(options.rates, 0.0);
@@ -85,6 +85,10 @@ std::string Workload::name() const {
   return "unknown";
 }
 
+double Workload::entry(std::int64_t step, std::int64_t column) const {
+  return (*matrix_)(static_cast<Eigen::Index>(step), static_cast<Eigen::Index>(column));
+}
+
 std::vector<double> Workload::coefficients() const {
   if (!is_toeplitz())
     fail(ErrorCode::unsupported, "workload", "workload", "must have Toeplitz coefficients", name());
@@ -110,27 +114,10 @@ Workload Workload::block(std::int64_t first, std::int64_t steps) const {
   }
   if (kind_ == Kind::matrix) {
     const auto from = static_cast<Eigen::Index>(first), size = static_cast<Eigen::Index>(steps);
-    block.matrix_ = matrix_.block(from, from, size, size).eval();
+    block.matrix_ = std::make_shared<const Matrix>(matrix_->block(from, from, size, size));
     block.has_toeplitz_matrix_ = has_toeplitz_matrix_;
   }
   return block;
-}
-
-std::vector<double> Workload::apply(std::vector<double> sequence) const {
-  require_length("workload", "sequence", std::ssize(sequence), steps_);
-  if (kind_ == Kind::matrix) return apply_matrix(std::move(sequence));
-  const std::vector<double> delayed = kind_ == Kind::window ? sequence : std::vector<double>();
-  DoubleDouble average, total;
-  for (std::size_t t = 0; t < sequence.size(); ++t) {
-    average = add(multiply(average, momentum_), sequence[t]);
-    const double rate = kind_ == Kind::rates ? rates_[t] : 1;
-    const DoubleDouble step = multiply(average, rate);
-    total = add(add(multiply(total, decay_), step.high), step.low);
-    const auto width = static_cast<std::size_t>(width_);
-    if (kind_ == Kind::window && t >= width) total = add(total, -delayed[t - width]);
-    sequence[t] = total.high;
-  }
-  return sequence;
 }
 
 }  // namespace dpftrl

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/queries/query_mechanism.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,8 +18,7 @@ namespace {
 constexpr const char* kConsistencyFunction = "consistent_histogram";
 constexpr int kMaxGradientSteps = 2000;
 
-/// About the std of a measurement, used as a unit, which must not be 0 even if the noise almost
-/// always is.
+/// Unit of about the std of a measurement; not 0 even if the noise almost always is.
 double unit_of(const QueryMechanism& mechanism) {
   if (mechanism.noise() == QueryNoise::laplace) return mechanism.noise_stddev();
   return std::sqrt(mechanism.noise_scale() * mechanism.noise_scale() + 1.0 / 12);
@@ -49,11 +49,11 @@ struct ScaledEncoder {
 
   std::vector<Matrix> forward;
   std::vector<Matrix> backward;
-  double largest_eigenvalue = 1;  ///< of M^T M
+  double largest_eigenvalue = 1;  ///< largest eigenvalue of M^T M
 };
 
-/// Measurements that tell the number of records without noise. In products of several factors, it
-/// is used like any other measurement.
+/// Measurements that reveal the number of records without noise. In products of several factors
+/// they are used like any other.
 std::vector<Eigen::Index> told_totals(const QueryMechanism& mechanism) {
   std::vector<Eigen::Index> totals;
   const QueryFactorization& factorization = mechanism.factorization();
@@ -67,7 +67,7 @@ std::vector<Eigen::Index> told_totals(const QueryMechanism& mechanism) {
   return totals;
 }
 
-/// Returns the nearest point with non-negative entries and, if given, that total.
+/// Nearest point with non-negative entries and, if given, this total.
 Vector project(const Vector& x, const std::optional<std::int64_t>& total) {
   if (!total) return x.cwiseMax(0);
   std::vector<double> sorted(x.data(), x.data() + x.size());

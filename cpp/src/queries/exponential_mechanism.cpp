@@ -40,7 +40,7 @@ void require_contributions(const char* function, std::int64_t max_contributions)
   require_between(function, "max_contributions", max_contributions, 1, std::int64_t{1} << 20);
 }
 
-/// Checks an epsilon that is half that of the exponential mechanism.
+/// Checks an epsilon that the exponential mechanism will double.
 void require_response_epsilon(const char* function, double epsilon) {
   if (!(epsilon >= kMinEpsilon / 2 && epsilon <= kMaxEpsilon / 2))
     fail_argument(function, "epsilon", "between 2^-31 and 2^19", to_text(epsilon));

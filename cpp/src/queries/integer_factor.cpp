@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/integer_factor.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
 #include "math/linear_algebra.hpp"
 
@@ -13,7 +17,7 @@ namespace {
 
 /// |R M - F| below this, relative to the largest entry of F, is rounding in the decoder.
 constexpr double kExact = 0x1p-36;
-/// Above this, relative as well, the decoder is refined.
+/// Above this, also relative to the largest entry of F, the decoder is refined.
 constexpr double kFine = 0x1p-43;
 /// Largest entry of measurements from a search or a workload; below the limits of require_sound.
 constexpr double kMaxMadeEntry = 0x1p26;
@@ -50,8 +54,8 @@ bool is_triangular(const Matrix& m) {
   return m.rows() == m.cols() && m.isLowerTriangular(0) && m.diagonal().cwiseAbs().minCoeff() > 0;
 }
 
-/// Least-squares R = F M^+, and F - R M, which is 0 as far as the rows of M reach. Refined, because
-/// a Gram matrix has the square of M's condition number.
+/// Least-squares R = F M^+, and F - R M, which is 0 on the row space of M. Refined, because a Gram
+/// matrix has the square of M's condition number.
 std::pair<Matrix, Matrix> decoder_and_rest(const Matrix& f, const Matrix& m) {
   const bool is_divided = is_triangular(m);
   const Matrix back = is_divided ? Matrix() : pseudo_inverse(m);
@@ -68,8 +72,9 @@ std::pair<Matrix, Matrix> decoder_and_rest(const Matrix& f, const Matrix& m) {
   return {std::move(decoder), std::move(rest)};
 }
 
-/// Extends a factor to [M; t I] and [R, rest / t] with rest = F - R M, so that what M does not
-/// reach is measured coarsely, with the t of least error (docs/math/queries.md).
+/// Extends a factor to [M; t I] and [R, rest / t] with rest = F - R M, so that the part of F
+/// outside the row space of M is measured coarsely, with the t of least error
+/// (docs/math/queries.md).
 void complete(const Matrix& f, const Matrix& rest, QueryFactorization::Factor& factor) {
   if (rest.cwiseAbs().maxCoeff() <= kExact * f.cwiseAbs().maxCoeff()) return;
   const Eigen::Index r = factor.encoder.rows(), m = factor.encoder.cols();
@@ -96,6 +101,36 @@ QueryFactorization::Factor whole_factor(const Matrix& f, const Matrix& scaled) {
   return factor;
 }
 
+/// |R M - F| of given matrices up to this, relative to the largest entry of F, counts as their
+/// rounding, which `complete` measures.
+constexpr double kGiven = 1e-6;
+constexpr const char* kOwnFunction = "factorize_queries";
+
+void require_own(const Matrix& f, const OwnMeasurements& own) {
+  const Matrix& m = own.measure;
+  require_count(kOwnFunction, "measure", "rows", m.rows(), 1, kMaxQueryRows);
+  require_length(kOwnFunction, "measure", m.cols(), f.cols());
+  require_all_finite(kOwnFunction, "measure", span_of(m));
+  if (m.isZero(0)) fail_argument(kOwnFunction, "measure", "other than all zeros", "0");
+  if (!own.reconstruct) return;
+  const Matrix& r = *own.reconstruct;
+  require_length(kOwnFunction, "reconstruct", r.rows(), f.rows());
+  require_length(kOwnFunction, "reconstruct[0]", r.cols(), m.rows());
+  require_all_finite(kOwnFunction, "reconstruct", span_of(r));
+}
+
+/// Refuses measurements that miss `rest` of F, and names its largest entry.
+void require_decoded(const Matrix& f, const Matrix& rest, std::string_view parameter,
+                     std::string_view constraint) {
+  Eigen::Index query = 0, value = 0;
+  const double largest = rest.cwiseAbs().maxCoeff(&query, &value);
+  if (largest <= kGiven * f.cwiseAbs().maxCoeff()) return;
+  fail_argument(kOwnFunction, parameter, constraint,
+                to_text(f(query, value) - rest(query, value)) + " for " + to_text(f(query, value)) +
+                    " in row " + std::to_string(query + 1) + ", column " +
+                    std::to_string(value + 1));
+}
+
 bool is_level(const Matrix& f, Eigen::Index row) {
   return (f.row(row).array() == f(row, 0)).all();
 }
@@ -112,8 +147,8 @@ QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m
   scaled.topRows(m.rows()) = (power_for(m, bits) * m).array().round().matrix();
   scaled.bottomRows(1).setConstant(unit);
   QueryFactorization::Factor factor = whole_factor(f, scaled);
-  // Finds the row of the total: zero rows above it may be gone, and rows below it were added by
-  // `complete`.
+  // Finds the row of the total: zero rows above it may have been removed, and rows below it were
+  // added by `complete`.
   Eigen::Index total = 0;
   while ((factor.encoder.row(total).array() != static_cast<std::int64_t>(unit)).any()) ++total;
   for (Eigen::Index i = 0; i < f.rows(); ++i) {
@@ -149,6 +184,23 @@ QueryFactorization::Factor queried_factor(const Matrix& f, int bits) {
   QueryFactorization::Factor factor{.encoder = to_integers(power * f),
                                     .decoder = Matrix::Identity(f.rows(), f.rows()) / power};
   complete(f, f - factor.encoder.cast<double>() / power, factor);
+  return factor;
+}
+
+QueryFactorization::Factor own_factor(const Matrix& f, const OwnMeasurements& own, int bits) {
+  require_own(f, own);
+  const double power = power_for(own.measure, bits);
+  const Matrix scaled = (power * own.measure).array().round().matrix();
+  if (!own.reconstruct) {
+    const Matrix rest = decoder_and_rest(f, own.measure).second;
+    require_decoded(f, rest, "measure", "such that some R has R M = F");
+    return whole_factor(f, scaled);
+  }
+  require_decoded(f, f - multiply(*own.reconstruct, own.measure), "reconstruct",
+                  "such that R M is F");
+  QueryFactorization::Factor factor{.encoder = to_integers(scaled),
+                                    .decoder = *own.reconstruct / power};
+  complete(f, f - multiply(factor.decoder, scaled), factor);
   return factor;
 }
 

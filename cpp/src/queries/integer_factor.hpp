@@ -3,6 +3,7 @@
 
 /// Factorizations of one factor of a workload with a matrix of integers M (internal header).
 
+#include <Eigen/Core>
 #include <vector>
 
 #include "dpftrl/queries/query_mechanism.hpp"
@@ -13,9 +14,9 @@ namespace dpftrl::detail {
 /// @param bits  the largest column of M gets a norm from 2^(bits - 1) to 2^bits.
 QueryFactorization::Factor rounded_factor(const Matrix& f, const Matrix& m, int bits);
 
-/// The same when the number of records is public: M, of which only differences of columns matter,
-/// and a row of 2^bits in every column, which measures that number. Queries for that number alone
-/// use only this row.
+/// `rounded_factor` where the number of records is public: M, of which only differences of columns
+/// matter, and a row of 2^bits in every column, which measures that number. Queries for that number
+/// alone use only this row.
 QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m, int bits);
 
 /// Exact counts of the values `columns`, the only ones on which F depends.
@@ -29,11 +30,15 @@ void require_few_queries(std::int64_t num_queries);
 /// @throws Error{unsupported} more than kMaxQueryValues of them.
 QueryFactorization::Factor queried_factor(const Matrix& f, int bits);
 
-/// Returns the triangular T with T^T T = M^T M, which decodes faster and equally well; M itself if
-/// T does not exist in double precision.
+/// F = R M for the measurements of a caller, rounded as in rounded_factor.
+/// @throws as factorize_queries.
+QueryFactorization::Factor own_factor(const Matrix& f, const OwnMeasurements& own, int bits);
+
+/// Triangular T with T^T T = M^T M, which decodes faster and equally well; M itself if T does not
+/// exist in double precision.
 Matrix triangular_measurements(Matrix m);
 
-/// The same for an M whose last column is 0, because only differences matter.
+/// `triangular_measurements` for an M whose last column is 0, because only differences matter.
 Matrix triangular_differences(const Matrix& m);
 
 }  // namespace dpftrl::detail

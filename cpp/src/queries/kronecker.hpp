@@ -3,6 +3,7 @@
 
 /// Products with Kronecker products, factor by factor (internal header).
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <span>
 #include <utility>

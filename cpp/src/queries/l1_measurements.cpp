@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/l1_measurements.hpp"
 
+#include <Eigen/Core>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -13,10 +14,10 @@ namespace {
 
 /// Eigenvalues of Gram matrices below this, relative to the largest, are rounding errors of zeros.
 constexpr double kLeastEigenvalue = 0x1p-44;
-/// Largest arity of trees; the best for 64 to 256 values have 8 or 16.
+/// Largest arity of trees; the best trees for 64 to 256 values have arity 8 or 16.
 constexpr Eigen::Index kMaxArity = 32;
 
-/// ||R||, from R or from any matrix whose rows have the same norms.
+/// ||R|| for the objective, from R or from any matrix whose rows have the same norms.
 double size_of(const Matrix& rows, Objective objective) {
   if (objective == Objective::max) return rows.rowwise().norm().maxCoeff();
   return rows.norm() / std::sqrt(static_cast<double>(rows.rows()));
@@ -26,7 +27,7 @@ double largest_column(const Matrix& m) {
   return m.cwiseAbs().colwise().sum().maxCoeff();
 }
 
-/// Largest l1 distance of two columns.
+/// Largest l1 distance between two columns.
 double largest_distance(const Matrix& m) {
   const Matrix columns = m.transpose();
   double largest = 0;
@@ -36,7 +37,7 @@ double largest_distance(const Matrix& m) {
   return largest;
 }
 
-/// Columns minus their mean.
+/// Subtracts the mean column from every column.
 Matrix centred(const Matrix& m) {
   return m.colwise() - m.rowwise().mean();
 }
@@ -74,8 +75,8 @@ class Choice {
     best_ = std::move(m);
   }
 
-  /// F M^+ has rows as long as those of F V S^-1, where M^T M = V S^2 V^T. The symmetric root is V
-  /// S V^T.
+  /// The rows of F M^+ are as long as the rows of F V S^-1, where M^T M = V S^2 V^T. The symmetric
+  /// root is V S V^T.
   void consider(const Matrix& m, bool with_root) {
     const Matrix seen = is_centred_ ? centred(m) : m;
     const auto [squares, v] = symmetric_eigen(multiply(seen.transpose(), seen));

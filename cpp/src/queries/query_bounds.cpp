@@ -15,7 +15,7 @@ double root_chi(double epsilon) {
   return 2 * std::sinh(epsilon / 2) / kRoundDown;
 }
 
-/// Maximum over L of L times the Schatten bound over 1 + root_chi(L epsilon).
+/// Maximum over L of L times the Schatten bound, divided by 1 + root_chi(L epsilon).
 double best_of_records(double schatten, double epsilon) {
   constexpr double kMostRecords = 0x1p40;
   double best = 0;

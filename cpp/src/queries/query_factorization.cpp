@@ -1,6 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+
+/// F = R M with integers M: from a workload of linear queries to the mechanism that answers it.
+///
+/// Idea. Noise is proportional to the longest column of M, so the best real M is the encoder of the
+/// least error, gamma_F or gamma_2, found factor by factor of a product F_1 x F_2 x F_3:
+///
+///     tried in this order
+///     1. replace_one, one factor      dual: weights of PAIRS of values  ReplaceOneSolver
+///     2. orthogonal rows or columns   closed form                       known_optimum
+///     3. prefixes                     linear time                       prefix_optimum
+///     4. anything else                dual: weights of values           DenseOptimumSolver
+///           |
+///           |  real M, and a proof that no factorization is better
+///           v
+///     Gaussian: triangular M, same M^T M       Laplace: best of a few M in the l1 norm
+///           |
+///           v
+///     M := round(2^bits M),  R := F M^+;  if F = R M + E is not exact:  [R, E / t] [M; t I] = F
+///
+/// Products. gamma, proofs, column norms, entries of Gram matrices and row norms of R all multiply:
+///
+///     gamma(F_1 x F_2) = gamma(F_1) gamma(F_2),
+///     (M_1 x M_2)^T (M_1 x M_2) = M_1^T M_1 x M_2^T M_2,
+///
+/// so ranges and prefixes in two and three dimensions cost what their factors cost. Only the
+/// largest distance between two columns (replace_one) looks at all values.
+///
+/// Values that no query tells apart (equal columns of F) are one value for the search; values that
+/// no query asks about (columns of zeros) are not measured.
+///
+/// Source: docs/math/queries.md, sections 1 to 3; Edmonds, Nikolov, Ullman, arXiv 1911.08339;
+/// Henzinger, Upadhyay, Upadhyay, arXiv 2211.05006, Lemmas 1, 45, 48.
+
 #include "dpftrl/queries/query_mechanism.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -11,7 +45,7 @@
 #include "base/gap_progress.hpp"
 #include "base/span_of.hpp"
 #include "dpftrl/base/error.hpp"
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/strategy/optimal.hpp"
 #include "math/linear_algebra.hpp"
 #include "queries/integer_factor.hpp"
@@ -39,14 +73,14 @@ Matrix to_double(const IntegerMatrix& matrix) {
   return matrix.cast<double>();
 }
 
-/// Measurements of a factor: M itself, for distinct columns, or a known optimum.
+/// Real M of a factor, before rounding. After a search, M has only the distinct columns.
 struct FactorOptimum {
   QueryStrategy measured;
   Matrix encoder;
   QueryProof proof;
 };
 
-/// Columns of the values that some query asks about; the others are not measured.
+/// Columns of F that are not 0.
 std::vector<Eigen::Index> asked_columns(const Matrix& f) {
   std::vector<Eigen::Index> columns;
   for (Eigen::Index j = 0; j < f.cols(); ++j)
@@ -54,9 +88,9 @@ std::vector<Eigen::Index> asked_columns(const Matrix& f) {
   return columns;
 }
 
-/// Distinct columns of F, in their order. Values with equal columns are one value for all queries.
+/// Distinct columns of F, in the order of their first occurrence.
 struct DistinctColumns {
-  /// @param with_zeros  whether values that no query asks about are to be measured.
+  /// @param with_zeros  also keeps a column of zeros.
   DistinctColumns(const Matrix& f, bool with_zeros) {
     const Matrix columns = f.transpose();
     const auto entries = [&columns](Eigen::Index j) {
@@ -69,7 +103,7 @@ struct DistinctColumns {
       const auto differ = std::ranges::mismatch(entries(a), entries(b));
       return differ.in1 == entries(a).end() ? a < b : *differ.in1 < *differ.in2;
     });
-    // Finds for every column the first one equal to it.
+    // `like`: for every column, the first one equal to it.
     std::vector<Eigen::Index> like(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       const bool is_new = i == 0 || !std::ranges::equal(entries(order[i]), entries(order[i - 1]));
@@ -97,8 +131,8 @@ struct DistinctColumns {
     return all;
   }
 
-  std::vector<Eigen::Index> first;  ///< one of each kind
-  std::vector<Eigen::Index> place;  ///< index in `first` of every column's kind, or -1
+  std::vector<Eigen::Index> first;  ///< the first of each set of equal columns
+  std::vector<Eigen::Index> place;  ///< for every column its index in `first`, or -1
 };
 
 FactorOptimum optimum_of(const Matrix& f, const DistinctColumns& columns,
@@ -125,10 +159,10 @@ bool is_prefix(const Matrix& f) {
   return true;
 }
 
-/// Amount that the quadrature may add to the distance of a bound.
+/// Relative error of the quadrature of a bound.
 constexpr double kBoundAccuracy = 1e-10;
 
-/// The optimum of prefix sums in linear time, and the recursion that attains it.
+/// Prefix sums: M is the recursion of the optimum, found in linear time.
 FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& options) {
   const auto n = static_cast<std::int64_t>(f.cols());
   const OptimumProblem problem{.steps = n, .objective = options.objective};
@@ -136,18 +170,18 @@ FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& o
   const OptimalStrategy strategy(Workload::prefix_sums(n), plan_for_weights(problem, 0, &optimum));
   const Vector u = Eigen::Map<const Vector>(optimum.row_weights.data(), f.rows());
   const Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), f.cols());
-  // Computes the bound of these weights, because the solver's best bound may belong to others.
+  // The solver's best bound may belong to weights other than these.
   const double bound = optimum_bounds(problem, optimum.column_weights, kBoundAccuracy).lower;
   return {QueryStrategy::optimal, strategy.encoder(), detail::query_proof(f, bound, u, v)};
 }
 
-/// ||M||_1->2 without the rounding margin.
+/// ||M||_1->2, not rounded to the safe side.
 double largest_column(const QueryFactorization::Factor& factor) {
   return to_double(factor.encoder).colwise().norm().maxCoeff();
 }
 
-/// Largest squared distance of two columns of M_1 x M_2 x ...: ||a||^2 + ||b||^2 - 2 <a, b>, each a
-/// product over the factors.
+/// Largest squared distance between two columns a, b of M_1 x M_2 x ...: ||a||^2 + ||b||^2 - 2
+/// <a, b>, where each term is a product over the factors.
 double replace_one_squared(const std::vector<Matrix>& grams, double rounding) {
   Matrix gram = Matrix::Ones(1, 1);
   for (const Matrix& next : grams) gram = detail::kronecker_product(gram, next);
@@ -166,7 +200,7 @@ bool is_level(const IntegerMatrix& encoder, Eigen::Index row) {
   return (encoder.row(row).array() == encoder(row, 0)).all();
 }
 
-/// Squared norms of the rows of R, restricted to the measurements with a 1, not a 0, in `chosen`.
+/// Squared norms of the rows of R over the measurements marked 1 in `chosen`.
 Vector squared_norms(const QueryFactorization::Factor& factor, const Vector& chosen) {
   if (factor.is_ranges) return detail::range_norms_squared(factor.decoder * chosen.asDiagonal());
   return factor.decoder.cwiseAbs2() * chosen;
@@ -186,7 +220,7 @@ void require_entries(std::int64_t size) {
          "must have at most " + to_text(kMaxQueryEntries) + " entries as a matrix", to_text(size));
 }
 
-/// The same in the l1 norm, column by column.
+/// Largest l1 distance between two columns of M.
 double replace_one_l1(const IntegerMatrix& encoder) {
   const IntegerMatrix columns = encoder.transpose();
   std::int64_t largest = 0;
@@ -258,8 +292,7 @@ Matrix QueryFactorization::decoder() const {
 }
 
 Vector QueryFactorization::row_norms(Neighbours neighbours) const {
-  // Separates measurements with noise from the rest: a product is without noise if all its factors
-  // are.
+  // A product of measurements is free of noise if all its factors are.
   Matrix noisy = Matrix::Zero(1, 1), rest = Matrix::Ones(1, 1);
   for (const Factor& factor : factors) {
     Vector is_free = Vector::Zero(factor.encoder.rows());
@@ -272,7 +305,6 @@ Vector QueryFactorization::row_norms(Neighbours neighbours) const {
                 .eval();
     rest = detail::kronecker_product<Matrix>(rest, free);
   }
-  // If no measurement is free of noise, the rest is 0 from the first factor on.
   return noisy.col(0).cwiseSqrt();
 }
 
@@ -358,10 +390,13 @@ Vector QueryFactorization::decode(std::span<const double> measurements) const {
   return Eigen::Map<const Vector>(product.data(), static_cast<Eigen::Index>(product.size()));
 }
 
-/// Joins a product of few values into one factor if replace_one is to have its own optimum.
+/// Joins the factors of a product into one: always if the caller brings the measurements; for
+/// replace_one, whose optimum is that of the whole product, unless the product is too large.
 QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOptions& options) {
   const bool is_small = workload.num_values() <= detail::kMaxPairedColumns &&
                         workload.num_queries() * workload.num_values() <= kMaxQueryEntries / 4;
+  if (options.own && workload.factors().size() > 1)
+    return QueryWorkload::matrix(workload.to_matrix());
   const bool is_own =
       options.neighbours == Neighbours::replace_one && options.strategy == QueryStrategy::optimal;
   if (workload.factors().size() == 1 || !is_own || !is_small ||
@@ -370,8 +405,8 @@ QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOpti
   return QueryWorkload::matrix(workload.to_matrix());
 }
 
-/// Queries of a factor in the form that a search needs: their rows or, for the root mean square
-/// error of ranges, a matrix with the same error.
+/// The matrix that is searched: the queries or, for the RMS error of ranges, the triangular matrix
+/// with the same F^T F.
 Matrix searched_queries(const QueryWorkload::Factor& factor,
                         const QueryFactorizationOptions& options) {
   if (!factor.is_ranges) return factor.queries;
@@ -385,7 +420,7 @@ Matrix searched_queries(const QueryWorkload::Factor& factor,
   return factor.matrix();
 }
 
-/// Largest amount that rounding in the searched queries can take from a bound.
+/// A bound for the searched queries may exceed the bound for F by this.
 double rounding_of(const QueryWorkload::Factor& factor, const Matrix& searched) {
   const bool is_root = factor.is_ranges && searched.rows() == factor.queries.rows();
   return is_root ? detail::range_root_rounding(searched) : 0;
@@ -409,7 +444,11 @@ class QueryFactorizer::State {
 
   bool advance() {
     if (is_done()) return false;
-    if (options_.strategy != QueryStrategy::optimal) {
+    if (options_.own) {
+      begin_search();
+      end_factor(detail::schatten_proof(queries()),
+                 detail::own_factor(factor().matrix(), *options_.own, bits_));
+    } else if (options_.strategy != QueryStrategy::optimal) {
       begin_search();
       end_factor(detail::schatten_proof(queries()), plainly_measured());
     } else if (!solver_ && !paired_) {
@@ -464,7 +503,6 @@ class QueryFactorizer::State {
   const QueryWorkload::Factor& factor() const {
     return factored_.factors()[result_.factors.size()];
   }
-  /// Queries in the form that is searched.
   const Matrix& queries() const { return searched_; }
   void begin_search() { searched_ = searched_queries(factor(), options_); }
   OptimumProgress search_progress() const {
@@ -520,12 +558,12 @@ class QueryFactorizer::State {
     const bool is_gaussian = options_.noise == QueryNoise::gaussian;
     if (optimum.measured == QueryStrategy::identity)
       return detail::counted_factor(f, asked_columns(f), bits_);
-    // These are never ranges, which are not orthogonal.
+    // Orthogonal, hence not ranges.
     if (is_gaussian && optimum.measured == QueryStrategy::queries)
       return detail::queried_factor(f, bits_);
     const DistinctColumns columns(queries(), false);
     const Matrix searched = queries()(Eigen::all, columns.first);
-    // Closed forms have all columns, searches only the distinct ones.
+    // Closed forms have all columns, searches only the distinct columns.
     const bool is_of_all = optimum.encoder.cols() == f.cols();
     const Matrix encoder =
         is_of_all ? Matrix(optimum.encoder(Eigen::all, columns.first)) : optimum.encoder;
@@ -552,7 +590,7 @@ class QueryFactorizer::State {
     paired_bound_ = optimum.lower_bound - rounding_of(factor(), queries());
     paired_.reset();
     is_solved_ = false;
-    // A bound for some of the columns holds for all of them.
+    // F has all columns of f, so the bound for f holds for F.
     end_factor(detail::schatten_proof(f), std::move(found));
   }
 
@@ -566,16 +604,16 @@ class QueryFactorizer::State {
   }
 
   QueryWorkload workload_;
-  QueryWorkload factored_;  ///< the same queries, in the factors that are factorised
-  Matrix searched_;         ///< of the current factor
+  QueryWorkload factored_;  ///< `workload_`, its factors perhaps joined
+  Matrix searched_;         ///< `searched_queries` of the current factor
   QueryFactorizationOptions options_;
   detail::GapProgress way_;
   int bits_ = 0;
-  std::optional<DenseOptimumSolver> solver_;  ///< of the current factor
+  std::optional<DenseOptimumSolver> solver_;  ///< solver of the current factor
   std::optional<detail::ReplaceOneSolver> paired_;
   std::optional<double> paired_bound_;
   bool is_solved_ = false;
-  /// Result so far; the error does not yet include the rows of R.
+  /// `unit_error` does not yet include the rows of R.
   QueryFactorization result_{.factors = {},
                              .lower_bound = 1 - 0x1p-50,
                              .replace_one_lower_bound = 0,

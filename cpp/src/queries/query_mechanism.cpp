@@ -18,7 +18,7 @@ namespace dpftrl {
 namespace {
 
 constexpr const char* kMechanismFunction = "query_mechanism";
-/// A 64th of 2^61, beyond which noise would be cut.
+/// 2^61 / 64: noise of a larger std could reach 2^61, which exact_rounded_entry refuses.
 constexpr double kMaxScale = 0x1p55;
 constexpr std::int64_t kMaxContributions = std::int64_t{1} << 20;
 
@@ -26,7 +26,7 @@ double for_neighbours(const QuerySensitivity& sensitivity, Neighbours neighbours
   return neighbours == Neighbours::replace_one ? sensitivity.replace_one : sensitivity.add_remove;
 }
 
-/// Returns the product, rounded up; the value itself if times is 1.
+/// value * times, rounded up; the value itself if times is 1.
 double times_up(double value, std::int64_t times) {
   if (times == 1) return value;
   return std::nextafter(value * static_cast<double>(times),
@@ -46,8 +46,8 @@ void QueryPrivacy::require_sound() const {
   require_positive(kMechanismFunction, "epsilon", epsilon);
   if (noise() == QueryNoise::gaussian) require_inside(kMechanismFunction, "delta", delta, 0, 1);
   require_between(kMechanismFunction, "max_contributions", max_contributions, 1, kMaxContributions);
-  // Two persons can have different numbers of records, but measurements that tell the number of all
-  // records get no noise.
+  // With replace-one the total is public and gets no noise, so each person must have exactly one
+  // record.
   if (neighbours == Neighbours::replace_one && max_contributions > 1)
     fail_argument(kMechanismFunction, "max_contributions",
                   "1 where the number of records is public: {neighbours} that replace a record",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/query_proof.hpp"
 
+#include <Eigen/Core>
 #include <cmath>
 
 #include "math/linear_algebra.hpp"
@@ -11,10 +12,10 @@ namespace {
 
 /// Largest rounding loss with which a proof still shows that nothing is better.
 constexpr double kTight = 0x1p-29;
-/// Cosines below this are treated as rounding errors of right angles.
+/// Cosines below this count as right angles with rounding errors.
 constexpr double kRightAngle = 0x1p-40;
 
-/// True if the longest column is orthogonal to all others; if not, no closed form is tried.
+/// True if the longest column is orthogonal to all others; otherwise no closed form is tried.
 bool may_be_orthogonal(const Matrix& f, const Vector& norms) {
   Eigen::Index longest = 0;
   norms.maxCoeff(&longest);
@@ -27,7 +28,7 @@ Matrix scaled_to_one(const Matrix& f, const Vector& norms) {
   return f * norms.unaryExpr([](double norm) { return norm > 0 ? 1 / norm : 0; }).asDiagonal();
 }
 
-/// Lower bound on ||W||_* by a guess of its polar factor, either of them in units of rounding.
+/// Lower bound on ||W||_* from a guess of its polar factor, both in units of rounding.
 double nuclear_norm(const Matrix& w, const Matrix& q) {
   const Matrix magnitude = w.cwiseAbs();
   return nuclear_norm_bound({.values = w, .magnitude = magnitude, .relative_error = 0x1p-50}, q);

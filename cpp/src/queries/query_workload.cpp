@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/queries/query_workload.hpp"
 
+#include <Eigen/Core>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -49,7 +50,8 @@ void require_factor(const QueryWorkload::Factor& factor) {
   require_length(kWorkloadFunction, "labels", std::ssize(factor.labels),
                  factor.is_ranges ? 0 : f.rows());
   require_all_finite(kWorkloadFunction, "queries", detail::span_of(f));
-  // Keeps norms and their products within the doubles, and rows within 24 bits of integers.
+  // Keeps norms and their products within the range of doubles, and rows within 24 bits of
+  // integers.
   for (const double entry : f.reshaped())
     if (entry != 0 && !(std::abs(entry) >= 0x1p-60 && std::abs(entry) <= 0x1p60))
       fail_argument(kWorkloadFunction, "queries",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/ranges.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 

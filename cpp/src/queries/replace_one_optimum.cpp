@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queries/replace_one_optimum.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -54,7 +55,7 @@ struct Evaluation {
   Matrix vectors;         ///< V of W = D_u^(1/2) F K = U S V^T
   Vector values;          ///< S, ascending; 0 outside the rank
   Vector inverse_values;  ///< S^-1, or 0
-  Vector distances;       ///< squared, one a pair
+  Vector distances;       ///< squared distances, one per pair
   Vector rows;            ///< ||R_i||^2; max objective only
   double nuclear;
   double lower;
@@ -196,7 +197,7 @@ class ReplaceOneSolver::State {
     return is_max_ ? point.row_roots.squaredNorm() : num_rows_;
   }
 
-  /// Logarithms of wanted over current weights, as changes of the roots.
+  /// Logarithms of the ratios of wanted to current weights, as changes of the roots.
   Vector residual(const Evaluation& value) const {
     Vector residual(x_.size());
     const double barrier = barrier_.weight();
@@ -250,7 +251,7 @@ class ReplaceOneSolver::State {
   double scale_ = 1;
   Matrix queries_;  ///< F minus its last column, / scale_
   Matrix gram_;
-  double num_rows_;  ///< of F
+  double num_rows_;  ///< number of rows of F
   bool is_max_;
   double gap_;
   std::int64_t max_iterations_;

@@ -23,9 +23,9 @@ namespace dpftrl::detail {
 inline constexpr std::int64_t kMaxPairedColumns = 512;
 
 struct ReplaceOneOptimum {
-  /// Lower bound on the root mean square of ||R_i||, or on their largest (by the objective), times
-  /// Delta.
-  /// @guarantee   never above the least of all factorizations, rounding included.
+  /// Lower bound on the root mean square or the largest of ||R_i||, depending on the objective,
+  /// times Delta.
+  /// @guarantee   never above the least value over all factorizations, rounding included.
   /// @checked-by  query_factorization_test "the optimum for replace_one ..."
   double lower_bound;
   /// M, with columns at most 1 apart, up to rounding; the last column is 0.
@@ -39,8 +39,8 @@ class ReplaceOneSolver {
  public:
   /// @param queries  2 to kMaxPairedColumns columns, not all equal.
   /// @param options  a gap below kBarrierGap counts as kBarrierGap.
-  /// @cost  an eigendecomposition an iteration, of which there are 15 to 70; 17 vectors with a
-  ///        number a pair.
+  /// @cost  one eigendecomposition per iteration, 15 to 70 in all; 17 vectors with one
+  ///        number per pair.
   ReplaceOneSolver(const Matrix& queries, Objective objective, const OptimumOptions& options);
   ~ReplaceOneSolver();
   ReplaceOneSolver(ReplaceOneSolver&&) noexcept;

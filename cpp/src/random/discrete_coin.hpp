@@ -26,7 +26,8 @@ class AddressedWords {
  private:
   void refill() {
     if (is_last_)
-      fail(ErrorCode::resource_exhausted, "discrete_gaussian", "", "a sample took all bits it has");
+      fail(ErrorCode::resource_exhausted, "discrete_gaussian", "",
+           "a sample ran out of random bits");
     words_ = random_block(key_, address_);
     next_ = 0;
     is_last_ = address_.plane == 0xffff;

@@ -63,7 +63,7 @@ class DiscreteGaussian {
   DiscreteGaussian(DiscreteGaussian&&) noexcept;
   DiscreteGaussian& operator=(DiscreteGaussian&&) noexcept;
 
-  /// The same as DiscreteLaplace::sample. |sample| < 2^14 (sqrt(variance) + 1).
+  /// As DiscreteLaplace::sample, with |sample| < 2^14 (sqrt(variance) + 1).
   /// @checked-by  discrete_gaussian_test
   std::int64_t sample(const Key& key, const SampleAddress& address) const;
   /// out[i] is the sample at coordinate first.coordinate + i.

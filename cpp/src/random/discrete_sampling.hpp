@@ -61,7 +61,8 @@ std::int64_t discrete_laplace(Coin& coin, std::uint64_t scale) {
     std::uint64_t multiples = 0;
     while (bernoulli_exp_one(coin))
       if (++multiples == kMaxMultiples)
-        fail(ErrorCode::resource_exhausted, "discrete_laplace", "", "a sample passed 2^14 scales");
+        fail(ErrorCode::resource_exhausted, "discrete_laplace", "",
+             "a sample exceeded 2^14 scales");
     const std::int64_t magnitude = static_cast<std::int64_t>(rest + scale * multiples);
     const bool is_negative = coin.half();
     if (is_negative && magnitude == 0) continue;

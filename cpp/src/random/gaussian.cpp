@@ -43,7 +43,7 @@ namespace {
 constexpr std::size_t kGroupsPerChunk = 8;
 constexpr std::size_t kWordsPerChunk = kGroupsPerChunk * kWordsPerGroup;
 
-/// Number of words of a block that make one pair (cos and sin).
+/// Words of a block that make one pair (cos and sin).
 template <class T>
 constexpr std::size_t kWordsPerPair = std::is_same_v<T, float> ? 2 : 4;
 
@@ -183,7 +183,6 @@ void fill_row(const Key& key, Stream stream, std::uint64_t row, std::uint64_t fi
   }
 }
 
-/// Number of rows per batch.
 constexpr std::size_t kRowsPerChunk = 32;
 
 /// Coordinate c = per_group * group + 4 q + lane is number q of block 4 group + lane.
@@ -204,7 +203,7 @@ void fill_rows(const Key& key, Stream stream, std::uint64_t first_row, std::uint
   while (!out.empty()) {
     const std::size_t count = std::min(out.size(), kRowsPerChunk);
     const std::size_t num_fours = (count + 3) / 4;
-    // Starts earlier at the very last rows, so that no row past them is needed.
+    // Starts earlier near the last row, so that no row past it is needed.
     const std::uint64_t start = std::min(first_row, kMaxRows - 4 * num_fours);
     const std::size_t skip = static_cast<std::size_t>(first_row - start);
     alignas(64) std::array<Word, kRowsPerChunk * kWordsPerBlock> blocks;

@@ -18,7 +18,7 @@
 
 namespace dpftrl {
 
-/// Number of coordinates of a row that have an address.
+/// Coordinates of a row that have an address.
 inline constexpr std::uint64_t kMaxNormals = std::uint64_t{1} << 35;       // double
 inline constexpr std::uint64_t kMaxNormalsFloat = std::uint64_t{1} << 36;  // float
 
@@ -27,8 +27,8 @@ inline constexpr std::uint64_t kMaxNormalsFloat = std::uint64_t{1} << 36;  // fl
 /// every bit string except those with 192 leading zeros in u1 (probability 2^-192 per pair).
 inline constexpr double kNormalErrorBound = 1.85e-15;
 
-/// The same against the exact transform of the bits that were used, read as midpoints of their
-/// cells: the error of arithmetic alone, for every bit string.
+/// Bound on the error of arithmetic alone, for every bit string: against the exact transform of the
+/// bits that were used, read as midpoints of their cells.
 inline constexpr double kNormalArithmeticErrorBound = 1.82e-15;
 
 /// |z| never exceeds this (double): four planes of bits, sqrt(2 * 257 ln 2) = 18.8754...

@@ -26,7 +26,7 @@ Sum<double> minus_log_of_small(const std::array<std::uint64_t, kNumPlanes>& digi
   std::size_t first = 0;
   while (first + 1 < kNumPlanes && digits[first] == 0) ++first;
   const int zeros = std::countl_zero(digits[first]);  // 64 only if every digit is zero
-  // After the last digit comes its midpoint.
+  // Beyond the last digit, use the midpoint of its cell.
   const std::uint64_t next = first + 1 < kNumPlanes ? digits[first + 1] : std::uint64_t{1} << 63;
   Sum<double> fraction{0.5, 0};  // every digit zero: the midpoint 2^-257
   if (zeros < 64)

@@ -20,7 +20,7 @@ inline constexpr double kExtendedNormalErrorBound = 8e-18;
 ///
 /// @exactness   |out[i].high + out[i].low - ideal| <= kExtendedNormalErrorBound,
 ///              |out[i].low| <= ulp(out[i].high) / 2.
-/// @throws as those functions.
+/// @throws as fill_normals and fill_normals_rows.
 /// @checked-by  gaussian_extended_test
 void fill_normals(const Key& key, Stream stream, std::uint64_t row, std::uint64_t first_coordinate,
                   std::span<DoubleDouble> out);

@@ -26,6 +26,18 @@ double rounded_gaussian_variance(double stddev) {
   return sum;
 }
 
+double rounded_difference_variance(double stddev) {
+  using std::numbers::pi;
+  constexpr double kSmall = 1.0 / 64;  // |stddev N| is then below 1, up to a mass below 2^-2900
+  if (stddev < kSmall) return stddev * std::sqrt(2 / pi);
+  double sum = stddev * stddev + 1.0 / 6;
+  for (double k = 1;; ++k) {
+    const double term = std::exp(-2 * pi * pi * k * k * stddev * stddev) / (pi * pi * k * k);
+    sum -= term;
+    if (term < 0x1p-60 * sum) return sum;
+  }
+}
+
 double discrete_gaussian_variance(double parameter) {
   if (parameter >= 4) return parameter;  // the difference is below 2^-100 of it
   double total = 0.5;

@@ -15,8 +15,18 @@ namespace dpftrl::detail {
 /// @checked-by    integer_variance_test
 double rounded_gaussian_variance(double stddev);
 
-/// Variance of the law P[k] ~ exp(-k^2 / (2 parameter)): equal to `parameter` to all digits from 4
-/// on, less below.
+/// Variance of floor(U + stddev N) - floor(U), U uniform between 0 and 1: of the difference of two
+/// rounded numbers.
+///
+///     stddev^2 + E f (1 - f),    f the fraction of stddev N
+///
+/// @param stddev  >= 0, in units of the integers.
+/// @exactness     relative error below 1e-13.
+/// @checked-by    integer_variance_test
+double rounded_difference_variance(double stddev);
+
+/// Variance of the law P[k] ~ exp(-k^2 / (2 parameter)): equal to `parameter` to all digits if that
+/// is at least 4, smaller otherwise.
 /// @param parameter  > 0, in squared units of the integers.
 /// @exactness        relative error below 1e-13.
 /// @checked-by       integer_variance_test

@@ -38,7 +38,7 @@ class LaplaceSum {
   std::vector<double> log_left_;
 };
 
-/// Smallest integer x >= 0 with is_enough(x), if is_enough holds for all larger ones.
+/// Smallest integer x >= 0 with is_enough(x), provided is_enough holds for all larger integers.
 template <class IsEnough>
 std::int64_t least_that(const IsEnough& is_enough) {
   std::int64_t low = -1, high = 0;  // low is too little

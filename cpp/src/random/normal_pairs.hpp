@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Pairs of normals from random words (internal header): the fast transform, and the careful one
-/// for pairs whose u1 is close to 0 or 1. docs/math/gaussian.md.
+/// Pairs of normals from random words (internal header): the fast transform, and the careful
+/// transform for pairs whose u1 is close to 0 or 1. docs/math/gaussian.md.
 
 #include <array>
 #include <cstddef>
@@ -13,13 +13,14 @@
 
 namespace dpftrl::detail {
 
-/// Fast transform: makes 8 doubles (4 cosines, 4 sines) of each 16 words (u1 low, u1 high, u2 low,
-/// u2 high; four lanes each). Returns whether a pair was exceptional; its output is then invalid.
+/// Fast transform: turns each 16 words (u1 low, u1 high, u2 low, u2 high; four lanes each) into 8
+/// doubles (4 cosines, 4 sines). Returns whether a pair was exceptional; its output is then
+/// invalid.
 bool normals_from_words(std::span<const std::uint32_t> words, double* out);
-/// Makes 8 floats (4 cosines, 4 sines) of each 8 words (u1, u2; four lanes each). The number of
+/// Turns each 8 words (u1, u2; four lanes each) into 8 floats (4 cosines, 4 sines). The number of
 /// words is a multiple of 16. Returns whether a pair was exceptional.
 bool normals_from_words(std::span<const std::uint32_t> words, float* out);
-/// The same as for double, with each normal as an unevaluated sum.
+/// normals_from_words with each normal as an unevaluated sum of two doubles.
 bool normals_from_words(std::span<const std::uint32_t> words, DoubleDouble* out);
 
 /// Maximum number of planes of u1 that are read.

@@ -7,7 +7,7 @@
 
 namespace dpftrl::detail {
 
-/// Covers the rounding of what is computed from a normal_half_width.
+/// Covers the rounding of results derived from a normal_half_width.
 inline constexpr double kWidthRoundUp = 1 + 0x1p-30;
 
 /// Smallest number that the magnitude of a standard normal exceeds with at most this probability,
@@ -20,7 +20,7 @@ inline double sub_gaussian_half_width(double probability) {
   return std::sqrt(2 * std::log(2 / probability)) * kWidthRoundUp;
 }
 
-/// normal_half_width, which is a search, for callers who ask for one probability many times.
+/// normal_half_width with a cache, for callers who ask for one probability many times.
 class NormalHalfWidth {
  public:
   double operator()(double probability) {

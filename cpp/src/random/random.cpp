@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/erase.hpp"
 #include "dpftrl/base/error.hpp"
 #include "simd/simd.hpp"
 
@@ -64,8 +65,7 @@ Key Key::insecure_from_seed(std::uint64_t seed) {
 }
 
 Key::~Key() {
-  volatile Word* words = words_.data();
-  for (std::size_t i = 0; i < words_.size(); ++i) words[i] = 0;
+  detail::erase(words_);
 }
 
 std::array<Word, kWordsPerBlock> chacha20_block(const Key& key,

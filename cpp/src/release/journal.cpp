@@ -8,6 +8,7 @@
 #include "base/sha256.hpp"
 #include "dpftrl/base/error.hpp"
 #include "noise/checkpoint.hpp"
+#include "release/grid/quantiser.hpp"
 #include "release/journal_log.hpp"
 #include "release/stored_numbers.hpp"
 
@@ -37,8 +38,16 @@ void detail::OpenSums::add_to(Contributions& step, std::span<const double> row) 
 }
 
 void detail::OpenSums::add_to(Contributions& step, const ProductRecord& row) const {
+  add_integers(step, sums_.integers_of(row));
+}
+
+void detail::OpenSums::add_to(Contributions& step, const CountChanges& changes) const {
+  add_integers(step, sums_.integers_of(changes));
+}
+
+void detail::OpenSums::add_integers(Contributions& step, const GridRecord& record) const {
   if (step.integers.empty()) step.integers.resize(static_cast<std::size_t>(sums_.record_size()));
-  sums_.add_integers_of(row, step.integers);
+  record.add_to(step.integers);
   ++step.count;
 }
 
@@ -54,7 +63,7 @@ Journal::Journal(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOpti
       open_code_(code_of(0)) {}
 
 LogTag Journal::log_tag(std::span<const std::byte> base) const {
-  return detail::base_tag(secret_.bytes(), base);
+  return detail::base_tag(secret_.hmac(), base);
 }
 
 std::span<const double> Journal::released(std::int64_t step) const {
@@ -68,16 +77,16 @@ std::span<const double> Journal::decided(std::int64_t step) const {
 }
 
 Code Journal::code_of(std::int64_t step) const {
-  return detail::step_code(secret_.bytes(), step);
+  return detail::step_code(secret_.hmac(), step);
 }
 
 Code Journal::code_after(const Code& before, std::span<const std::byte> person,
                          std::span<const double> row) const {
-  return detail::record_code(secret_.bytes(), before, person, row);
+  return detail::record_code(secret_.hmac(), before, person, row);
 }
 
 void Journal::decide(Contributions step, Bytes change) {
-  // Allocates first: once the sums have taken the step, nothing may fail.
+  // Allocates first: nothing may fail once the sums have taken the step.
   const auto width = static_cast<std::size_t>(sums_.dimension());
   const std::int64_t next = sums_.step() + 1;
   codes_.resize(static_cast<std::size_t>(next));
@@ -109,7 +118,7 @@ std::span<const std::byte> Journal::take_open(std::span<const std::byte> bytes,
   Contributions open{.count = stored.count(), .integers = {}};
   if (open.count > 0) open.integers = stored.integers(sums_.record_size());
   if (found.waiting() < open.count || found.dropped > found.records)
-    detail::fail_state("must have as many records as contributions, or more");
+    detail::fail_state("must have at least as many records as contributions");
   counts = found;
   open_code_ = code;
   open_ = std::move(open);
@@ -148,7 +157,7 @@ void Journal::restore(
                               sums_.steps(), bytes);
   detail::StoredNumbers stored(bytes.subspan(detail::kCheckpointHeaderSize));
   const std::span<const std::byte> sums = stored.bytes(static_cast<std::uint64_t>(stored.count()));
-  // The sums must be at the step of the releases, which the header of their checkpoint states.
+  // The header of the sums' checkpoint states their step, which must be the step of the releases.
   if (sums.size() < detail::kCheckpointHeaderSize ||
       detail::word_at(sums, 8) != static_cast<std::uint64_t>(header.step))
     detail::fail_state("must contain the sums of " + to_text(header.step) + " steps");
@@ -195,10 +204,10 @@ LogPart Journal::frame(const LogTag& before, std::int64_t max_steps,
     detail::append_doubles(decisions, std::span(releases_).subspan(t++ * width, width));
     detail::append_integers(decisions, pending.step.integers);
   }
-  // The open step comes after all others.
+  // The open step comes after all other steps.
   append_change(steps == num_pending ? open : std::span<const std::byte>());
   auto [bytes, tag] = detail::seal_frame(
-      secret_.bytes(), before,
+      secret_.hmac(), before,
       {.first_step = num_acknowledged_,
        .steps = steps,
        .decisions = decisions,
@@ -209,7 +218,7 @@ LogPart Journal::frame(const LogTag& before, std::int64_t max_steps,
 void Journal::acknowledge(std::int64_t steps) {
   require_between(kJournal, "steps", steps, 0, sums_.step());
   num_acknowledged_ = std::max(num_acknowledged_, steps);
-  // Erases half of all or more, so that frame after frame costs O(1) per step.
+  // Erases at least half of all at once, so that a series of frames costs O(1) per step.
   const std::int64_t num_old = std::ssize(pending_) - (sums_.step() - num_acknowledged_);
   if (2 * num_old >= std::ssize(pending_))
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(num_old));
@@ -218,7 +227,7 @@ void Journal::acknowledge(std::int64_t steps) {
 LogEnd Journal::read(std::span<const std::byte> log, const LogOptions& options,
                      const std::function<void(Event&&)>& use) {
   detail::LogReader reader(log, options.before,
-                           {.secret = secret_.bytes(),
+                           {.secret = secret_.hmac(),
                             .step_size = step_size(),
                             .first_step = sums_.step(),
                             .steps = sums_.steps(),
@@ -239,7 +248,7 @@ LogEnd Journal::read(std::span<const std::byte> log, const LogOptions& options,
       use(std::move(event));
     }
     use({.change = next_change(), .code = {}, .step = {}, .noisy = {}});
-    if (!changes.is_empty()) detail::fail_state("must have one change a step");
+    if (!changes.is_empty()) detail::fail_state("must have one change per step");
   }
   return {.tag = reader.tag(), .size = reader.size()};
 }

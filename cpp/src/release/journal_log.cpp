@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kHead = 16, kCheck = 8, kHeader = kHead + kCheck;
 constexpr std::size_t kSector = 512;
 
-/// Number of bytes that `size` bytes take when stored with seven bits to a byte.
+/// Stored size of `size` bytes, at seven bits to a byte.
 constexpr std::uint64_t stored_size(std::uint64_t size) {
   return size + (size + 6) / 7;
 }
@@ -61,13 +61,13 @@ std::optional<std::vector<std::byte>> read_stored(std::span<const std::byte> all
 /// instead, which is not negative.
 enum class Purpose : std::int64_t { base = -1, header = -2, frame = -3, person = -4, record = -5 };
 
-HmacSha256 begin_hmac(std::span<const std::byte> secret, Purpose purpose) {
+HmacSha256 begin_hmac(const HmacSecret& secret, Purpose purpose) {
   HmacSha256 hmac(secret);
   hmac.message().append(static_cast<std::int64_t>(purpose));
   return hmac;
 }
 
-ShortDigest frame_tag(std::span<const std::byte> secret, const ShortDigest& before,
+ShortDigest frame_tag(const HmacSecret& secret, const ShortDigest& before,
                       std::span<const std::byte> frame) {
   HmacSha256 hmac = begin_hmac(secret, Purpose::frame);
   hmac.message().append(std::span<const std::byte>(before));
@@ -79,14 +79,14 @@ bool is_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-std::uint64_t check_of(std::span<const std::byte> secret, std::span<const std::byte> head) {
+std::uint64_t check_of(const HmacSecret& secret, std::span<const std::byte> head) {
   HmacSha256 hmac = begin_hmac(secret, Purpose::header);
   hmac.message().append(head);
   return word_at(hmac.finish(), 0);
 }
 
 /// Decodes a stored header; nullopt if its check is wrong.
-std::optional<std::vector<std::byte>> checked_header(std::span<const std::byte> secret,
+std::optional<std::vector<std::byte>> checked_header(const HmacSecret& secret,
                                                      std::span<const std::byte> stored) {
   std::optional<std::vector<std::byte>> header = read_stored(stored);
   if (!header || check_of(secret, std::span(*header).first(kHead)) != word_at(*header, kHead))
@@ -101,25 +101,25 @@ std::optional<std::vector<std::byte>> checked_header(std::span<const std::byte> 
 
 }  // namespace
 
-ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byte> base) {
+ShortDigest base_tag(const HmacSecret& secret, std::span<const std::byte> base) {
   HmacSha256 hmac = begin_hmac(secret, Purpose::base);
   hmac.message().append(base);
   return shortened(hmac.finish());
 }
 
-ShortDigest person_code(std::span<const std::byte> secret, std::span<const std::byte> person) {
+ShortDigest person_code(const HmacSecret& secret, std::span<const std::byte> person) {
   HmacSha256 hmac = begin_hmac(secret, Purpose::person);
   hmac.message().append(person);
   return shortened(hmac.finish());
 }
 
-ShortDigest step_code(std::span<const std::byte> secret, std::int64_t step) {
+ShortDigest step_code(const HmacSecret& secret, std::int64_t step) {
   HmacSha256 hmac(secret);
   hmac.message().append(step);
   return shortened(hmac.finish());
 }
 
-ShortDigest record_code(std::span<const std::byte> secret, const ShortDigest& before,
+ShortDigest record_code(const HmacSecret& secret, const ShortDigest& before,
                         std::span<const std::byte> person, std::span<const double> row) {
   HmacSha256 hmac = begin_hmac(secret, Purpose::record);
   hmac.message().append(std::span<const std::byte>(before));
@@ -128,12 +128,11 @@ ShortDigest record_code(std::span<const std::byte> secret, const ShortDigest& be
   return shortened(hmac.finish());
 }
 
-SealedFrame seal_frame(std::span<const std::byte> secret, const ShortDigest& before,
-                       const LogFrame& frame) {
+SealedFrame seal_frame(const HmacSecret& secret, const ShortDigest& before, const LogFrame& frame) {
   constexpr std::uint64_t kMost = UINT32_MAX;
   const std::uint64_t memo = frame.memo ? frame.memo->size() + std::uint64_t{1} : 0;
   if (memo > kMost || static_cast<std::uint64_t>(frame.steps) > kMost)
-    fail(ErrorCode::resource_exhausted, "stream", "memo", "must have less than 4 GiB");
+    fail(ErrorCode::resource_exhausted, "stream", "memo", "must be smaller than 4 GiB");
   std::vector<std::byte> bytes;
   append_word(bytes, static_cast<std::uint64_t>(frame.first_step));
   append_word(bytes, static_cast<std::uint64_t>(frame.steps) | memo << 32);
@@ -208,7 +207,7 @@ bool LogReader::has_lost_sector(std::size_t size) const {
   return false;
 }
 
-/// Whether a frame begins later, which implies that the one here was synced.
+/// Whether a frame begins later, which implies that the frame here was synced.
 bool LogReader::has_header_after(std::size_t begin) const {
   for (std::size_t at = begin; at + kStoredHeader <= log_.size(); ++at)
     if (checked_header(options_.secret, log_.subspan(at, kStoredHeader))) return true;

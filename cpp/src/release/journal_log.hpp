@@ -36,32 +36,31 @@ struct LogFrame {
 };
 
 /// Tag that a log begins with, which authenticates its base.
-ShortDigest base_tag(std::span<const std::byte> secret, std::span<const std::byte> base);
+ShortDigest base_tag(const HmacSecret& secret, std::span<const std::byte> base);
 
-/// Code for a person in stored data. It is keyed, so that nobody without the secret can make two
-/// persons with one code.
-ShortDigest person_code(std::span<const std::byte> secret, std::span<const std::byte> person);
+/// Code for a person in stored data. It is keyed, so that two persons with the same code cannot be
+/// constructed without the secret.
+ShortDigest person_code(const HmacSecret& secret, std::span<const std::byte> person);
 
 /// Code of a step without records.
-ShortDigest step_code(std::span<const std::byte> secret, std::int64_t step);
-/// Code of a step with one more record than those of `before`.
+ShortDigest step_code(const HmacSecret& secret, std::int64_t step);
+/// Code of a step with one more record than `before` covers.
 /// @param person  code of the person whose record it is; empty without people.
 /// @param row     -0 counts as 0.
-ShortDigest record_code(std::span<const std::byte> secret, const ShortDigest& before,
+ShortDigest record_code(const HmacSecret& secret, const ShortDigest& before,
                         std::span<const std::byte> person, std::span<const double> row);
 
 struct SealedFrame {
   std::vector<std::byte> bytes;
   ShortDigest tag;
 };
-SealedFrame seal_frame(std::span<const std::byte> secret, const ShortDigest& before,
-                       const LogFrame& frame);
+SealedFrame seal_frame(const HmacSecret& secret, const ShortDigest& before, const LogFrame& frame);
 
 /// Reads the frames of a log one after the other.
 class LogReader {
  public:
   struct Options {
-    std::span<const std::byte> secret;
+    const HmacSecret& secret;
     std::size_t step_size;
     std::int64_t first_step;
     std::int64_t steps;    ///< horizon
@@ -71,13 +70,12 @@ class LogReader {
   LogReader(std::span<const std::byte> log, const ShortDigest& before, const Options& options)
       : log_(log), tag_(before), options_(options), next_step_(options.first_step) {}
 
-  /// Returns the next frame, valid until the one after it is read; nullopt at the end, or at a torn
-  /// frame.
+  /// Next frame, valid until the one after it is read; nullopt at the end, or at a torn frame.
   /// @throws Error{bad_state} damage.
   /// @checked-by journal_log_test
   std::optional<LogFrame> next();
 
-  /// Number of bytes in the whole frames read so far.
+  /// Bytes in the whole frames read so far.
   std::size_t size() const { return size_; }
   const ShortDigest& tag() const { return tag_; }
 
@@ -91,7 +89,7 @@ class LogReader {
   Options options_;
   std::int64_t next_step_;
   std::size_t size_ = 0;
-  std::vector<std::byte> body_;  ///< of the frame that was read last
+  std::vector<std::byte> body_;  ///< body of the frame that was read last
 };
 
 }  // namespace dpftrl::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pure mechanisms: integer sums plus integer Laplace noise, of the nodes of a tree or of a step.
+// Pure mechanisms: integer sums plus integer Laplace noise, for the nodes of a tree or for single
+// steps.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -9,7 +10,6 @@
 #include <variant>
 
 #include "base/double_double.hpp"
-#include "base/largest_magnitude.hpp"
 #include "dpftrl/base/error.hpp"
 #include "random/discrete_gaussian.hpp"
 #include "random/laplace_sum.hpp"
@@ -26,16 +26,15 @@ using detail::kMaxSumInGrids;
 constexpr std::string_view kPrefixSum = "prefix_sum";
 /// Integers up to this are exact in double precision.
 constexpr double kMaxDistance = 0x1p53;
-/// Least number of default grids in a noise std; needed because the scale is rounded up to an
-/// integer.
+/// Least noise std in units of the default grid, because the scale is rounded up to an integer.
 constexpr double kPartsOfNoise = 0x1p12;
 
 double default_laplace_grid(const Mechanism& mechanism, std::int64_t dimension) {
   const RowNorms rows = mechanism.strategy().row_norms();
   const auto steps = static_cast<double>(mechanism.steps());
   const double stddev = mechanism.noise_stddev(), clip = mechanism.clip();
-  // Truncation takes up to one grid from every record; over n records, this should stay below a
-  // quarter of the noise.
+  // Each record loses up to one grid unit; keep the total of n records below a quarter of the
+  // noise.
   const double horizon = stddev * std::sqrt(rows.mean_squared) * std::max(1 / (4 * steps), 0x1p-20);
   const double resolution = clip / (64 * static_cast<double>(dimension));
   const double wanted = std::min({1.0, stddev / kPartsOfNoise, resolution, horizon});
@@ -89,8 +88,8 @@ class StepNoise {
   std::vector<std::int64_t> row_;
 };
 
-/// Noise of a total: the sum over the nodes that the step adds, minus the sum over those it
-/// subtracts. Nodes are kept as long as successive steps share them.
+/// Noise of a total: the sum over the nodes that the step adds, minus the sum over the nodes that
+/// it subtracts. Nodes are kept as long as successive steps share them.
 class NodeNoise {
  public:
   NodeNoise(const KaryDecoder& tree, std::int64_t scale, const PrefixSumOptions& options)
@@ -160,24 +159,15 @@ class NodeNoise {
 /// Integers of a record, whose magnitudes add up to at most max_norm, unconditionally.
 std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip, double grid,
                                       std::int64_t max_norm) {
-  std::vector<double> entries;
-  entries.reserve(static_cast<std::size_t>(record.size()));
-  for (const double scale : record.scales)
-    for (const double x : record.features) entries.push_back(scale * x);
-  require_all_finite("clip_to_norm", "record", entries);
-  const double largest = detail::largest_magnitude(entries);
-  double ratio = 0;  // norm / largest; the norm itself may overflow
-  if (largest > 0)
-    for (const double x : entries) ratio += std::abs(x / largest);
-  const bool is_long = !(largest * ratio <= clip);
+  const detail::Clip clipped(record, clip, RecordNorm::l1);
   std::vector<std::int64_t> integers;
-  integers.reserve(entries.size());
+  integers.reserve(static_cast<std::size_t>(record.size()));
   std::int64_t excess = -max_norm;
-  for (const double x : entries) {
-    const double clipped = is_long ? x / largest / ratio * clip : x;
-    integers.push_back(static_cast<std::int64_t>(clipped / grid));
-    excess += std::abs(integers.back());
-  }
+  for (const double scale : record.scales)
+    for (const double x : record.features) {
+      integers.push_back(static_cast<std::int64_t>(clipped(scale * x) / grid));
+      excess += std::abs(integers.back());
+    }
   while (excess > 0) {
     const auto most =
         std::ranges::max_element(integers, {}, [](std::int64_t q) { return std::abs(q); });
@@ -188,7 +178,7 @@ std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip, 
   return integers;
 }
 
-/// Half-widths of sums of nodes for the probability asked for last, each of which takes a search.
+/// Half-widths of sums of nodes at the probability last requested; each takes a search.
 class HalfWidths {
  public:
   std::int64_t of(const LaplaceNoise& law, double num_nodes, double probability) {
@@ -204,7 +194,7 @@ class HalfWidths {
   std::map<double, std::int64_t> found_;
 };
 
-/// Rows of noise; the same for a step however often and in which order they are requested.
+/// Rows of noise; the same for a step however often and in whatever order they are requested.
 using PureNoise = std::variant<StepNoise, NodeNoise>;
 
 PureNoise pure_noise(const Strategy& strategy, std::int64_t scale,
@@ -291,9 +281,9 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   std::int64_t max_contributions_;
   PureNoise noise_;
   /// True sums including contributions to the open step, or that step alone for a window of one, in
-  /// grids; exposed only in checkpoints.
+  /// grid units; exposed only in checkpoints.
   std::vector<std::int64_t> sums_;
-  mutable HalfWidths widths_;  ///< keeps what it found
+  mutable HalfWidths widths_;  ///< caches its last search
 };
 
 }  // namespace

@@ -11,9 +11,9 @@
 namespace dpftrl {
 namespace {
 
-/// Beyond this many steps, every step counts as one with the most nodes.
+/// Beyond this many steps, every step counts as a step with the most nodes.
 constexpr std::int64_t kMaxListedSteps = std::int64_t{1} << 20;
-/// Larger numbers of nodes are rounded up to their leading bits.
+/// Larger numbers of nodes are rounded up to a few leading bits.
 constexpr std::int64_t kMaxPlainNodes = 64;
 /// Covers the rounding of a sum of a few hundred terms.
 constexpr double kSumUp = 1 + 0x1p-40;

@@ -11,7 +11,7 @@
 
 namespace dpftrl::detail {
 
-/// Smallest integer that the sum of the tails of one coordinate over all steps keeps to.
+/// Least x at which the tails of one coordinate, summed over all steps, are at most `probability`.
 std::int64_t simultaneous_laplace_width(const Strategy& tree, const LaplaceNoise& law,
                                         double probability);
 

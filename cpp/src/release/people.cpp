@@ -5,17 +5,13 @@
 #include <limits>
 #include <utility>
 
+#include "base/erase.hpp"
+#include "base/reserve.hpp"
 #include "release/journal_log.hpp"
 #include "release/stored_numbers.hpp"
 
 namespace dpftrl {
 namespace {
-
-/// Reserves room for one more value, so that appending it cannot fail.
-template <typename Value>
-void reserve_one_more(std::vector<Value>& values) {
-  if (values.size() == values.capacity()) values.reserve(2 * values.size() + 8);
-}
 
 /// Adds a row to a part. Sums that overflow become the largest double.
 void add_to_part(std::vector<double>& part, std::span<const double> row) {
@@ -24,18 +20,19 @@ void add_to_part(std::vector<double>& part, std::span<const double> row) {
     part[i] = std::clamp(part[i] + row[i], -kLargest, kLargest);
 }
 
+detail::HmacSecret code_secret(const Key& key) {
+  const auto words = random_block(key, {.stream = Stream::journal, .row = 0, .block = 0});
+  std::array<std::byte, 4 * words.size()> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>(words[i / 4] >> (8 * (i % 4)));
+  const detail::HmacSecret secret(bytes);
+  detail::erase(bytes);
+  return secret;
+}
+
 }  // namespace
 
-CodeSecret::CodeSecret(const Key& key) {
-  const auto words = random_block(key, {.stream = Stream::journal, .row = 0, .block = 0});
-  for (std::size_t i = 0; i < bytes_.size(); ++i)
-    bytes_[i] = static_cast<std::byte>(words[i / 4] >> (8 * (i % 4)));
-}
-
-CodeSecret::~CodeSecret() {
-  volatile std::byte* secret = bytes_.data();
-  for (std::size_t i = 0; i < bytes_.size(); ++i) secret[i] = std::byte{0};
-}
+CodeSecret::CodeSecret(const Key& key) : hmac_(code_secret(key)) {}
 
 People::People(const Participation& participation, CodeSecret secret, bool adds)
     : participation_(participation),
@@ -44,7 +41,7 @@ People::People(const Participation& participation, CodeSecret secret, bool adds)
       bound_(participation) {}
 
 Code People::code_of(std::string_view person) const {
-  return detail::person_code(secret_.bytes(), std::as_bytes(std::span(person)));
+  return detail::person_code(secret_.hmac(), std::as_bytes(std::span(person)));
 }
 
 bool People::admit(const Code& person, std::span<const double> row, std::int64_t step) {
@@ -121,8 +118,8 @@ void People::take_state(std::span<const std::byte> bytes, std::int64_t step,
     person.counted = {.times = stored.number(), .last = stored.number()};
     if (!is_new || person.counted.times < 1 || person.counted.times > participation_.times() ||
         person.counted.last < 0 || person.counted.last > step)
-      detail::fail_state("must have steps that people counted at");
-    // A person who counted at the open step has a part of it.
+      detail::fail_state("must have a count and a last step for each person");
+    // Only people who counted at the open step have a part of it.
     if (person.counted.last < step) continue;
     person.part = stored.doubles(row_size);
     open.push_back(&*at);
@@ -133,7 +130,7 @@ void People::take_state(std::span<const std::byte> bytes, std::int64_t step,
   changed_.clear();
 }
 
-std::array<std::int64_t, 3> People::rule() const {
+std::vector<std::int64_t> People::rule() const {
   return {participation_.times(), participation_.apart(), std::int64_t{adds_}};
 }
 

@@ -36,7 +36,7 @@ inline void append_integers(std::vector<std::byte>& bytes, std::span<const std::
   for (const std::int64_t x : numbers) append_number(bytes, x);
 }
 
-/// Reads from the front. What is missing is refused.
+/// Reads from the front; refuses to read past the end.
 class StoredNumbers {
  public:
   explicit StoredNumbers(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -51,7 +51,7 @@ class StoredNumbers {
     return first;
   }
   std::int64_t number() { return static_cast<std::int64_t>(word_at(bytes(8), 0)); }
-  /// Reads a number that counts something.
+  /// Reads a number that must not be negative.
   std::int64_t count() {
     const std::int64_t found = number();
     if (found < 0) fail_state("must have counts that are not negative");
@@ -78,7 +78,7 @@ class StoredNumbers {
   }
 
  private:
-  /// Before anything is allocated for what bytes that are damaged promise.
+  /// Damaged bytes may announce any length, so it is checked before memory is allocated.
   void require_bytes_for(std::int64_t count) const {
     if (static_cast<std::uint64_t>(count) > rest_.size() / 8)
       fail_state("must contain whole entries");

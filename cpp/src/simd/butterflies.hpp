@@ -10,7 +10,8 @@
 namespace dpftrl::simd {
 namespace {
 
-/// Lengths known at compile time: in a loop of one or two turns, the overhead exceeds the work.
+/// Lengths known at compile time: in a loop of one or two iterations, the overhead exceeds the
+/// work.
 using One = std::integral_constant<std::size_t, 1>;
 using Two = std::integral_constant<std::size_t, 2>;
 

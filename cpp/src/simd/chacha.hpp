@@ -116,7 +116,7 @@ inline void permute_and_add(States<V, N>& states) {
     for (std::size_t i = 0; i < 16; ++i) states.state[n].word[i] += x.state[n].word[i];
 }
 
-/// Fills the state except words 12..15, the same in every lane.
+/// Fills words 0..11 of the state, which are the same in every lane.
 template <class V>
 inline void set_key(State<V>& state, const Word* key) {
   for (std::size_t i = 0; i < 4; ++i) state.word[i] = V{} + kConstants[i];
@@ -200,7 +200,7 @@ template <class V, std::size_t N>
 }
 
 /// Makes groups of four blocks, as many at once as the registers hold.
-/// @param make  makes `groups` of them with N states of vectors V.
+/// @param make  makes the given number of groups with N states of vectors V.
 template <class Make>
 inline void make_groups(std::uint64_t num_groups, const Make& make) {
 #if defined(__AVX2__)

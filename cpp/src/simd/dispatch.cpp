@@ -31,7 +31,8 @@ const Kernels& kernels() {
   static const Kernels& fastest = *all_kernels().back();
   return fastest;
 #else
-  // A reference the linker can resolve, so that it drops loops a module never calls.
+  // Names the baseline kernels directly, so that the linker can drop loops that a module never
+  // calls.
   return baseline_kernels();
 #endif
 }

@@ -36,7 +36,7 @@ inline Sum<D> exact_sum(D a, D b) {
   return {sum, (a - (sum - b_part)) + (b - b_part)};
 }
 
-/// Returns a * b - product exactly, where `product` is a * b rounded (Dekker).
+/// a * b - product exactly, where `product` is a * b rounded (Dekker).
 template <class A, class D>
 inline D product_rest(A a, D b, D product) {
   constexpr double kSplit = 134217729.0;  // 2^27 + 1

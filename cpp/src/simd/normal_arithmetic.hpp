@@ -34,12 +34,12 @@ static_assert(std::endian::native == std::endian::little, "words are read as the
 /// A pair of uniforms is exceptional when the high word of min(i, 2^64 - 1 - i) is below this,
 /// where i is the 64 bits of u1; further planes are then drawn. Probability 2^-13.
 inline constexpr std::uint32_t kExceptionalHighWord = std::uint32_t{1} << 18;
-/// The same for the 32 bits of a float's u1. Probability 2^-17.
+/// kExceptionalHighWord for the 32 bits of a float's u1. Probability 2^-17.
 inline constexpr std::uint32_t kExceptionalWordFloat = std::uint32_t{1} << 14;
-/// The same for extended normals. Probability 2^-8.
+/// kExceptionalHighWord for extended normals. Probability 2^-8.
 inline constexpr std::uint32_t kExceptionalHighWordExtended = std::uint32_t{1} << 23;
 
-// Coefficients: tests/reference/gaussian_coefficients.py (which also certifies their errors).
+// Coefficients from tests/reference/gaussian_coefficients.py, which also certifies their errors.
 
 template <class T>
 struct Coefficients;

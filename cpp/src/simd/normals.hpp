@@ -154,7 +154,7 @@ inline void double_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low
   store(out + 4 + 2 * Half, z_sin);
 }
 
-/// The same with exact w and y, and everything computed from them, as sums of two doubles.
+/// double_lanes with w and y exact, and everything computed from them in sums of two doubles.
 template <int Half>
 inline void extended_lanes(Word4 v_low, Word4 v_high, Int4 upper_half, Word4 j_low, Word4 j_high,
                            double* out) {

@@ -61,7 +61,7 @@ template <class T>
 struct Steps {
   std::size_t count;  ///< at most kMaxSteps
   const T* fresh;
-  std::size_t fresh_stride;  ///< from step to step
+  std::size_t fresh_stride;  ///< distance from the z of one step to the next
   T* rows;
   std::size_t row_stride;
 };
@@ -97,7 +97,7 @@ struct Kernels {
                          std::size_t width);
   void (*combine_float)(float* out, const Factor<float>* factors, std::size_t num_factors,
                         std::size_t width);
-  /// The same in unevaluated sums of two doubles.
+  /// combine_double in unevaluated sums of two doubles.
   void (*combine_pair)(double* out_high, double* out_low, const PairFactor* factors,
                        std::size_t num_factors, std::size_t width);
   /// Run all steps on a few coordinates at a time, whose states stay in registers, with the

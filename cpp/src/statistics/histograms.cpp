@@ -27,11 +27,11 @@ double rounded_down(double weight, double grid) {
   return std::floor(weight / grid) * grid;
 }
 
-/// A linear combination of the sums, as the factors of their noises.
+/// A linear combination of the sums, as the factors of their noise.
 struct Combination {
   double own = 0;     ///< factor of the sum of one category
   double others = 0;  ///< factor of each other category
-  double total = 0;   ///< factor of the sum that counts all
+  double total = 0;   ///< factor of the sum that counts all records
 
   Combination minus(double times, const Combination& other) const {
     return {.own = own - times * other.own,
@@ -110,7 +110,7 @@ std::span<const double> HistogramColumns::write(std::int64_t category,
 
 Histogram HistogramColumns::read(const NoisyColumns& columns) const {
   require_length(kHistogramsName, "sums", std::ssize(columns.sums), dimension());
-  // May be 0, because very little noise is rounded to none.
+  // May be 0, because noise far below the grid is rounded to 0.
   require_non_negative(kHistogramsName, "stddev", columns.stddev);
   const auto num = static_cast<double>(num_categories());
   const double a = category_weight_, b = total_weight_;
@@ -134,7 +134,7 @@ Histogram HistogramColumns::read(const NoisyColumns& columns) const {
   Histogram histogram{.count = {}, .total = noise.around(total, of_total, normal), .share = {}};
   const double divisor = std::max(total, 1.0);  // noise may leave less than one record
   const auto bound = [&](const Interval& range) {
-    // Convex in the share, so largest at an end.
+    // The half-width is convex in the share, so it is largest at an end.
     return std::max(noise.half_width(of_one.minus(range.low, of_total), normal),
                     noise.half_width(of_one.minus(range.high, of_total), normal));
   };

@@ -6,7 +6,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Number of iterations, each of which shrinks the range by a part of the remaining noise.
+/// Iterations; each shrinks the range by a part of the remaining noise.
 constexpr int kRepetitions = 8;
 
 }  // namespace

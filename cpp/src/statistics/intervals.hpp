@@ -23,10 +23,10 @@ struct Interval {
   }
 };
 
-/// Interval of the products of a number from each.
+/// Interval of x y for x in `a` and y in `b`.
 Interval operator*(const Interval& a, const Interval& b);
 
-/// Factor of some sums, and the number of these sums.
+/// Factor that some sums share, and the number of these sums.
 struct Factor {
   Factor(double the_value, double how_often = 1) : value(the_value), times(how_often) {}
 
@@ -39,7 +39,7 @@ struct SumNoise {
   double stddev;
   double grid;
 
-  /// Std of a combination of the noises of several sums.
+  /// Std of a combination of the noise of several sums.
   double stddev_of(std::initializer_list<Factor> factors) const;
   /// Bound on the magnitude of a combination, given a normal_half_width.
   double half_width(std::initializer_list<Factor> factors, double normal) const;
@@ -49,7 +49,7 @@ struct SumNoise {
 ///
 ///     |numerator - x denominator| <= bound,     bound = bound_for(an interval that has x)
 ///
-/// for some numerator of the interval. Calls bound_for repeatedly with the remaining range. A
+/// for some numerator in its interval. Calls bound_for repeatedly with the remaining range. A
 /// denominator that is not positive leaves the whole range.
 /// @exactness  may contain more numbers than these, never fewer; a point if there are none.
 Interval quotients(const Interval& numerator, double denominator, Interval range,

@@ -31,7 +31,7 @@ void require_ranges(const std::vector<ColumnRange>& ranges) {
                 MomentColumns::kMaxColumns);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto [low, high] = ranges[i];
-    // Keeps halves and their squares normal, and most digits of numbers.
+    // Keeps half of a range and its square normal doubles, and most digits of numbers in the range.
     constexpr double kLeast = 1e-150, kMost = 1e150, kDigits = 1e-6;
     const double largest = std::max(std::abs(low), std::abs(high));
     if (largest <= kMost && high - low >= std::max(kLeast, kDigits * largest)) continue;
@@ -76,8 +76,8 @@ double power_of_two_below(double value) {
 /// whose error is of second order there.
 constexpr double kShareOfMean = 0.1;
 
-/// Largest loss of an entry of a record, in grids: truncation takes less than one, and scaling to
-/// [-1, 1] rounds.
+/// Largest loss of an entry of a record, in grid units: truncation takes less than one, and scaling
+/// to [-1, 1] rounds.
 constexpr double kLost = 1 + 0x1p-8;
 
 constexpr Interval kMeans = {-1, 1};
@@ -135,7 +135,7 @@ class Quotients {
   /// A column of squares or products.
   struct Products {
     double noisy;
-    double weight;  ///< of the products in the column
+    double weight;  ///< weight of the products in the column
     double centre;  ///< subtracted from each product before weighting
   };
 
@@ -144,8 +144,8 @@ class Quotients {
     const auto about = [&](double mean) { return total + mean * (mean * num_ - 2 * sum); };
     const double mean = ratio(sum, kMeans);
     const Interval means = mean_range(sum, normal_of_mean_);
-    // Least at the quotient, if the interval contains it. Without a positive count, everything is
-    // possible.
+    // `about` is least at the quotient or, if that is outside the interval, at the nearer end.
+    // Without a positive count, every value is possible.
     const double inside = num_ > 0 ? std::clamp(sum / num_, means.low, means.high) : mean;
     const Interval sums = {about(inside), std::max(about(means.low), about(means.high))};
     const double value = ratio(about(mean), kVariances);
@@ -178,7 +178,7 @@ class Quotients {
   }
 
  private:
-  /// Number of records, at least 1, because noise may leave less than one record.
+  /// At least 1, because noise may leave less than one record.
   double divisor() const { return std::max(num_, 1.0); }
 
   double ratio(double sum, const Interval& possible) const {
@@ -200,7 +200,7 @@ class Quotients {
 
   struct Known {
     Interval means;                 ///< products of the means
-    std::array<double, 2> factors;  ///< largest factors of the noises of the sums
+    std::array<double, 2> factors;  ///< largest factors of the noise of the sums
     Interval possible;
     double normal;  ///< normal_half_width of the interval
   };
@@ -233,7 +233,7 @@ class Quotients {
   SumNoise noise_;
   double num_;
   double count_weight_;
-  // Need a search each, and serve all columns.
+  // Shared by all columns, because computing it takes a search.
   double normal_;
   double normal_of_mean_;
   double normal_of_variance_;
@@ -309,7 +309,7 @@ std::span<const double> MomentColumns::write(std::span<const double> record,
 
 Moments MomentColumns::read(const NoisyColumns& columns) const {
   require_length(kMomentsName, "sums", std::ssize(columns.sums), dimension());
-  // May be 0, because very little noise is rounded to none.
+  // May be 0, because very little noise is rounded away.
   require_non_negative(kMomentsName, "stddev", columns.stddev);
   const std::span<const double> sums = columns.sums;
   const Quotients quotients_of({.stddev = columns.stddev, .grid = grid_}, sums[0] / count_weight_,

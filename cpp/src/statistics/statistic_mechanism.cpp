@@ -21,14 +21,15 @@ std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
       options.workload->kind() != Workload::Kind::window)
     fail_argument(where, "workload", "prefix or a window, for a statistic",
                   options.workload->name());
-  // The columns state the distance of neighbours, which counts once: that of two records is not
-  // twice a norm.
+  // `distance` is already the distance between neighbours: with zero_out the mechanism does not
+  // double it.
   options.neighbours = Neighbours::zero_out;
   options.moving_records = columns.moves;
   options.clip = columns.distance;
   std::shared_ptr<const Mechanism> mechanism = Mechanism::make(options);
   const double largest_row = std::sqrt(mechanism->strategy().row_norms().max_squared);
-  // The columns chose the grid, so PrefixSum would name an option that callers cannot change.
+  // The columns chose the grid, so an error of PrefixSum would name an option that callers cannot
+  // change.
   if (!(mechanism->noise_stddev() / columns.grid * largest_row <= kMaxNoiseInGrids))
     fail_argument(where, "epsilon", "larger, for noise to have room on its grid",
                   to_text(options.target.epsilon));
@@ -46,7 +47,7 @@ Certificate statistic_certificate(const Mechanism& mechanism, const ColumnScale&
 
 PrefixSumOptions statistic_options(PrefixSumOptions options, std::int64_t dimension, double grid,
                                    std::string_view where) {
-  // Intervals are those of normal noise.
+  // Intervals are for normal noise.
   if (options.mode != ReleaseMode::grid)
     fail(ErrorCode::unsupported, where, "mode", "must be grid", "lattice");
   options.dimension = dimension;

@@ -25,7 +25,7 @@ Encoder encoder_of(const FamilyRow& family, const StrategyOptions& options,
   StrategyOptions plain = options;
   plain.workload.reset();
   plain.parameters.normalize_columns = false;
-  plain.participation = Participation::single();  // the given one is for the whole horizon
+  plain.participation = Participation::single();  // the given schema is for the whole horizon
   // Epochs of a normalised family already have normalised columns.
   return {.base = RestartStrategy::make(plain, make_strategy),
           .is_normalized = options.parameters.normalize_columns};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/dense.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +23,7 @@ constexpr std::int64_t kDefaultEpochIterations = 100;
 /// Largest relative amount by which the quadrature may lower the bound of long epochs.
 constexpr double kBoundAccuracy = 1e-9;
 
-/// Returns numerator * lower^-1.
+/// numerator * lower^-1.
 Matrix divide(const Matrix& numerator, const Matrix& lower) {
   Matrix quotient = detail::divide_by_lower(numerator, lower);
   quotient.triangularView<Eigen::StrictlyUpper>().setZero();
@@ -42,9 +43,9 @@ Matrix divide(const Matrix& numerator, const Matrix& lower) {
 }
 
 /// The encoder of the stored B is C' = B^-1 A = C + B^-1 (A - B C), so its columns are longer than
-/// those of C by at most ||B^-1|| ||(A - B C)_j||. With G near B^-1 and E = I - G B, ||B^-1|| <=
-/// ||G|| / (1 - ||E||). Norms are Frobenius norms, gamma bounds the rounding of an inner product of
-/// n terms, and A has a relative error of 2^-52.
+/// the columns of C by at most ||B^-1|| ||(A - B C)_j||. With G near B^-1 and E = I - G B, ||B^-1||
+/// <= ||G|| / (1 - ||E||). Norms are Frobenius norms, gamma bounds the rounding of an inner product
+/// of n terms, and A has a relative error of 2^-52.
 double slack_of(const Matrix& workload, const Matrix& encoder, const Matrix& decoder) {
   const double n = static_cast<double>(encoder.rows());
   const double gamma = (n + 16) * 0x1p-52;
@@ -79,8 +80,8 @@ void require_encoder(const Workload& workload, std::string_view name, const Matr
                      encoder(j, j));
 }
 
-/// Returns the squared sensitivity of every phase s, s + b, ... of columns, the sum of |C_i . C_j|
-/// over the phase.
+/// Squared sensitivity of every phase s, s + b, ... of columns, the sum of |C_i . C_j| over the
+/// phase.
 Vector phase_sums(const Matrix& encoder, Eigen::Index separation) {
   const Eigen::Index n = encoder.cols();
   Vector sums = Vector::Zero(separation);
@@ -105,7 +106,7 @@ EpochOptimumProblem epoch_problem(const Workload& workload, const Participation&
           .decay = workload.decay()};
 }
 
-/// Returns the bounds that the dual variables prove.
+/// Bounds that the dual variables prove.
 DenseLowerBounds bounds_of(const Workload& workload, const DenseStrategy::Bound& bound) {
   if (has_long_epochs(workload, bound.objective, bound.participation))
     return epoch_lower_bounds(epoch_problem(workload, bound.participation), bound.duals,
@@ -124,7 +125,7 @@ std::shared_ptr<const Strategy> strategy_of(const Workload& workload, Matrix enc
                                      .lower_bound = std::move(bound)});
 }
 
-/// Returns weights from find_optimum if it supports the problem; else empty.
+/// Weights from find_optimum if it supports the problem; else empty.
 DenseOptimumStart start_of(const Workload& workload, const DenseOptimalOptions& options) {
   const bool has_rates = workload.kind() == Workload::Kind::rates;
   const bool is_solved =
@@ -199,7 +200,7 @@ Strategy::OwnBound DenseStrategy::certified_lower_bound(Objective objective,
                                                         const Participation& participation) const {
   if (!parts_.lower_bound) return {};
   const Bound& bound = *parts_.lower_bound;
-  // The largest error is at least the mean error, and every participation includes a single one.
+  // The largest error is at least the mean error, and every schema includes single participation.
   const bool is_for_it = bound.objective == objective || bound.objective == Objective::mean;
   const bool is_weaker =
       bound.participation == participation || bound.participation.times_within(steps()) == 1;
@@ -240,8 +241,7 @@ DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& op
 
 Matrix optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum) {
   Matrix encoder = optimum.encoder;
-  // The mean error is least if all users have sensitivity 1; for the largest error, some stay
-  // below.
+  // Mean objective: every user attains sensitivity 1. Max objective: some do not.
   if (problem.objective == Objective::mean) normalise_phases(encoder, problem.participation);
   return lower_triangular_encoder(encoder);
 }

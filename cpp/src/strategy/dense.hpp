@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <Eigen/Core>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/strategy/strategy.hpp"
 
 namespace dpftrl {
@@ -20,7 +21,7 @@ struct EpochSearch;
 ///         [c10 c11    ]
 ///         [c20 c21 c22]
 ///
-/// Each row of noise is a sum over all past rows: O(n) time a step, n vectors of memory.
+/// Each row of noise is a sum over all past rows: O(n) time per step, n vectors of memory.
 ///
 /// @guarantee   encoder_slack() bounds the distance of C from the exact encoder of the stored B. It
 ///              is computed from the residuals A - B C and I - G B, G = C A^-1, and includes their
@@ -44,10 +45,10 @@ class DenseStrategy final : public Strategy {
     std::int64_t bands = 0;
     std::optional<Bound> lower_bound = {};
   };
-  /// @throws Error{wrong_length} an encoder of another size; Error{invalid_argument} one that is
-  ///         not finite, not lower triangular or has a diagonal entry that is not positive, or more
-  ///         than kMaxSteps steps; Error{unsupported} a workload or encoder too close to singular
-  ///         for double precision.
+  /// @throws Error{wrong_length} an encoder of another size; Error{invalid_argument} an encoder
+  ///         that is not finite, not lower triangular or has a diagonal entry that is not positive,
+  ///         or more than kMaxSteps steps; Error{unsupported} a workload or encoder too close to
+  ///         singular for double precision.
   DenseStrategy(Workload workload, Parts parts);
 
   std::string_view name() const override { return parts_.name; }
@@ -79,14 +80,14 @@ class DenseStrategy final : public Strategy {
   bool is_nonnegative_;
 };
 
-/// Returns the lower-triangular matrix with positive diagonal that has the Gram matrix of C. It is
-/// causal and has the same noise and sensitivity.
+/// Lower-triangular matrix with positive diagonal that has the Gram matrix of C. It is causal and
+/// has the same noise and sensitivity.
 /// @throws Error{unsupported} C^T C is not positive definite to rounding.
 Matrix lower_triangular_encoder(const Matrix& encoder);
 
 struct DenseOptimalOptions {
   Objective objective = Objective::max;
-  /// Single or fixed epochs; any other is treated as single.
+  /// Single participation or fixed epochs; every other pattern is treated as single participation.
   Participation participation = Participation::single();
   /// Default 1e-4. The mean objective uses at most 5e-7, because its gap shrinks fast.
   std::optional<double> gap = std::nullopt;
@@ -103,22 +104,22 @@ struct DenseSearch {
 /// @throws Error{invalid_argument} more than DenseStrategy::kMaxSteps steps.
 DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options);
 
-/// Returns the result of a search as a lower-triangular encoder of sensitivity 1.
+/// Result of a search as a lower-triangular encoder of sensitivity 1.
 Matrix optimal_encoder(const DenseOptimumProblem& problem, const DenseOptimum& optimum);
 
-/// The same for fixed epochs that are too long for find_dense_optimum.
+/// `optimal_encoder` for fixed epochs that are too long for find_dense_optimum.
 /// @param options  with a participation for which has_long_epochs is true.
 EpochSearch epoch_search(const Workload& workload, const DenseOptimalOptions& options);
 Matrix optimal_encoder(const EpochOptimumProblem& problem, const EpochOptimum& optimum);
 
-/// True for fixed epochs that only find_epoch_optimum supports: the mean error of prefix sums and
+/// True for fixed epochs that only find_epoch_optimum supports: the RMS error of prefix sums and
 /// decay, for more than kMaxFixedEpochOptimumSteps and at most kMaxEpochSteps steps. False for the
 /// largest error, where that search can fail.
 bool has_long_epochs(const Workload& workload, Objective objective,
                      const Participation& participation);
 
-/// Returns the result of find_dense_optimum as a strategy called "optimal": any workload up to 2048
-/// steps and fixed epochs up to 1024. Uses find_epoch_optimum if has_long_epochs is true.
+/// The result of find_dense_optimum as a strategy called "optimal": any workload up to 2048 steps
+/// and fixed epochs up to 1024. Uses find_epoch_optimum if has_long_epochs is true.
 ///
 /// The sensitivity is 1. For the mean objective and one participation, the loss is of second order
 /// in the gap at which the solver stopped, because every user's columns are scaled to sensitivity
@@ -126,14 +127,15 @@ bool has_long_epochs(const Workload& workload, Objective objective,
 std::shared_ptr<const Strategy> dense_optimal_strategy(const Workload& workload,
                                                        const DenseOptimalOptions& options);
 
-/// Returns a dense strategy from columns in the layout of find_banded_optimum: row j holds C_jj,
-/// C_{j+1,j}, ...; entries below the matrix are ignored.
+/// Dense strategy from columns in the layout of find_banded_optimum: row j holds C_jj, C_{j+1,j},
+/// ...; entries below the matrix are ignored.
 /// @param name  static storage
 /// @throws Error{invalid_argument} as DenseStrategy
 std::shared_ptr<const Strategy> strategy_of_columns(
     std::string_view name, const Workload& workload, const Matrix& columns,
     std::optional<DenseStrategy::Bound> lower_bound = {});
-/// The inverse: returns all columns of a lower-triangular matrix in that layout, 0 below it.
+/// The inverse of strategy_of_columns: all columns of a lower-triangular matrix in the same layout,
+/// with 0 below the matrix.
 Matrix columns_of(const Matrix& encoder);
 
 }  // namespace dpftrl

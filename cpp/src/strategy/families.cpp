@@ -28,7 +28,7 @@ FamilyRow offset_ar_family();
 
 namespace {
 
-/// In the order in which they are best explained.
+/// In the order in which documentation lists them.
 constexpr std::array kFamilies = {
     independent_family,
     output_family,

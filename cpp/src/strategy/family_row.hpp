@@ -26,7 +26,7 @@ struct FamilyRow {
   StrategyInfo info;
   Makes makes;
   StrategyPointer (*make)(const ToeplitzRequest& request, const StrategyParameters& parameters);
-  /// True if it is for active people only: `strategy_catalogue` lists families for any records.
+  /// True if it is for active people only; `strategy_catalogue` does not list it.
   bool is_for_active_people = false;
   /// True if its strategies always have columns scaled to norm 1.
   bool normalizes_columns = false;

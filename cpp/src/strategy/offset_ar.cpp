@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/offset_ar.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr double kThetaOne = 1 / OffsetArStrategy::kThetaUnit;
 constexpr double kOffsetOne = 1 / OffsetArStrategy::kOffsetUnit;
-/// Covers the roundings of energies, which are below 2^-80, and the last one to a double.
+/// Covers the rounding of energies, below 2^-80, and the final rounding to a double.
 constexpr double kEnergyRoundUp = 1 + 0x1p-50;
 /// Largest number of phases of two people, times steps, of the program for replacement.
 constexpr std::int64_t kMaxPhases = std::int64_t{1} << 24;
@@ -40,12 +41,12 @@ double root_above(double square) {
 struct RunCount {
   std::int64_t active;  ///< steps
   std::int64_t runs;
-  std::int64_t ends;  ///< how many of the first and last step are active
+  std::int64_t ends;  ///< how many of the first and last steps are active
 };
 
-/// Energies u^T Sigma^-1 u. With p = theta 2^10, q = 2^10 and r = offset 2^14, all of the
-/// following are integers below 2^53, so f and g are exact and their difference has a relative
-/// error of some 2^-100 f.
+/// Energies u^T Sigma^-1 u. With p = theta 2^10, q = 2^10 and r = offset 2^14, all intermediate
+/// numbers are integers below 2^53, so f and g are exact and their difference has a relative error
+/// of some 2^-100 f.
 class Energies {
  public:
   Energies(std::int64_t steps, const OffsetArStrategy::Parameters& parameters)
@@ -68,7 +69,7 @@ class Energies {
     return divide(add(negative(common), f), square_).high;
   }
 
-  /// Largest energy over a range of active steps. It is concave in them.
+  /// Largest energy over a range of active steps. The energy is concave in their number.
   double largest(RunCount count, std::int64_t most) const {
     if (count.active > most) return 0;
     const std::int64_t least = count.active;
@@ -88,7 +89,7 @@ class Energies {
     return largest;
   }
 
-  /// d^T Sigma^-1 d, without an offset, adds these for each step and pair of consecutive steps.
+  /// Terms of d^T Sigma^-1 d without an offset, per step and per pair of consecutive steps.
   double middle() const { return (q_ * q_ + p_ * p_) / square_; }
   double end() const { return q_ * q_ / square_; }
   double pair() const { return -2 * p_ * q_ / square_; }
@@ -184,14 +185,14 @@ class ReplacementProgram {
   std::int64_t steps_;
   std::int64_t window_;
   const Energies& energies_;
-  std::vector<double> values_;  ///< by phases, the larger one first
+  std::vector<double> values_;  ///< indexed by both phases, the larger one first
   std::vector<double> later_;
 };
 
-/// Distance^2 of people who are replaced, over 4.
+/// Squared distance between two people who replace each other, divided by 4.
 Strategy::PatternNorm replacement_norm(std::int64_t steps, const ActivePattern& pattern,
                                        const OffsetArStrategy::Parameters& parameters) {
-  // Two people are no further apart than both from nobody.
+  // Triangle inequality: replacing a person changes at most twice as much as removing one.
   const double both = removal_energy(steps, pattern, parameters);
   const std::int64_t window = std::min(pattern.window, steps);
   if ((window + 1) * (window + 1) > kMaxPhases / steps) return {both, false};
@@ -250,7 +251,7 @@ OffsetArStrategy::OffsetArStrategy(std::int64_t steps, const Parameters& paramet
                   require_multiple("offset", parameters.offset, kOffsetUnit, kMaxOffset)},
       scale_(root_above(parameters.offset)),
       innovation_(root_above(1 - parameters.theta * parameters.theta)),
-      // Columns of C are runs that go on to the end.
+      // A column of C is the effect of a run that lasts to the end.
       max_column_norm_squared_(
           removal_energy(steps, {.window = steps, .has_open_start = false}, parameters)) {}
 
@@ -318,7 +319,7 @@ OffsetArStrategy::Parameters best_offset_ar(std::int64_t steps, const ActivePatt
   const auto error = [&](const Parameters& parameters) {
     return removal_energy(steps, pattern, parameters) * (1 + parameters.offset);
   };
-  // An offset is of no use for replacement, which has differences of mean 0.
+  // An offset is useless for replacement, where differences have mean 0.
   const auto offset_for = [&](std::int64_t theta) {
     const auto most = static_cast<std::int64_t>(OffsetArStrategy::kMaxOffset * kOffsetOne);
     return is_replaced
@@ -346,7 +347,7 @@ FamilyRow offset_ar_family() {
           .make = [](const ToeplitzRequest& request, const StrategyParameters&) -> StrategyPointer {
             const std::int64_t n = request.workload.steps();
             require_between(OffsetArStrategy::kName, "steps", n, 1, OffsetArStrategy::kMaxSteps);
-            // A single participation is a run that goes on to the end.
+            // A single participation is a run that lasts to the end.
             const ActivePattern pattern = request.participation.pattern().value_or(
                 ActivePattern{.window = n, .has_open_start = false});
             return std::make_shared<const OffsetArStrategy>(n, best_offset_ar(n, pattern));

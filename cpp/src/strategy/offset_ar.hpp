@@ -17,8 +17,8 @@ namespace dpftrl {
 ///
 /// Every release has the variance 1 + offset. The first row of C reads all steps.
 ///
-/// @exactness   a and b are rounded up, which adds a positive semi-definite matrix to Sigma, so all
-///              norms of columns are those of the exact encoder or larger
+/// @exactness   a and b are rounded up, which adds a positive semi-definite matrix to Sigma, so no
+///              column norm is below the norm of the exact encoder's column
 /// @source      docs/math/active.md
 /// @checked-by  offset_ar_test "norms and factors are those of the covariance",
 ///              "the sensitivity is that of all patterns"
@@ -26,7 +26,7 @@ class OffsetArStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "offset-ar";
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 14;
-  /// Parameters are multiples of these, so that everything that follows from them has few digits.
+  /// Parameters are multiples of these, so that everything computed from them has few digits.
   static constexpr double kThetaUnit = 0x1p-10;
   static constexpr double kOffsetUnit = 0x1p-14;
   static constexpr double kMaxOffset = 16;

@@ -15,10 +15,10 @@ namespace {
 using detail::InverseRoot;
 using detail::SpectralInterval;
 
-/// Counts as full accuracy, because the loss is of second order in it.
+/// An error that counts as full accuracy, because the loss is of second order in it.
 constexpr double kFullAccuracy = 1e-12;
 
-/// Returns weights close to the optimal ones, without a solver: the duals for prefix sums, to
+/// Weights close to the optimal weights, found without a solver: the duals for prefix sums, to
 /// within 10^-4 of the mean error and 2.8 * 10^-2 of the largest error, up to 2^18 steps
 /// (docs/math/optimal.md).
 std::vector<double> closed_form_weights(std::int64_t steps, Objective objective) {
@@ -53,20 +53,18 @@ void require_plan(const Workload& workload, const OptimalPlan& plan) {
     fail_argument("optimal", "decay", "above 0 and at most 1", to_text(plan.decay));
 }
 
-/// Returns the recursion that the plan defines, with columns scaled to norm 1.
+/// Recursion that the plan defines, with columns scaled to norm 1.
 VaryingBufferedStrategy::Parts parts_of(const Workload& workload, const OptimalPlan& plan) {
   require_plan(workload, plan);
   (void)optimum_problem(workload, plan.objective);
-  VaryingBufferedStrategy::Parts parts = unit_columns(
-      OptimalStrategy::kName,
-      detail::realise(
-          {.shifts = plan.shifts, .weights = plan.weights, .direct = plan.direct},
-          {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay}));
-  parts.parameters = {{"buffers", {static_cast<double>(plan.shifts.size())}},
-                      {"shifts", plan.shifts},
-                      {"weights", plan.weights},
-                      {"direct", {plan.direct}}};
-  return parts;
+  return {.name = OptimalStrategy::kName,
+          .numbers = std::make_shared<const VaryingBuffers>(detail::realise(
+              {.shifts = plan.shifts, .weights = plan.weights, .direct = plan.direct},
+              {.rows = plan.row_weights, .columns = plan.column_weights, .decay = plan.decay})),
+          .parameters = {{"buffers", {static_cast<double>(plan.shifts.size())}},
+                         {"shifts", plan.shifts},
+                         {"weights", plan.weights},
+                         {"direct", {plan.direct}}}};
 }
 
 }  // namespace

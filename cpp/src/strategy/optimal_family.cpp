@@ -89,6 +89,13 @@ std::shared_ptr<const Strategy> dense_optimum(const Workload& workload, Objectiv
                  .participation = densely_optimised_for(workload, objective, participation)});
 }
 
+/// Gap at which the search for a plan ends, which bounds how far the plan is above the least error.
+/// Beyond 2^17 steps a smaller gap would take too long, and 8 buffers lose about as much
+/// (docs/math/optimal.md, section 3).
+double plan_gap(std::int64_t steps, std::optional<std::int64_t> buffers) {
+  return buffers == 0 || steps <= std::int64_t{1} << 17 ? kPlanGap : 1e-3;
+}
+
 /// Finds a plan for the workload, or for prefix sums if that workload has no optimum.
 OptimalPlan find_plan(const Workload& workload, std::optional<std::int64_t> buffers,
                       Objective objective) {
@@ -97,7 +104,7 @@ OptimalPlan find_plan(const Workload& workload, std::optional<std::int64_t> buff
       has_optimum(workload, objective) ? workload : Workload::prefix_sums(workload.steps());
   return plan_optimal(designed_for, {.objective = objective,
                                      .buffers = buffers.value_or(kDefaultPlanBuffers),
-                                     .solver = {.gap = kPlanGap}})
+                                     .solver = {.gap = plan_gap(workload.steps(), buffers)}})
       .plan;
 }
 
@@ -134,7 +141,7 @@ std::shared_ptr<const Strategy> prefix_sums_of_optimum(const Workload& workload,
 
 namespace {
 
-/// Returns the bound of a plan with duals; k numbers per step mean k epochs.
+/// Bound of a plan with duals; k numbers per step mean k epochs.
 DenseStrategy::Bound dense_bound(const StrategyPlan& plan, std::int64_t n) {
   DenseDuals duals{.columns = plan.list(kColumnDuals), .rows = {}};
   const std::int64_t size = std::ssize(duals.columns);

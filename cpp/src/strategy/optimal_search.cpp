@@ -35,7 +35,7 @@ std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, Optim
 
 Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective objective,
                                                           const Participation&) const {
-  // The largest error is at least the mean error, and every participation includes a single one.
+  // The largest error is at least the mean error, and every schema includes single participation.
   const bool is_for_it = plan_.objective == objective || plan_.objective == Objective::mean;
   if (!is_for_it) return {};
   const OptimumProblem problem = optimum_problem(workload(), plan_.objective);

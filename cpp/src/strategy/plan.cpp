@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/strategy/strategy_info.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 
 #include "dpftrl/base/error.hpp"
@@ -8,7 +9,7 @@
 namespace dpftrl {
 namespace {
 
-constexpr std::string_view kFunction = "plan";
+constexpr std::string_view kPlanFunction = "plan";
 
 }  // namespace
 
@@ -18,7 +19,7 @@ bool StrategyPlan::has(std::string_view name) const {
 
 double StrategyPlan::number(std::string_view name) const {
   const std::vector<double>& values = list(name);
-  require_length(kFunction, name, std::ssize(values), 1);
+  require_length(kPlanFunction, name, std::ssize(values), 1);
   return values.front();
 }
 
@@ -26,17 +27,17 @@ Matrix StrategyPlan::columns(std::int64_t steps, std::int64_t most_bands) const 
   const std::vector<double>& columns = list("columns");
   const std::int64_t size = std::ssize(columns);
   if (size == 0 || size % steps != 0)
-    fail_argument(kFunction, "columns", "as many numbers for each of " + to_text(steps) + " steps",
-                  to_text(size));
+    fail_argument(kPlanFunction, "columns",
+                  "as many numbers for each of " + to_text(steps) + " steps", to_text(size));
   const std::int64_t bands =
-      require_count(kFunction, "columns", "bands", size / steps, 1, most_bands);
+      require_count(kPlanFunction, "columns", "bands", size / steps, 1, most_bands);
   return Eigen::Map<const Matrix>(columns.data(), static_cast<Eigen::Index>(steps),
                                   static_cast<Eigen::Index>(bands));
 }
 
 const std::vector<double>& StrategyPlan::list(std::string_view name) const {
   const auto found = std::ranges::find(numbers, name, &PlanNumbers::name);
-  if (found == numbers.end()) fail_argument(kFunction, name, "a list of numbers", "nothing");
+  if (found == numbers.end()) fail_argument(kPlanFunction, name, "a list of numbers", "nothing");
   return found->values;
 }
 

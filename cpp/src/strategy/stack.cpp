@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/stack.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -19,29 +19,29 @@ struct Stack {
   Stack leading(std::int64_t steps) const;
 };
 
-/// Returns the lower-triangular matrix A with A^T A = sum_i weights_i A_i^T A_i. Every encoder has
-/// the same RMS error for A as for the stack.
+/// The lower-triangular A with A^T A = sum_i weights_i A_i^T A_i. Every encoder has the same RMS
+/// error for A as for the stack.
 /// @throws Error{unsupported} more than kMaxDenseSteps steps, or a sum that is singular to
 /// rounding.
 Workload workload_of_stack(const Stack& stack);
 
-/// Returns the Toeplitz matrix with the first column of workload_of_stack. If the A_i are Toeplitz
-/// matrices whose memory is short compared with the horizon, it is the outer factor of sum_i
-/// weights_i |a_i|^2.
+/// Toeplitz matrix with the first column of workload_of_stack. If the A_i are Toeplitz matrices
+/// whose memory is short compared with the horizon, it is the outer factor of sum_i weights_i
+/// |a_i|^2.
 Workload toeplitz_workload_of_stack(const Stack& stack);
 
 /// Strategies of all workloads. Their decoders are A_i times the same matrix, so they share one
 /// encoder.
 struct Readers {
   std::vector<StrategyPointer> strategies;
-  Strategy::OwnBound lower_bound = {};  ///< on the mean error of every encoder for the stack
+  Strategy::OwnBound lower_bound = {};  ///< bound on the mean error of every encoder for the stack
 };
 
 /// True if these options select the dense optimum of the stack.
 bool is_dense_optimum_of_stack(const StrategyOptions& options);
 
-/// Returns readers of the encoder that the options name, made for `designed_for`, or for the stack
-/// itself if it is the dense optimum.
+/// Readers of the encoder that the options name, made for `designed_for`, or for the stack itself
+/// if it is the dense optimum.
 ///
 /// @param options  `workload` and `encoder_workload` are ignored.
 /// @guarantee      in real arithmetic, for the numbers that the forms store, B_i = A_i A^-1 B with
@@ -50,8 +50,8 @@ bool is_dense_optimum_of_stack(const StrategyOptions& options);
 /// @checked-by     stack_test "decoders are the workloads times one matrix"
 Readers readers_of(StrategyOptions options, const Stack& stack, const Workload& designed_for);
 
-/// Returns the workloads that the encoder of these options may be made for: prefix sums, those of
-/// the stack, and toeplitz_workload_of_stack.
+/// Workloads that the encoder of these options may be made for: prefix sums, the workloads of the
+/// stack, and toeplitz_workload_of_stack.
 std::vector<Workload> designs_for(const StrategyOptions& options, const Stack& stack);
 
 }  // namespace dpftrl

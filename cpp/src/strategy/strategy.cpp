@@ -9,8 +9,8 @@ void Strategy::require_step(std::int64_t step) const {
   require_between(name(), "step", step, 0, steps() - 1);
 }
 
-Eigen::Index Strategy::dense_size() const {
-  if (steps() <= kMaxDenseSteps) return static_cast<Eigen::Index>(steps());
+std::ptrdiff_t Strategy::dense_size() const {
+  if (steps() <= kMaxDenseSteps) return static_cast<std::ptrdiff_t>(steps());
   fail(ErrorCode::unsupported, name(), "steps",
        "must be at most " + to_text(kMaxDenseSteps) + " for matrices", to_text(steps()));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/strategy/optimal.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -16,22 +17,17 @@ bool VaryingBufferedStrategy::serves(const Workload& workload) {
          workload.kind() == Workload::Kind::momentum;
 }
 
-VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers numbers) {
-  std::vector<double> scales = detail::column_norms_squared(numbers);
-  for (double& scale : scales) scale = std::sqrt(scale);
-  return {.name = name,
-          .numbers = std::make_shared<const VaryingBuffers>(std::move(numbers)),
-          .column_scales = std::move(scales)};
-}
-
 VaryingBufferedStrategy::VaryingBufferedStrategy(Workload workload, Parts parts)
     : Strategy(std::move(workload)), parts_(std::move(parts)), max_column_norm_squared_(0) {
   if (!serves(this->workload()))
     fail(ErrorCode::unsupported, name(), "workload",
          "must be prefix sums, decay or rates without momentum", this->workload().name());
   require_length(name(), "inverse_scales", std::ssize(parts_.numbers->inverse_scales), steps());
-  require_length(name(), "column_scales", std::ssize(parts_.column_scales), steps());
   column_norms_squared_ = detail::column_norms_squared(*parts_.numbers);
+  if (parts_.column_scales.empty())
+    for (const double norm_squared : column_norms_squared_)
+      parts_.column_scales.push_back(std::sqrt(norm_squared));
+  require_length(name(), "column_scales", std::ssize(parts_.column_scales), steps());
   encoder_slack_ = detail::rounding_of_column_norms(*parts_.numbers, column_norms_squared_);
   std::vector<double> row_scales = parts_.column_scales;
   for (std::size_t j = 0; j < row_scales.size(); ++j) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/varying_bands.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "dpftrl/base/error.hpp"
+#include "dpftrl/strategy/catalogue.hpp"
 #include "optimal/banded/banded_rows.hpp"
 #include "strategy/dense.hpp"
 #include "strategy/family_row.hpp"
@@ -31,7 +35,7 @@ void require_columns(std::string_view name, std::int64_t steps, const Matrix& co
   }
 }
 
-/// Returns columns of at most n entries, with zeros below the matrix.
+/// Columns of at most n entries, with zeros below the matrix.
 Matrix within_matrix(const Matrix& columns) {
   const Eigen::Index n = columns.rows(), bands = std::min(columns.cols(), n);
   Matrix inside = columns.leftCols(bands);
@@ -39,7 +43,7 @@ Matrix within_matrix(const Matrix& columns) {
   return inside;
 }
 
-/// Returns the same entries row by row.
+/// The entries row by row.
 std::vector<double> entries_of(const Matrix& columns) {
   const Eigen::Index n = columns.rows(), bands = columns.cols();
   std::vector<double> entries;
@@ -70,7 +74,7 @@ VaryingBandedStrategy::VaryingBandedStrategy(std::string_view name, std::int64_t
   for (std::size_t t = 0; t < bounds.size(); ++t)
     if (!(row_norms_squared_[t] > 0 && bounds[t] <= kMostDoubt * row_norms_squared_[t] &&
           bounds[t] <= 0x1p200))
-      fail(ErrorCode::unsupported, name, "columns",
+      fail(ErrorCode::unsupported, name, "encoder",
            "must be far enough from singular for double precision");
   numbers_ = std::make_shared<const VaryingBands>(
       VaryingBands{.bands = inside.cols(),
@@ -192,6 +196,27 @@ FamilyRow banded_family() {
               [](const StrategyPlan& plan, const Workload& workload) {
                 return banded_strategy(workload, plan.columns(workload.steps(), kMaxBands));
               }};
+}
+
+StrategyParameters encoder_parameters(const Matrix& encoder) {
+  constexpr const char* kFunction = "encoder_parameters";
+  const Eigen::Index n = encoder.rows();
+  require_count(kFunction, "encoder", "rows", n, 1, kMaxBands);
+  require_length(kFunction, "encoder[0]", encoder.cols(), n);
+  PlanNumbers columns{.name = "columns", .values = {}};
+  for (Eigen::Index j = 0; j < n; ++j) {
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const double entry = encoder(i, j);
+      const std::string name = "encoder[" + to_text(size_of(i)) + "][" + to_text(size_of(j)) + "]";
+      require_finite(kFunction, name, entry);
+      if (i < j && entry != 0)
+        fail_argument(kFunction, name, "0, as it is above the diagonal", to_text(entry));
+      if (i == j) require_positive(kFunction, name, entry);
+      if (i >= j) columns.values.push_back(entry);
+    }
+    columns.values.resize(static_cast<std::size_t>((j + 1) * n), 0.0);
+  }
+  return {.plan = std::make_shared<StrategyPlan>(StrategyPlan{.numbers = {std::move(columns)}})};
 }
 
 }  // namespace dpftrl

@@ -56,7 +56,7 @@ class VaryingBandedStrategy final : public Strategy {
   }
 
  private:
-  /// Returns `bands` numbers per step i; number m is at least |X_ij| for all j >= i + m.
+  /// `bands` numbers per step i; number m is at least |X_ij| for all j >= i + m.
   std::vector<double> largest_products() const;
 
   std::string_view name_;  ///< static storage
@@ -69,15 +69,15 @@ class VaryingBandedStrategy final : public Strategy {
   mutable std::vector<double> largest_products_;  ///< computed on first use
 };
 
-/// Returns the problem to search, by default with 16 bands, or with the separation if that is less.
-/// More bands than the separation are optimised for one participation, because there is no search
-/// for overlapping columns of one user.
+/// Problem to search, by default with 16 bands, or with the separation if that is less. More bands
+/// than the separation are optimised for one participation, because there is no search for
+/// overlapping columns of one user.
 /// @throws Error{invalid_argument} steps or bands out of range.
 BandedProblem banded_problem(std::int64_t steps, std::optional<std::int64_t> bands,
                              Objective objective, const Participation& participation);
 
-/// Returns "banded" from its columns: streamed with `bands` vectors for prefix sums, or as a
-/// dense strategy for other workloads (up to 2048 steps).
+/// "banded" from its columns: streamed with `bands` vectors for prefix sums, or as a dense strategy
+/// for other workloads (up to 2048 steps).
 /// @throws as VaryingBandedStrategy, DenseStrategy.
 std::shared_ptr<const Strategy> banded_strategy(const Workload& workload, const Matrix& columns);
 

@@ -10,8 +10,8 @@ import { openPage, settled, startSite } from '../support.mjs';
 const { site, browser } = await startSite();
 
 const options = {
-  mechanism: 'square-root',
-  numSteps: 20_000,
+  strategy: 'square-root',
+  steps: 20_000,
   epsilon: 1,
   delta: 1e-6,
   dimension: 4,
@@ -24,7 +24,7 @@ const options = {
 const libraryAlone = (page, script) =>
   page.evaluate(
     async (url, given) => {
-      const worker = new Worker(url);
+      const worker = new Worker(url, { type: 'module' });
       let last = 0;
       const call = (method, argument) =>
         new Promise((resolve, reject) => {
@@ -40,12 +40,12 @@ const libraryAlone = (page, script) =>
       await call('load', {});
       const { id } = await call('open', { kind: 'study.simulation', options: given });
       const start = performance.now();
-      const maxSteps = given.numSteps;
+      const maxSteps = given.steps;
       const asked = { id, method: 'advance', args: [maxSteps] };
       const { value: chunk } = await call('turn', asked);
       const seconds = (performance.now() - start) / 1000;
       worker.terminate();
-      return chunk.numSteps / seconds;
+      return chunk.steps / seconds;
     },
     script,
     options,
@@ -67,8 +67,8 @@ test('on a tab slowed down four times, full speed is at least a quarter of that 
   ]);
   await settled(page, 'finished', 120_000);
   const seconds = (await page.evaluate((then) => performance.now() - then, start)) / 1000;
-  const shown = (options.numSteps - from) / seconds;
-  assert.ok(from < options.numSteps / 2, `${from} steps were there at the first look`);
+  const shown = (options.steps - from) / seconds;
+  assert.ok(from < options.steps / 2, `${from} steps were there at the first look`);
   assert.ok(shown > alone / 4, `${Math.round(shown)} steps/s, alone ${Math.round(alone)}`);
   assert.deepEqual(said, []);
   await page.close();

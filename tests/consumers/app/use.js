@@ -3,12 +3,11 @@
 // Every consumer runs this with the package, so that all results can be compared with Node's bit
 // for bit.
 
-const problem = { numSteps: 32, epsilon: 1, delta: 1e-6 };
+const problem = { steps: 32, epsilon: 1, delta: 1e-6 };
 
 /** Totals of a few records with a fixed seed. */
 export function totals(dp, strategy = 'optimal') {
-  const { numSteps: steps, ...target } = problem;
-  const visits = dp.counter({ ...target, steps, strategy, insecureSeed: 7 });
+  const visits = dp.counter({ ...problem, strategy, insecureSeed: 7 });
   const released = visits.releaseMany([1, 0, 1, 1]).map(({ value }) => value);
   visits.dispose();
   return released;

@@ -101,6 +101,21 @@ TEST(Bounds, square_root_stays_below_its_corrected_bounds) {
   }
 }
 
+TEST(Bounds, errors_of_the_square_root_in_closed_form_are_those_of_its_matrices) {
+  for (const std::int64_t n : {1, 2, 3, 7, 64, 1000, 4096}) {
+    const UnitError error = catalogue_error("square-root", n);
+    const SquareRootErrors found = square_root_errors(n);
+    EXPECT_TRUE(relatively_close(found.max, error.max_error, 1e-11)) << n;
+    EXPECT_TRUE(relatively_close(found.mean_squared, std::pow(error.mean_error, 2), 1e-11)) << n;
+  }
+  // The sum meets the expansion that is used beyond.
+  constexpr std::int64_t kSummed = std::int64_t{1} << 22;
+  const SquareRootErrors last = square_root_errors(kSummed), next = square_root_errors(kSummed + 1);
+  EXPECT_GT(next.max, last.max);
+  EXPECT_TRUE(relatively_close(next.max, last.max, 1e-7));
+  EXPECT_TRUE(relatively_close(next.mean_squared, last.mean_squared, 1e-7));
+}
+
 TEST(Bounds, published_bounds_hold_exactly_where_they_say_so) {
   const std::vector<double> f = square_root_coefficients(4096);
   long double row = 0, total = 0;
@@ -387,7 +402,7 @@ TEST(Bounds, bad_input_is_refused_by_name) {
   EXPECT_ERROR((void)mean_error_certificate(three, std::vector<double>{1, 1, std::nan("")}),
                "invalid_argument", "column_weights[2]");
   EXPECT_ERROR((void)max_error_certificate(three, std::vector<double>{0, 0, 0}, ones(3)),
-               "invalid_argument", "row_weights must be not all zero, and not negative, got 0");
+               "invalid_argument", "row_weights must be non-negative and not all zero, got 0");
   EXPECT_ERROR((void)max_error_certificate(three, std::vector<double>{1, -1, 1}, ones(3)),
                "invalid_argument", "row_weights[1] must be non-negative");
   EXPECT_ERROR((void)mean_error_certificate(Workload::prefix_sums(1025), ones(1025)), "unsupported",

@@ -152,8 +152,9 @@ TEST(Mechanism, leading_block_of_a_strategy_is_the_strategy_of_the_shorter_horiz
     const auto whole = testing::make_known(info.name, 37);
     const auto leading = testing::make_known(info.name, 21);
     const Eigen::Index rows = testing::index_of(leading->num_measurements());
-    EXPECT_EQ(whole->encoder().topLeftCorner(rows, 21), leading->encoder()) << info.name;
-    EXPECT_EQ(whole->decoder().topLeftCorner(21, rows), leading->decoder()) << info.name;
+    SCOPED_TRACE(std::string(info.name) + " must be named above if it depends on the horizon");
+    EXPECT_EQ(whole->encoder().topLeftCorner(rows, 21), leading->encoder());
+    EXPECT_EQ(whole->decoder().topLeftCorner(21, rows), leading->decoder());
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "dense_algebra.hpp"
 #include "dpftrl/analysis/mechanism.hpp"
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/strategy/catalogue.hpp"
 #include "support.hpp"
 

@@ -91,7 +91,7 @@ TEST(PureMechanism, gaussian_noise_is_worse_below_the_delta_that_the_paper_names
   EXPECT_NEAR(last, 0.92, 0.005);
 }
 
-/// Returns the stream with this number among those of `steps` records -1, 0 or 1.
+/// Stream of this number among those of `steps` records -1, 0 or 1.
 Vector ternary_stream(std::int64_t number, std::int64_t steps) {
   Vector records(index_of(steps));
   for (std::int64_t t = 0; t < steps; ++t, number /= 3)

@@ -215,7 +215,7 @@ TEST(LearnerDefaults, what_is_wrong_is_refused_by_name) {
   };
   refused([](LearnerFacts& it) { it.loss = nullptr; }, "loss must be given");
   refused([](LearnerFacts& it) { it.loss = make_loss("squared"); },
-          "loss must be one with slopes that have a bound, got squared");
+          "loss must be one with bounded slopes, got squared");
   refused([](LearnerFacts& it) { it.dimension = 0; }, "dimension must be");
   refused([](LearnerFacts& it) { it.num_rows = 0; }, "num_rows must be");
   refused([](LearnerFacts& it) { it.batch_size = 0; }, "batch_size must be");

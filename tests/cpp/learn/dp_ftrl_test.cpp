@@ -71,7 +71,7 @@ TEST(DpFtrl, features_that_are_the_iterate_are_refused) {
     const std::span<const double> features(iterate.data(),
                                            static_cast<std::size_t>(iterate.size()));
     EXPECT_ERROR(learner.step(features, 1), "invalid_argument",
-                 "features must be apart from the iterate, got a part of it");
+                 "features must be disjoint from the iterate, got an overlap");
     EXPECT_EQ(learner.num_examples(), 0);
     const std::vector<double> copy(features.begin(), features.end());
     learner.step(copy, 1);

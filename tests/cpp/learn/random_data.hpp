@@ -3,6 +3,7 @@
 
 /// Random examples and points for testing learners and comparators.
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <random>
 #include <span>

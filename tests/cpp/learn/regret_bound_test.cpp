@@ -292,6 +292,40 @@ TEST(RegretTheorem, noise_exceeds_its_quantile_no_more_often_than_stated) {
     }
 }
 
+TEST(RegretTheorem, the_largest_noise_exceeds_its_bounds_no_more_often_than_stated) {
+  constexpr double kBeta = 0.2;
+  for (const char* name : {"square-root", "tree", "independent"})
+    for (const Eigen::Index dimension : {1, 5}) {
+      const Matrix decoder = testing::make_known(name, 32)->decoder();
+      const double largest = decoder.rowwise().norm().maxCoeff();
+      const RegretSetting setting = {
+          .steps = 32, .dimension = dimension, .release_noise = largest, .largest_noise = largest};
+      const RegretBound expected = max_error_regret_bound(setting, {.lambda = 1});
+      const RegretBound likely =
+          max_error_regret_bound(setting, {.lambda = 1, .failure_probability = kBeta});
+      std::mt19937_64 generator(9);
+      std::normal_distribution<double> normal;
+      double mean = 0, rate = 0;
+      constexpr int kRuns = 4000;
+      for (int run = 0; run < kRuns; ++run) {
+        Matrix z(decoder.cols(), dimension);
+        for (double& entry : z.reshaped()) entry = normal(generator);
+        const double worst = (decoder * z).rowwise().norm().maxCoeff();
+        mean += worst / kRuns;
+        rate += worst > likely.noise ? 1.0 / kRuns : 0;
+      }
+      EXPECT_LT(mean, expected.noise) << name << " " << dimension;
+      EXPECT_GT(mean, 0.25 * expected.noise) << name << " " << dimension;
+      EXPECT_LT(rate, kBeta) << name << " " << dimension;
+      EXPECT_EQ(expected.stability, regret_bound(setting, 1).stability);
+      // Never below the bound by the root mean square, which is at most the largest.
+      EXPECT_GE(expected.noise, regret_bound(setting, 1).noise);
+      EXPECT_GE(likely.noise,
+                high_probability_regret_bound(setting, {.lambda = 1, .failure_probability = kBeta})
+                    .noise);
+    }
+}
+
 TEST(RegretTheorem, setting_of_a_domain_takes_its_diameter_and_regulariser) {
   const auto mechanism =
       Mechanism::make({.strategy = "tree", .steps = 10, .target = {.epsilon = 1, .delta = 1e-6}});

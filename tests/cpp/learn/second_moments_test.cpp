@@ -189,7 +189,7 @@ TEST(SecondMoments, a_table_is_learned_after_them_where_they_come_first) {
   const PairedTable few(20);
   EXPECT_FALSE(few.learned({}, kMomentsTarget).moments);
 
-  // The same step by step: moments have their own key, and the learner has the table's.
+  // Step by step: moments have their own key, and the learner has the table's.
   const SecondMomentsPlan plan = plan_for(600);
   const SecondMoments moments(
       table.features,
@@ -261,7 +261,7 @@ TEST(SecondMoments, bad_input_is_refused_by_name) {
                                   .target = kMomentsTarget,
                                   .key = Key::insecure_from_seed(1),
                                   .precondition = true}),
-               "invalid_argument", "features must be at most 512 a row");
+               "invalid_argument", "features must be at most 512 per row");
   EXPECT_ERROR((void)learn_table({.features = wide,
                                   .labels = labels,
                                   .loss = nullptr,

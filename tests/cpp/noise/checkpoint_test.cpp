@@ -39,18 +39,25 @@ detail::ShortDigest short_digest(std::span<const std::byte> bytes, std::size_t b
 }
 
 TEST(Sha256, gives_the_digests_of_its_standard) {
-  // Examples of FIPS 180-4; the long digest was computed by coreutils.
+  // Examples of FIPS 180-4; the others were computed by coreutils.
   EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  // Lengths at which the padding fills one block, begins the next, or is a block of its own.
+  EXPECT_EQ(hex(sha256(std::string(55, 'a'))),
+            "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
+  EXPECT_EQ(hex(sha256(std::string(63, 'a'))),
+            "7d3e74a05d7db15bce4ad9ec0658ea98e3f06eeecf16b4c6fff2da457ddc2f34");
+  EXPECT_EQ(hex(sha256(std::string(64, 'a'))),
+            "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
   EXPECT_EQ(hex(sha256(std::string(1000, 'a'))),
             "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
 }
 
 TEST(Sha256, hmac_gives_the_codes_of_rfc_4231) {
   const auto code = [](std::string_view secret, std::string_view message) {
-    detail::HmacSha256 hmac(bytes_of_text(secret));
+    detail::HmacSha256 hmac(detail::HmacSecret(bytes_of_text(secret)));
     hmac.message().append(std::span<const std::byte>(bytes_of_text(message)));
     return hex(hmac.finish());
   };
@@ -103,7 +110,7 @@ TEST(Checkpoint, the_stream_goes_on_with_the_same_bits_for_every_strategy) {
   }
 }
 
-/// Returns the bytes with another state and a matching checksum.
+/// The bytes with another state and a matching checksum.
 Bytes with_state(std::span<const std::byte> bytes, std::span<const std::byte> state) {
   const detail::CheckpointHeader header{
       .kind = static_cast<detail::CheckpointKind>(bytes[6]),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dpftrl/noise/noise_stream.hpp"
 #include "math/fixed_point.hpp"
 #include "noise/exact/exact_entry.hpp"
 #include "support.hpp"
@@ -11,7 +12,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Returns a number whose digits are the top bits of `fraction`, which is in [0, 1).
+/// Number whose digits are the top bits of `fraction`, which is in [0, 1).
 WideNumber wide(std::int64_t whole, double fraction) {
   WideNumber number(whole);
   number.digits[1] = static_cast<std::uint64_t>(fraction * 0x1p53) << 11;

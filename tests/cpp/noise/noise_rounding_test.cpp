@@ -139,8 +139,7 @@ TEST(NoiseRounding, integers_are_those_of_the_digits_one_by_one) {
   }
 }
 
-/// Number of entries that a bound `factor` times the proven one decides, and how many of them
-/// wrongly.
+/// Entries that a bound `factor` times the proven one decides, and how many of them wrongly.
 struct Decided {
   std::int64_t all = 0;
   std::int64_t wrongly = 0;

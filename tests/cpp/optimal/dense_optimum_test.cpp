@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certified optimum for arbitrary matrices and for fixed epochs.
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 
 #include <bit>
 #include <numeric>

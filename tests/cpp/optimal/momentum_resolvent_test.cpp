@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "dense_algebra.hpp"
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "golden/momentum_golden.hpp"
 #include "optimal/momentum_resolvent.hpp"

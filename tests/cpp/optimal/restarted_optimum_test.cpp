@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimisers reach the same error from every start: restarted at their result and at points
 // around it, all four agree within the gap they prove or their tolerance.
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "families.hpp"
 #include "optimal/banded/banded_rows.hpp"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBlock = detail::PackedNumbers::kBlock;
 
-/// The same recursion, with up to this many numbers stored in plain lists.
+/// One recursion, with up to `max_whole_numbers` numbers stored in plain lists.
 VaryingBuffers recursion(std::size_t steps, double decay, std::size_t max_whole_numbers) {
   std::vector<double> columns(steps), rows(steps);
   for (std::size_t i = 0; i < steps; ++i) {
@@ -89,7 +89,7 @@ TEST(VaryingNumbers, norms_variances_and_products_of_packed_numbers_are_the_same
 
 VaryingBufferedStrategy stream_of(const VaryingBuffers& buffers) {
   return {Workload::prefix_sums(std::ssize(buffers.inverse_scales)),
-          unit_columns("stream", buffers)};
+          {.name = "stream", .numbers = std::make_shared<const VaryingBuffers>(buffers)}};
 }
 
 TEST(VaryingNumbers, noise_of_packed_numbers_has_the_same_bits_and_the_same_name) {

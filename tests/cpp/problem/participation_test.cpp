@@ -18,7 +18,7 @@ bool allows(const Participation& participation, const std::vector<std::int64_t>&
   return participation.allows(chosen, steps);
 }
 
-/// Returns the steps of the set bits in increasing order.
+/// Steps of the set bits in increasing order.
 std::vector<std::int64_t> steps_of_set(unsigned set) {
   std::vector<std::int64_t> steps;
   for (std::int64_t step = 0; step < 32; ++step)

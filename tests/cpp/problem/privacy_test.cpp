@@ -57,7 +57,7 @@ bool at_least_probability(double value, LongReal truth, LongReal complement, dou
 
 using Calibration = double (*)(const ApproximateDp&);
 
-/// Number of golden targets that `multiplier` meets to within 1e-9.
+/// Golden targets that `multiplier` meets to within 1e-9.
 int golden_matches(Calibration multiplier) {
   int matches = 0;
   for (const auto& row : golden::privacy::analytic)
@@ -65,7 +65,7 @@ int golden_matches(Calibration multiplier) {
   return matches;
 }
 
-/// Number of 30-digit targets that `multiplier` meets from the safe side, to within `slack`.
+/// 30-digit targets that `multiplier` meets from the safe side, to within `slack`.
 int safe_matches(Calibration multiplier, double slack) {
   int matches = 0;
   for (const auto& row : golden::privacy_oracle::calibration) {

@@ -214,7 +214,7 @@ TEST(Workload, bad_input_is_refused_by_name) {
                "decay must be above 0");
   EXPECT_ERROR(Workload::sliding_window({.steps = 3, .window = 0}), "invalid_argument",
                "sliding_window: window must be between 1 and");
-  EXPECT_ERROR(Workload::learning_rates({}), "invalid_argument", "one number a step, got none");
+  EXPECT_ERROR(Workload::learning_rates({}), "invalid_argument", "one number per step, got none");
   EXPECT_ERROR(
       Workload::learning_rates({.rates = {1, 0}}), "invalid_argument",
       "rates[1] must be different from 0 (the total would repeat, and the workload have no "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 
 #include "dense_algebra.hpp"
@@ -171,7 +172,7 @@ TEST(QueryFactorization, lemma_1_bounds_hold_and_any_proof_beats_no_optimum) {
   EXPECT_NEAR(schatten_query_bound(parity) * std::sqrt(20), 20, 1e-12 * 20);
 }
 
-/// Returns the same queries as an explicit matrix.
+/// The queries as an explicit matrix.
 QueryWorkload written_out(const QueryWorkload& workload) {
   return QueryWorkload::matrix(workload.to_matrix());
 }
@@ -232,6 +233,73 @@ TEST(QueryFactorization, ranges_have_a_triangular_root_of_their_gram_matrix) {
         f.transpose() * f * (static_cast<double>(m) / static_cast<double>(f.rows()));
     EXPECT_LE((root.transpose() * root - gram).cwiseAbs().maxCoeff(), 1e-14 * gram.maxCoeff()) << m;
   }
+}
+
+TEST(QueryFactorization, own_measurements_answer_all_queries_with_their_own_sensitivity) {
+  std::mt19937_64 generator(5);
+  std::normal_distribution<double> normal;
+  const auto random = [&](Eigen::Index rows, Eigen::Index columns) {
+    return Matrix::NullaryExpr(rows, columns, [&] { return normal(generator); }).eval();
+  };
+  const Matrix f = random(5, 8);
+  const QueryWorkload workload = QueryWorkload::matrix(f);
+  // 13 measurements of 8 values; 5, the queries in another basis; 8.
+  for (const Matrix& m : {random(13, 8), Matrix(random(5, 5) * f), random(8, 8)}) {
+    const QueryFactorization found = factorize_queries(workload, {.own = {{.measure = m}}});
+    EXPECT_LE((product(found) - f).cwiseAbs().maxCoeff(), 1e-9);
+    const Matrix r = f * m.completeOrthogonalDecomposition().pseudoInverse();
+    const double column = m.colwise().norm().maxCoeff();
+    EXPECT_NEAR(found.unit_error / (column * r.norm() / std::sqrt(5.0)), 1, 1e-5);
+    EXPECT_LE(found.lower_bound, found.unit_error);
+    // Its sensitivity is that of M, on the scale of its integers, and that of the rows added to it.
+    const Matrix integers = found.encoder().cast<double>();
+    EXPECT_TRUE(relatively_close(found.l2_sensitivity().add_remove,
+                                 integers.colwise().norm().maxCoeff(), 1e-12));
+    EXPECT_TRUE(relatively_close(integers.row(0).norm() / integers.colwise().norm().maxCoeff(),
+                                 m.row(0).norm() / column, 1e-6));
+    // Any R with R M = F decodes, also one of more error.
+    Matrix other = r;
+    if (m.rows() == 13) {
+      const Matrix kernel =
+          Matrix::Identity(13, 13) - m * m.completeOrthogonalDecomposition().pseudoInverse();
+      other += random(5, 13) * kernel;
+    }
+    const QueryFactorization decoded =
+        factorize_queries(workload, {.own = {{.measure = m, .reconstruct = other}}});
+    EXPECT_LE((product(decoded) - f).cwiseAbs().maxCoeff(), 1e-9);
+    EXPECT_TRUE(relatively_close(decoded.unit_error, column * other.norm() / std::sqrt(5.0), 2e-6));
+  }
+}
+
+TEST(QueryFactorization, exact_measurements_of_ones_own_are_made_as_they_are) {
+  const Matrix m = (Matrix(3, 4) << 1, 0, 1, 0, 0, 1, 0, 1, 0.5, 0.5, -0.5, -0.5).finished();
+  const Matrix r = (Matrix(2, 3) << 1, 1, 0, 1, -1, 0).finished();
+  const QueryWorkload workload = QueryWorkload::matrix(r * m);
+  const QueryFactorization found =
+      factorize_queries(workload, {.own = {{.measure = m, .reconstruct = r}}});
+  EXPECT_EQ(found.num_measurements(), 3);
+  const Matrix integers = found.encoder().cast<double>();
+  EXPECT_EQ(integers, integers(0, 0) * m);
+}
+
+TEST(QueryFactorization, own_measurements_that_do_not_answer_are_refused) {
+  const QueryWorkload workload = QueryWorkload::prefix(3);
+  const auto with = [&](Matrix m, std::optional<Matrix> r = {}) {
+    (void)factorize_queries(workload,
+                            {.own = {{.measure = std::move(m), .reconstruct = std::move(r)}}});
+  };
+  const Matrix one = Matrix::Identity(3, 3);
+  Matrix bad = one;
+  bad(1, 2) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_ERROR(with(Matrix::Ones(3, 2)), "wrong_length", "measure");
+  EXPECT_ERROR(with(bad), "invalid_argument", "measure");
+  EXPECT_ERROR(with(Matrix::Zero(3, 3)), "invalid_argument", "measure");
+  EXPECT_ERROR(with(one.topRows(2)), "invalid_argument", "some R has R M = F");
+  EXPECT_ERROR(with(one, one), "invalid_argument",
+               "reconstruct must be such that R M is F, got 0 for 1 in row 2, column 1");
+  EXPECT_ERROR(with(one, Matrix(one.topRows(2))), "wrong_length", "reconstruct");
+  EXPECT_ERROR(with(one, Matrix::Ones(3, 2)), "wrong_length", "reconstruct");
+  EXPECT_ERROR(with(one, bad), "invalid_argument", "reconstruct");
 }
 
 TEST(QueryFactorization, ranges_of_many_values_need_no_rows) {

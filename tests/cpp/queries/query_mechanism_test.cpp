@@ -111,7 +111,7 @@ TEST(QueryMechanism, the_number_of_records_is_exact_where_it_is_public_and_secre
     EXPECT_EQ(release.answers(2) == 12, is_public);
     EXPECT_EQ(mechanism.standard_errors()(2) == 0, is_public);
     EXPECT_NE(release.answers(0), 5);
-    // The same for products, in which only the last query of both factors is public.
+    // Products: only the last query of both factors is public.
     const std::vector<QueryWorkload> pair = {QueryWorkload::prefix(3), QueryWorkload::prefix(2)};
     const QueryMechanism both(
         factorize_queries(QueryWorkload::kronecker(pair), {.strategy = QueryStrategy::queries}),
@@ -320,7 +320,7 @@ TEST(QueryMechanism, likelihood_ratios) {
         EXPECT_LE(found.largest_loss, 1 + 1e-9);
       }
     }
-    // The same releases do not satisfy half the epsilon.
+    // These releases do not satisfy half the epsilon.
     const QueryAudit refuted = audit(mechanism, h, other, 0.5);
     EXPECT_GT(refuted.delta, privacy.delta + 6 * refuted.standard_error);
   }

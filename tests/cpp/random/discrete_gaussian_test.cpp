@@ -17,7 +17,7 @@ using detail::WideUnsigned;
 
 // --- coins -----------------------------------------------------------------------------------
 
-/// Returns words in a given order; fails if more are requested.
+/// Gives out words in a fixed order; fails if more are requested.
 struct ScriptedWords {
   std::vector<std::uint32_t> words;
   std::size_t next = 0;

@@ -131,7 +131,7 @@ std::vector<SinCos> transform(const std::vector<Bits>& pairs) {
   return result;
 }
 
-/// The same transform for floats, from the high words of i and j.
+/// The float transform, from the high words of i and j.
 std::vector<SinCos> transform_float(const std::vector<Bits>& pairs) {
   const std::size_t fours = (pairs.size() + 7) / 8 * 2;
   std::vector<Word> words(8 * fours, 0x55555555);

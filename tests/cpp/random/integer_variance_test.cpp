@@ -10,6 +10,7 @@ namespace dpftrl {
 namespace {
 
 using detail::discrete_gaussian_variance;
+using detail::rounded_difference_variance;
 using detail::rounded_gaussian_variance;
 using testing::relatively_close;
 
@@ -59,6 +60,24 @@ TEST(IntegerVariance, of_a_discrete_gaussian_is_the_exact_sum) {
         << parameter;
   for (const double large : {4.0, 9.0, 1e10, 0x1p92})
     EXPECT_EQ(discrete_gaussian_variance(large), large);
+}
+
+TEST(IntegerVariance, of_a_rounded_difference_is_that_of_its_definition) {
+  // E f(|stddev N|), where a distance of k + r becomes k with probability 1 - r, else k + 1.
+  for (double stddev = 0.01; stddev < 3; stddev *= 1.3) {
+    double sum = 0;
+    constexpr double kStep = 1.0 / 4096;
+    for (double n = kStep / 2; n < 9; n += kStep) {
+      const double distance = stddev * n, k = std::floor(distance), rest = distance - k;
+      const double square = k * k * (1 - rest) + (k + 1) * (k + 1) * rest;
+      sum += 2 * kStep * square * std::exp(-n * n / 2) / std::sqrt(2 * std::numbers::pi);
+    }
+    EXPECT_TRUE(relatively_close(rounded_difference_variance(stddev), sum, 1e-6)) << stddev;
+  }
+  EXPECT_TRUE(relatively_close(rounded_difference_variance(100), 10000 + 1.0 / 6, 1e-15));
+  EXPECT_EQ(rounded_difference_variance(0), 0);
+  // Two independent roundings would not be right on coarse grids.
+  EXPECT_FALSE(relatively_close(rounded_difference_variance(0.25), 0.0625 + 1.0 / 6, 0.1));
 }
 
 TEST(IntegerVariance, at_the_ends_of_the_range) {

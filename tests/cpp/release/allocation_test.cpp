@@ -12,7 +12,7 @@
 namespace {
 
 constexpr std::int64_t kNever = -1;
-/// Number of allocations that still succeed; kNever means all of them.
+/// Allocations that still succeed; kNever means all of them.
 std::int64_t allocations_left = kNever;
 
 constexpr auto kDefaultAlignment = std::align_val_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__};

@@ -22,7 +22,7 @@ constexpr std::size_t frame_size(std::size_t size) {
 }
 constexpr std::size_t kStepSize = 40, kFrame = frame_size(kStepSize);
 constexpr std::int64_t kLoggedSteps = 1000;
-const Bytes kSecret(64, std::byte{7});
+const detail::HmacSecret kSecret(Bytes(64, std::byte{7}));
 
 /// Log of frames with these numbers of steps, with mostly non-zero bytes.
 Bytes make_log(const std::vector<std::int64_t>& sizes) {
@@ -40,7 +40,7 @@ Bytes make_log(const std::vector<std::int64_t>& sizes) {
   return log;
 }
 
-/// Number of steps in the complete frames of a log.
+/// Steps in the complete frames of a log.
 std::int64_t num_read(const Bytes& log, std::size_t position = 0) {
   LogReader reader(log, detail::base_tag(kSecret, {}),
                    {.secret = kSecret,
@@ -123,7 +123,7 @@ TEST(JournalLog, what_was_lost_before_other_frames_is_damage) {
   Bytes twice = log;
   twice.insert(twice.end(), log.end() - kFrame, log.end());
   EXPECT_ERROR(num_read(twice), "bad_state", "from step 33 on");
-  // The same steps in frames of another log.
+  // These steps in frames of another log.
   const Bytes other = make_log({29, 2, 1});
   Bytes mixed = first(log, log.size() - kFrame);
   mixed.insert(mixed.end(), other.end() - kFrame, other.end());

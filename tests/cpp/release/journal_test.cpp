@@ -223,15 +223,15 @@ TEST(Journal, damaged_states_are_refused_whatever_their_checksum_says) {
   refused("not negative", put_from_end(UINT64_MAX, state.size() - 64));
   refused("whole entries", put_from_end(INT64_MAX, state.size() - 64));
   refused("finite numbers", put_from_end(std::bit_cast<std::uint64_t>(HUGE_VAL), part));
-  refused("steps that people counted at", put_from_end(2, last));
-  refused("steps that people counted at", put_from_end(UINT64_MAX, last));
-  refused("steps that people counted at", put_from_end(0, times));
-  refused("steps that people counted at", put_from_end(3, times));
+  refused("a count and a last step for each person", put_from_end(2, last));
+  refused("a count and a last step for each person", put_from_end(UINT64_MAX, last));
+  refused("a count and a last step for each person", put_from_end(0, times));
+  refused("a count and a last step for each person", put_from_end(3, times));
   refused("not negative", put_from_end(UINT64_MAX, open));
   refused("as many records as contributions", put_from_end(9, open - 8));
   refused("as many records as contributions", put_from_end(9, open - 16));
   refused("sums of 2 steps", [](Bytes& bytes) { put_word(bytes, 8, 2); });
-  refused("steps that people counted at", [&](Bytes& bytes) {  // one person twice
+  refused("a count and a last step for each person", [&](Bytes& bytes) {  // one person twice
     const std::size_t first = bytes.size() - people;
     const std::size_t second = first + (is_open_first ? 48u : 32u);
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(first), 16,
@@ -288,7 +288,7 @@ TEST(Journal, a_release_with_other_bits_is_refused) {
   const LogPart part = stream.frame(begin);
   for (const std::size_t at : {24u, 32u, 40u, 48u}) {  // releases, then integers
     detail::LogReader reader(part.bytes, begin,
-                             {.secret = secret.bytes(),
+                             {.secret = secret.hmac(),
                               .step_size = kJournalStepSize,
                               .first_step = 0,
                               .steps = kJournalSteps,
@@ -298,7 +298,7 @@ TEST(Journal, a_release_with_other_bits_is_refused) {
     Bytes decisions(frame->decisions.begin(), frame->decisions.end());
     decisions[at] ^= std::byte{1};
     const Bytes log =
-        detail::seal_frame(secret.bytes(), begin,
+        detail::seal_frame(secret.hmac(), begin,
                            {.first_step = 0, .steps = 1, .decisions = decisions, .memo = {}})
             .bytes;
     auto next = make_journal<RecordJournal>();
@@ -311,8 +311,10 @@ TEST(Journal, leaves_no_secret_in_memory) {
   const CodeSecret secret(Key::insecure_from_seed(4));
   alignas(PeopleJournal) std::array<std::byte, sizeof(PeopleJournal)> place{};
   const auto has_secret = [&] {
-    return !std::ranges::search(place, secret.bytes().first(8)).empty() ||
-           !std::ranges::search(place, secret.bytes().last(8)).empty();
+    return std::ranges::any_of(
+        std::array{secret.hmac().inner(), secret.hmac().outer()}, [&](const auto& state) {
+          return !std::ranges::search(place, std::as_bytes(std::span(state))).empty();
+        });
   };
   auto* const stream = new (place.data()) PeopleJournal(make_journal<PeopleJournal>());
   EXPECT_TRUE(has_secret());

@@ -198,7 +198,7 @@ TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
   std::vector<double> row = {0.1, 0.2};
   const std::vector<double> one = {1}, nan = {std::numeric_limits<double>::quiet_NaN()};
   EXPECT_ERROR(sums.release(ProductRecord{one, row}, row), "invalid_argument",
-               "noisy must be apart from the record");
+               "noisy must be disjoint from the record");
   std::vector<double> noisy(2);
   EXPECT_ERROR(sums.release(ProductRecord{nan, row}, noisy), "invalid_argument",
                "scales[0] must be finite");
@@ -453,7 +453,7 @@ TEST(PrefixSum, a_release_over_a_part_of_its_record_is_refused) {
   PrefixSum sums(prefix_mechanism("tree", 4), prefix_options(3));
   std::vector<double> memory(6, 0.25);
   const std::span<double> all(memory);
-  const char* const message = "noisy must be the record itself or apart from it";
+  const char* const message = "noisy must be the record itself or disjoint from it";
   EXPECT_ERROR(sums.release(all.first(3), all.subspan(1, 3)), "invalid_argument", message);
   EXPECT_ERROR(sums.release(all.subspan(1, 3), all.first(3)), "invalid_argument", message);
   EXPECT_ERROR(sums.release_batch(all.first(3), all.subspan(2, 3), 1), "invalid_argument", message);

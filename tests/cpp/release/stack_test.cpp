@@ -71,7 +71,7 @@ std::vector<double> stack_record(std::int64_t step, std::int64_t size) {
   return values;
 }
 
-/// Returns X with A X = B.
+/// X with A X = B.
 testing::LongMatrix solved(const Workload& workload, const testing::LongMatrix& right) {
   return workload.matrix().cast<long double>().triangularView<Eigen::Lower>().solve(right);
 }

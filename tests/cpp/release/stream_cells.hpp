@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Streams of every kind of columns, of records and of people, in memory and with a journal, behind
-/// one interface, so that a law is written once for all of them.
+/// Streams of every kind of columns, of records and of people, in every place, behind one
+/// interface, so that a law is written once for all of them.
 
 #include <concepts>
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "dpftrl/release/increments.hpp"
 #include "dpftrl/release/stream.hpp"
 #include "dpftrl/statistics/statistics.hpp"
 #include "special_values.hpp"
@@ -58,8 +59,8 @@ inline std::span<const double> record_of(const auto&, std::span<const double> nu
   return numbers;
 }
 
-/// Columns whose records are numbers, and whose reading is the noisy sums and then all numbers of
-/// the reading.
+/// Columns whose records are numbers. A reading has the noisy sums, then all numbers of the
+/// columns' own reading.
 template <class C>
 class Shown {
  public:
@@ -87,6 +88,28 @@ class Shown {
     return columns_.release_options(options);
   }
 
+  void begin(const PrefixSum& sums)
+    requires(FollowingColumns<C>)
+  {
+    columns_.begin(sums);
+  }
+  void follow(std::span<const double> noisy)
+    requires(FollowingColumns<C>)
+  {
+    columns_.follow(noisy);
+  }
+  void require_going() const
+    requires(FollowingColumns<C>)
+  {
+    columns_.require_going();
+  }
+  template <typename Released>
+  void seek(std::int64_t step, Released&& released) const
+    requires(FollowingColumns<C>)
+  {
+    columns_.seek(step, released);
+  }
+
  private:
   C columns_;
 };
@@ -110,6 +133,8 @@ class AnyStream {
   virtual RecordCounts counts() const = 0;
   virtual const PrefixSum& sums() const = 0;
   virtual bool has_journal() const = 0;
+  /// Reading of the last step without noise, in the place that keeps it.
+  virtual Numerals nonprivate() const { return {}; }
 
   virtual Numerals at(std::int64_t) const { return {}; }
   virtual bool is_repeat(std::int64_t, const std::vector<PersonRecord>&) { return false; }
@@ -166,6 +191,10 @@ class StreamOf final : public AnyStream {
   RecordCounts counts() const override { return own_.counts(); }
   const PrefixSum& sums() const override { return own_.sums(); }
   bool has_journal() const override { return Own::kJournal; }
+  Numerals nonprivate() const override {
+    if constexpr (Own::kNonprivate) return own_.nonprivate();
+    return {};
+  }
 
   Numerals at(std::int64_t step) const override {
     if constexpr (Own::kJournal) return own_.at(step);
@@ -230,6 +259,7 @@ struct Cell {
   std::string name;
   bool people;
   bool journal;
+  bool nonprivate;
   bool adds;                      ///< see Columns
   std::vector<Numerals> records;  ///< different ones
   std::vector<Numerals> refused;  ///< as records
@@ -237,29 +267,31 @@ struct Cell {
   PrefixSumOptions options;  ///< of the sums
   std::function<std::unique_ptr<AnyStream>(const PrefixSumOptions&, std::string_view about)>
       make_of;
-  std::function<Numerals(const Numerals&)> row;  ///< of a record
-  std::function<Numerals(const NoisySums&)> read;
+  std::function<Numerals(const Numerals&)> row;    ///< of a record
+  std::function<Numerals(const NoisySums&)> read;  ///< of one step after the other, from the first
 
   std::unique_ptr<AnyStream> make(std::string_view about = "test") const {
     return make_of(options, about);
   }
 };
 
-/// The four streams of some columns.
+/// The streams of some columns; of records that come clipped, those without people.
 template <class C>
 void append_cells(std::vector<Cell>& cells, const std::string& name, const C& columns,
                   std::shared_ptr<const Mechanism> mechanism, std::vector<Numerals> records,
-                  std::vector<Numerals> refused) {
+                  std::vector<Numerals> refused, bool clipped_by_caller = false) {
   const Shown<C> shown(columns);
   const auto cell = [&]<class Who, class Place>(const std::string& kind) {
     cells.push_back({.name = name + kind,
                      .people = std::same_as<Who, People>,
                      .journal = std::same_as<Place, Journal>,
+                     .nonprivate = std::same_as<Place, NonprivateMemory>,
                      .adds = columns.adds(),
                      .records = records,
                      .refused = refused,
                      .mechanism = mechanism,
-                     .options = columns.release_options({.key = Key::insecure_from_seed(7)}),
+                     .options = columns.release_options({.key = Key::insecure_from_seed(7),
+                                                         .clipped_by_caller = clipped_by_caller}),
                      .make_of =
                          [=](const PrefixSumOptions& options, std::string_view about) {
                            return std::make_unique<StreamOf<C, Who, Place>>(columns, mechanism,
@@ -271,12 +303,24 @@ void append_cells(std::vector<Cell>& cells, const std::string& name, const C& co
                            const auto written = shown.write(record, row);
                            return Numerals(written.begin(), written.end());
                          },
-                     .read = [=](const NoisySums& sums) { return shown.read(sums); }});
+                     .read =
+                         [own = std::make_shared<Shown<C>>(columns)](const NoisySums& sums) {
+                           if constexpr (FollowingColumns<C>) {
+                             if (sums.step == 0) own->begin(sums.noise);
+                             own->follow(sums.values);
+                           }
+                           return own->read(sums);
+                         }});
   };
   cell.template operator()<Records, Memory>(" of records");
   cell.template operator()<Records, Journal>(" of records with a journal");
+  if (clipped_by_caller) return;
   cell.template operator()<People, Memory>(" of people");
   cell.template operator()<People, Journal>(" of people with a journal");
+  if constexpr (!FollowingColumns<C>) {
+    cell.template operator()<Records, NonprivateMemory>(" of records, also without noise");
+    cell.template operator()<People, NonprivateMemory>(" of people, also without noise");
+  }
 }
 
 constexpr std::int64_t kCellSteps = 6;
@@ -297,6 +341,12 @@ inline std::vector<Cell> make_cells(
   append("a number", Number(), {{1}, {-0.25}, {7}, {0}}, {{kNan}, {kInfinity}});
   append("numbers", Numbers(3), {{1, 0, 0}, {0.5, -0.5, 0.25}, {3, 4, 5}, {0, 0, 0}},
          {{1, 2}, {1, 2, 3, 4}, {1, kNan, 0}});
+  const std::vector<Numerals> pairs{{1, 0}, {0.5, -0.5}, {3, 4}, {0, 0}};
+  append("increments", Increments(2), pairs, {{1}, {1, 2, 3}, {1, kNan}});
+  // The sums have no room for the last one that is refused.
+  append_cells(cells, "increments that come clipped", Increments(2),
+               Increments(2).mechanism(options), pairs, {{1}, {0, kInfinity}, {0, 1e300}},
+               /*clipped_by_caller=*/true);
   append("moments",
          MomentColumns(
              {.ranges = {{.low = 0, .high = 10}, {.low = -1, .high = 1}}, .covariance = true}),

@@ -96,6 +96,59 @@ std::vector<Numerals> expected_readings(const Cell& cell, const StreamWorld& wor
   return readings;
 }
 
+/// Sums of the contributions without noise, by the definition: A times the clipped records of the
+/// steps, of one workload after the other.
+Matrix sums_without_noise(const Cell& cell, const StreamWorld& world) {
+  const auto contributions = contributions_of(cell, world);
+  const Mechanism& mechanism = *cell.mechanism;
+  const auto width = testing::index_of(std::ssize(cell.row(cell.records[0])));
+  Matrix steps = Matrix::Zero(kCellSteps, width);
+  for (std::size_t t = 0; t < contributions.size(); ++t)
+    for (const Numerals& row : contributions[t]) {
+      double norm = 0;
+      for (const double x : row)
+        norm = mechanism.is_pure() ? norm + std::abs(x) : std::hypot(norm, x);
+      const double factor = norm > mechanism.clip() ? mechanism.clip() / norm : 1;
+      for (Eigen::Index i = 0; i < width; ++i)
+        steps(testing::index_of(static_cast<std::int64_t>(t)), i) +=
+            factor * row[static_cast<std::size_t>(i)];
+    }
+  Matrix sums(kCellSteps, width * mechanism.num_readers());
+  for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
+    sums.middleCols(testing::index_of(i) * width, width) =
+        mechanism.reader(i)->strategy().workload().matrix() * steps;
+  return sums;
+}
+
+/// All cells that keep sums without noise, also for workloads that weight their steps.
+std::vector<Cell> cells_without_noise() {
+  std::vector<Cell> all = testing::make_cells();
+  Matrix matrix = Matrix::Identity(kCellSteps, kCellSteps);
+  matrix(4, 1) = -2.5;
+  matrix(5, 4) = 0.125;
+  const std::vector<Workload> workloads{
+      Workload::sliding_window({kCellSteps, 1}),
+      Workload::sliding_window({kCellSteps, 3}),
+      Workload::momentum({.steps = kCellSteps, .momentum = 0, .decay = 0.5}),
+      Workload::momentum({.steps = kCellSteps, .momentum = 0.75, .decay = 0.9}),
+      Workload::learning_rates({.rates = {1, 2, -0.5, 4, 0.1, 3}, .momentum = 0.5}),
+      Workload::lower_triangular(matrix)};
+  const ApproximateDp target{.epsilon = 1, .delta = 1e-6};
+  const std::vector<Numerals> records{{1, 0.1}, {0.3, -0.3}, {7, 1e300}, {0, 0}};
+  for (const Workload& workload : workloads)
+    append_cells(all, workload.name(), Numbers(2),
+                 Mechanism::make({.strategy = "optimal",
+                                  .steps = kCellSteps,
+                                  .target = target,
+                                  .clip = 2,
+                                  .workload = workload}),
+                 records, {});
+  append_cells(all, "without a delta", Numbers(2),
+               Mechanism::make_pure({.steps = kCellSteps, .epsilon = 1, .clip = 2}), records, {});
+  std::erase_if(all, [](const Cell& cell) { return !cell.nonprivate; });
+  return all;
+}
+
 std::int64_t expected_dropped(const Cell& cell, const StreamWorld& world) {
   if (!cell.people) return 0;
   const auto counting = steps_that_count(cell, world);
@@ -181,6 +234,57 @@ TEST(RecordStream, readings_are_those_of_the_records_that_count) {
                           }),
                 expected);
     }
+}
+
+TEST(RecordStream, sums_without_noise_are_those_of_the_records_that_count_clipped_and_weighted) {
+  for (const Cell& cell : cells_without_noise())
+    for (unsigned seed = 0; seed < 5; ++seed) {
+      SCOPED_TRACE(cell.name + ", seed " + std::to_string(seed));
+      const StreamWorld world = random_world(cell, seed);
+      const Matrix sums = sums_without_noise(cell, world);
+      const auto stream = cell.make();
+      for (std::size_t t = 0; t < world.size(); ++t) {
+        stream->add_many(world[t]);
+        (void)stream->end();
+        const auto step = static_cast<std::int64_t>(t);
+        const Vector own = sums.row(testing::index_of(step));
+        const Numerals expected =
+            cell.read({.step = step,
+                       .values = {own.data(), static_cast<std::size_t>(own.size())},
+                       .noise = stream->sums()});
+        const Numerals reading = stream->nonprivate();
+        ASSERT_EQ(reading.size(), expected.size());
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          EXPECT_NEAR(reading[i], expected[i], 1e-12 * (1 + std::abs(expected[i])));
+      }
+    }
+}
+
+TEST(RecordStream, noise_that_is_rounded_away_leaves_the_sums_without_noise) {
+  // All records are multiples of the grid, and shorter than the clip norm.
+  const std::vector<Numerals> records{{1, 0.5}, {0.25, -0.25}, {-4, 2}, {0, 0}};
+  std::vector<Cell> cells;
+  for (const Workload& workload :
+       {Workload::prefix_sums(kCellSteps), Workload::sliding_window({kCellSteps, 2})})
+    append_cells(cells, workload.name(), Numbers(2),
+                 Mechanism::make({.strategy = "optimal",
+                                  .steps = kCellSteps,
+                                  .target = {.epsilon = 1e8, .delta = 1e-6},
+                                  .clip = 8,
+                                  .workload = workload}),
+                 records, {});
+  for (Cell& cell : cells) {
+    if (!cell.nonprivate) continue;
+    SCOPED_TRACE(cell.name);
+    cell.options.grid = 0.25;
+    const auto stream = cell.make();
+    for (const auto& step : random_world(cell, 1)) {
+      const bool is_single = step.size() == 1;
+      if (!is_single) stream->add_many(step);
+      const Numerals released = is_single ? stream->release(step[0]) : stream->end();
+      EXPECT_EQ(released, stream->nonprivate());
+    }
+  }
 }
 
 TEST(RecordStream, a_release_is_add_and_end_and_many_are_one_after_the_other) {

@@ -142,8 +142,7 @@ struct NoiseCase {
   double scale;
 };
 
-/// Returns the integer from a stream of this coordinate alone, and whether doubles left it
-/// undecided.
+/// Integer from a stream of this coordinate alone, and whether doubles left it undecided.
 std::pair<std::int64_t, bool> by_stream(const NoiseCase& given) {
   NoiseStream stream(given.strategy,
                      {.key = given.key, .dimension = 1, .first_coordinate = given.coordinate});

@@ -9,6 +9,7 @@
 
 #include "collected.hpp"
 #include "dpftrl/learn/dp_ftrl.hpp"
+#include "dpftrl/noise/noise_stream.hpp"
 #include "dpftrl/release/prefix_sum.hpp"
 #include "dpftrl/release/stream.hpp"
 #include "golden/optima_golden.hpp"
@@ -111,7 +112,7 @@ Enclosure weight(const Workload& workload, std::int64_t row, std::int64_t column
   return sum;
 }
 
-/// Returns floor(x + 1/2) of the midpoint; the enclosure must be narrower than 2^-400.
+/// floor(x + 1/2) of the midpoint; the enclosure must be narrower than 2^-400.
 std::int64_t rounded(const Enclosure& x) {
   const FixedPoint fixed(8);
   EXPECT_LT(x.error * fixed.unit(), 0x1p-400);
@@ -248,7 +249,7 @@ TEST(WeightedSum, coordinates_beyond_a_block_are_those_of_short_records) {
 
 using PeopleCounter = RecordStream<Number, People>;
 
-/// Returns A^-1 times the change in the releases due to one person's contributions.
+/// A^-1 times the change in the releases due to one person's contributions.
 template <class Contribute>
 Vector moved(const std::shared_ptr<const Mechanism>& how, double grid, Contribute&& contribute) {
   PrefixSumOptions options = weighted_options();
@@ -537,7 +538,7 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
   EXPECT_ERROR(
       PrefixSum(made({Workload::lower_triangular(faint), "independent"}), weighted_options()),
       "invalid_argument", "workload must be such that each record weighs more");
-  // The same for rates, although the noise of a release is also below every grid.
+  // So do rates, although the noise of a release is also below every grid.
   EXPECT_ERROR(PrefixSum(made({Workload::learning_rates({.rates = {1e-300, 1, 1}}), "square-root"}),
                          weighted_options()),
                "invalid_argument", "workload must be such that each record weighs more");

@@ -167,7 +167,7 @@ TEST(WindowSum, a_window_of_the_horizon_is_the_workload_of_prefix_sums) {
 
 using WindowOfPeople = RecordStream<Number, People>;
 
-/// Returns u such that A u equals the releases without noise.
+/// u such that A u equals the releases without noise.
 template <class Contribute>
 Vector window_increments(const std::shared_ptr<const Mechanism>& how, std::int64_t width,
                          Contribute&& contribute) {

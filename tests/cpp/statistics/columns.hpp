@@ -3,6 +3,7 @@
 
 // Compares the columns of statistics with the noise made for them, by enumeration.
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -49,7 +50,7 @@ class StatisticStream {
   Reading release(Record record) { return kept(stream_.release(record)); }
   Reading release() { return kept(stream_.end()); }
   void contribute(Record record) { stream_.add(record); }
-  /// Returns whether the record counts.
+  /// True if the record counts.
   bool contribute(std::int64_t person, Record record) {
     const std::int64_t before = num_dropped();
     stream_.add(std::to_string(person), record);

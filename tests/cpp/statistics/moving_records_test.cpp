@@ -287,7 +287,7 @@ Matrix added_by_person(Sums sums, Sums silent, int code, Take take, Read read) {
   return steps;
 }
 
-/// Largest distance between what two persons, each in the place of the other, add.
+/// Largest distance between the contributions of two persons who take each other's place.
 template <class Made, class Take, class Read>
 double farthest_persons(const Matrix& encoder, Made made, Take take, Read read) {
   std::vector<Matrix> all;
@@ -421,7 +421,7 @@ TEST(MovingRecords, keep_the_delta_of_a_record_on_one_of_two_days) {
   const FoundDelta moving = found_delta(false, num_trials);
   EXPECT_LT(moving.value, 0.01 + 4.3 * moving.stddev);
   EXPECT_GT(moving.value, 0.01 - 4.3 * moving.stddev);
-  // The same test finds 0.05 where times are promised to be public.
+  // The attacker finds 0.05 where times are promised to be public.
   const FoundDelta promised = found_delta(true, num_trials);
   EXPECT_GT(promised.value, 0.01 + 4.3 * promised.stddev);
   EXPECT_NEAR(promised.value, 0.05, 4.3 * promised.stddev + 0.001);

@@ -334,6 +334,12 @@ TEST(Catalogue, parameters_that_a_family_chose_make_the_same_strategy) {
     } else {
       parameters.buffers = count("buffers");
     }
+    for (const auto& [name, values] : numbers) {
+      const ParameterInfo* const known = find_parameter(name);
+      if (known != nullptr && !known->is_list() && name != "buffers") {
+        EXPECT_TRUE(known->is_given(parameters)) << "set " << name << " here";
+      }
+    }
     return parameters;
   };
   const std::int64_t steps = testing::is_full_size() ? 40 : 13;

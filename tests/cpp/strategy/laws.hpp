@@ -3,6 +3,7 @@
 
 /// Properties of a strategy, computed from its rows and dense matrices.
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

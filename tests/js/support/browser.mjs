@@ -7,6 +7,7 @@ import { createServer } from 'node:http';
 
 /** Content types by extension; all others are plain text. */
 export const contentTypes = {
+  '.css': 'text/css',
   '.js': 'text/javascript',
   '.html': 'text/html',
   '.wasm': 'application/wasm',

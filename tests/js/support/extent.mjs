@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Number of cases that a test runs: `scripts/test all`, which a release passes, sets DPFTRL_ALL to
-// run all of them.
+// Extent of the tests: `scripts/test all`, which a release passes, sets DPFTRL_ALL to run all
+// cases.
 
 const isWhole = process.env.DPFTRL_ALL === '1';
 
@@ -11,7 +11,7 @@ export function* some(cases, oneIn) {
   for (const each of cases) if (index++ % oneIn === 0 || isWhole) yield each;
 }
 
-/** Returns the size of a case: `whole` with DPFTRL_ALL, else `small`. */
+/** `whole` with DPFTRL_ALL, else `small`. */
 export const sized = (whole, small) => (isWhole ? whole : small);
 
 /** Options of a test that only runs with DPFTRL_ALL. */

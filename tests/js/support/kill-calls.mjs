@@ -8,10 +8,11 @@ export const isLong = process.env.DPFTRL_LONG === '1';
 /** More steps than the lives of either form reach. */
 const steps = isLong ? 6000 : 1000;
 
-/** Returns the case of the name with a long horizon, and with a strategy that is opened quickly. */
+/** Case of the name with a long horizon, and with a strategy that is opened quickly. */
 export function killCase(name) {
   const it = EACH_KIND.find((each) => each.name === name);
-  return { ...it, options: { ...it.options, strategy: 'honaker', steps } };
+  const options = { ...it.options, steps };
+  return { ...it, options: 'strategy' in options ? { ...options, strategy: 'honaker' } : options };
 }
 
 /** Makes a call: a verb, and the number of its record unless it has none. */

@@ -5,14 +5,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
-/** The table of a surface. */
+/** The table of messages of one interface. */
 export function tableOf(surface) {
   return JSON.parse(
     readFileSync(new URL(`../../messages/${surface}.json`, import.meta.url), 'utf8'),
   );
 }
 
-/** Compares what rows say with their table; each row must say `today`, or else `wanted`. */
+/** Compares the rows with their table; each must say `today`, or else `wanted`. */
 export async function holds(rows, saidBy) {
   const wrong = [];
   for (const row of rows) {

@@ -10,14 +10,14 @@ function wordsOf(line) {
   return words.map((word) => word.replaceAll("'", ''));
 }
 
-/** Returns the last line of the command without its name and folder; `accepted` if it succeeds. */
+/** Last line of the command without its name and folder; `accepted` if it succeeds. */
 function saidBy({ code, stderr }, cwd) {
   if (code === 0) return 'accepted';
   const [line] = stderr.trimEnd().split('\n').slice(-1);
   return line.replace(/^dp-ftrl( [a-z]+)?: /, '').replaceAll(`${cwd}/`, '');
 }
 
-/** Runs the command line of a row, after that of `after` if there is one. */
+/** Runs the command line of a row, after the command line of `after` if there is one. */
 export async function runRow({ run: line, input = '', after, shell }, { words, cwd }) {
   const filled = (text) => text.replace(/\$[A-Z]/g, (name) => words[name]);
   const args = (text) => wordsOf(filled(text));

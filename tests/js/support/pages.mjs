@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isRunnable } from '../../../scripts/site/blocks/modules.mjs';
 import { cli, consumerWith, installed, root } from './consumer.mjs';
 
 /** README and guides. */
@@ -36,6 +37,11 @@ export function programs(text) {
   return found;
 }
 
+/** Programs of a page that the documentation's site can run. */
+export function programsOfSite(page) {
+  return programs(read(page)).filter(({ language, code }) => language === 'js' && isRunnable(code));
+}
+
 /**
  * Makes a folder for programs of pages, with the package, its example tables, TensorFlow.js and an
  * `npx` for the command. The caller removes it.
@@ -48,6 +54,17 @@ export function programFolder() {
   chmodSync(join(folder, 'bin/npx'), 0o755);
   const env = { ...process.env, PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}` };
   return { folder, env };
+}
+
+/** Calls and commands that draw fresh noise in every run. */
+const drawsNoise = {
+  js: /\b(release|releaseMany|releaseBatch|end|endMany|learn|minimize|choose|winner|quantile|rounded)\(/,
+  sh: /dp-ftrl (active|count|release|moments|histogram|learn|queries|choose|bench) /,
+};
+
+/** True if a program or command prints other numbers in every run. */
+export function isRandom(language, code) {
+  return drawsNoise[language].test(code) && !/insecureSeed|--seed/.test(code);
 }
 
 const masked = (text) => text.replace(/-?\d+(\.\d+)?(e[+-]?\d+)?/g, '#');

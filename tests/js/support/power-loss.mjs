@@ -91,7 +91,7 @@ export class PowerLoss {
   durable = new Map();
   pending = [];
   snapshots = [];
-  /** Returns what a test remembers with each snapshot. */
+  /** Each snapshot keeps the value that this returns. */
   mark = () => undefined;
   /** Called after an operation took effect; may throw as a file system would. */
   after = () => {};
@@ -132,7 +132,7 @@ export class PowerLoss {
     return new Inode(this.#nextId++, now);
   }
 
-  /** Number of operations with this name so far. */
+  /** Operations with this name so far. */
   count(name) {
     return this.#counts[name] ?? 0;
   }

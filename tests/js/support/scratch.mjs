@@ -14,14 +14,14 @@ export function scratchFolder(name) {
   return folder;
 }
 
-/** Returns a function that writes a file into a folder and returns its path. */
+/** Makes a function that writes a file into a folder and returns its path. */
 export const writerIn = (folder) => (name, text) => {
   const path = join(folder, name);
   writeFileSync(path, text);
   return path;
 };
 
-/** Returns a function that writes a modified copy next to a file and returns its path. */
+/** Makes a function that writes a modified copy next to a file and returns its path. */
 export function copierOf(path) {
   let numCopies = 0;
   return (change) => {

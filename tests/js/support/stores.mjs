@@ -28,7 +28,10 @@ export function appendingStore(bytes) {
       store.savedBytes += given.length;
     },
     append: async (given) => {
-      bytes = Uint8Array.from(Buffer.concat([bytes, given]));
+      const joined = new Uint8Array(bytes.length + given.length);
+      joined.set(bytes);
+      joined.set(given, bytes.length);
+      bytes = joined;
       store.appended.push(given.length);
     },
     close: async () => {},
@@ -36,7 +39,7 @@ export function appendingStore(bytes) {
   return store;
 }
 
-/** Returns the result of a call, and the arrays it filled with random keys. */
+/** Runs a call, and also returns the arrays it filled with random keys. */
 export async function keysDrawn(use) {
   const real = crypto.getRandomValues;
   const keys = [];

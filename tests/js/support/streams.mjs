@@ -33,7 +33,10 @@ const BAD_GRADIENTS = [
   [7, 'gradient'],
 ];
 
-/** Kinds of streams: options, records, and records that are refused with the parameter at fault. */
+/**
+ * Kinds of streams: options, records, and records that are refused with the parameter at fault.
+ * Kinds `ofRecordsOnly` refuse people.
+ */
 export const KINDS = {
   counter: {
     kind: 'counter',
@@ -128,6 +131,27 @@ export const KINDS = {
       [undefined, 'category'],
     ],
   },
+  increments: {
+    kind: 'increments',
+    options: { dimension: 2, clip: 5 },
+    records: ROWS,
+    flat: true,
+    bad: [
+      [[1, Number.NaN], 'record[1]'],
+      [[1], 'record'],
+    ],
+  },
+  'increments that come clipped': {
+    kind: 'increments',
+    options: { dimension: 2, clippedTo: 0.5 },
+    records: ROWS,
+    flat: true,
+    ofRecordsOnly: true,
+    bad: [
+      [[1, Number.NaN], 'record[1]'],
+      [[1, 1e300], 'record'],
+    ],
+  },
   gradientLearner: {
     kind: 'gradientLearner',
     options: { dimension: 2, clip: 5, rate: 0.1, momentum: 0.5, radius: 2, start: [1, -1] },
@@ -176,7 +200,7 @@ export const KINDS = {
 };
 
 export const NAMES = ['ann', 'bob', 'ann', 'carl', 'ann', 'bob', 'ann', 'bob'];
-/** Options of people, of whom the earliest steps that this bound allows count. */
+/** Options of people: the earliest steps of each that fit this bound count. */
 export const PEOPLE = { people: { times: 2, apart: 2 } };
 
 export const TARGET = {
@@ -187,9 +211,29 @@ export const TARGET = {
   insecureSeed: 3,
 };
 
-/** All kinds, of records and of people, with the arguments of their verbs. */
-export const CASES = Object.entries(KINDS).flatMap(([name, row]) =>
-  [false, true].map((isOfPeople) => {
+/** Streams whose records are people and nothing else; each is somebody new in its step. */
+const SOMEBODY = ['ann', 'bob', 'carl', 'dora', 'emil', 'fay', 'gus', 'hal'];
+const { strategy: _, ...OF_ACTIVE } = TARGET;
+const ACTIVE = {
+  name: 'active',
+  kind: 'active',
+  options: { ...OF_ACTIVE, windows: { day: 1, week: 3 } },
+  numRecords: SOMEBODY.length,
+  one: (i) => [SOMEBODY[i]],
+  many: (from, to) => [SOMEBODY.slice(from, to)],
+  bad: [
+    { args: [''], parameter: 'person' },
+    { args: [7], parameter: 'person' },
+    { args: [], parameter: 'person' },
+    { args: ['\ud800'], parameter: 'person' },
+  ],
+  isOfPeople: true,
+  learns: false,
+  nothing: [[]],
+};
+
+const OF_RECORDS = Object.entries(KINDS).flatMap(([name, row]) =>
+  (row.ofRecordsOnly ? [false] : [false, true]).map((isOfPeople) => {
     const { kind, options, records, flat = false, parts = false, bad, learns = false } = row;
     const listed = (from, to) => {
       const part = records.slice(from, to);
@@ -221,18 +265,21 @@ export const CASES = Object.entries(KINDS).flatMap(([name, row]) =>
   }),
 );
 
+/** All kinds, of records and of people, with the arguments of their verbs. */
+export const CASES = [...OF_RECORDS, ACTIVE];
+
 /** One case of each kind, of records and of people, in their order. */
 export const EACH_KIND = CASES.filter(({ name, kind }) => name.replace(' of people', '') === kind);
 
-/** Returns the first number of a reading, with its deviation. */
+/** First number of a reading, with its deviation. */
 export function firstOf(reading) {
-  const { count, sums, stddev, total } = reading;
+  const { count, sums, stddev, total, active } = reading;
   if (stddev !== undefined) return reading;
+  if (active !== undefined) return Object.values(active)[0];
   if (sums !== undefined) return Object.values(sums)[0];
   return total ?? count;
 }
 
-/** Returns all estimates of a reading. */
 export function estimatesOf(value) {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
   if ('stddev' in value && typeof value.stddev === 'number') return [value];

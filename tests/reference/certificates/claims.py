@@ -345,18 +345,19 @@ def judge_bound(report, claim, stated, dimension, proofs, least):
 
 # --- documents ----------------------------------------------------------------------------------
 
-def verify(document, strategy=None, workload=None):
+def verify(document, strategy=None, workload=None, encoder=None):
     """Every claim of a parsed JSON document.
 
     @param strategy  the saved strategy that it is about
     @param workload  its workload in the words of the package, where the document only names it
+    @param encoder   rows of the caller's own C, lower triangular
     """
     report = Report()
     if type(document) is dict and "certificate" in document:
         # A file of releases: who is protected, and what was drawn, is not in the mathematics.
         for name in document:
             if name != "certificate":
-                report.add(name, UNKNOWN, "is no part of the certificate")
+                report.add(name, UNKNOWN, "is not part of the certificate")
         document = document["certificate"]
     misfits = misfits_of(document)
     if strategy is not None:
@@ -374,7 +375,7 @@ def verify(document, strategy=None, workload=None):
         if name in document:
             report.add(name, NO_CLAIM, str(document[name]))
     try:
-        verify_kind(report, document, strategy, workload)
+        verify_kind(report, document, (strategy, encoder), workload)
     except (LookupError, ArithmeticError, ValueError) as reason:
         report.add("encoder and decoder", UNKNOWN, str(reason).strip('"'))
     return report
@@ -386,11 +387,13 @@ def misfits_of_saved(strategy):
     return misfits_of(strategy)
 
 
-def verify_kind(report, document, strategy, workload):
+def verify_kind(report, document, sources, workload):
     kind = kind_of(document)
+    strategy, encoder = sources
     if kind not in ("certificate", "error", "error of the command"):
         report.lines += [(option, UNKNOWN, f"is not for a document of kind {kind!r}")
-                         for option, given in (("--strategy", strategy), ("--workload", workload))
+                         for option, given in (("--strategy", strategy), ("--workload", workload),
+                                               ("--encoder", encoder))
                          if given is not None]
     if kind == "calibration":
         verify_calibration(report, document)
@@ -404,7 +407,7 @@ def verify_kind(report, document, strategy, workload):
         for name in ("sensitivity", "maxError", "meanError"):
             report.add(name, UNKNOWN, "the law of the noise is not in the file")
     else:
-        verify_mechanism(report, document, strategy, workload)
+        verify_mechanism(report, document, sources, workload)
 
 
 def verify_calibration(report, claims):
@@ -528,8 +531,9 @@ def distance_of(claims):
     return 2 if claims["neighbours"] == "replace-one" else 1
 
 
-def verify_mechanism(report, claims, strategy, given):
+def verify_mechanism(report, claims, strategies, given):
     """Checks the JSON of `error`, or a certificate."""
+    strategy, encoder = strategies
     claims = {**claims, "numSteps": steps_of(claims)}
     is_unit_error = "noiseStddev" not in claims
     is_max = claims["objective"] == "max"
@@ -552,7 +556,8 @@ def verify_mechanism(report, claims, strategy, given):
     workload = read_workload(report, claims, strategy, given)
     schema = schema_of(claims)
     problem = Problem(workload, schema, claims["objective"])
-    numbers = numbers_of(report, claims, strategy)
+    numbers = (numbers_of(report, claims, strategy) if encoder is None
+               else numbers_of_encoder(report, claims, encoder))
     own = None
     try:
         moves = claims.get("fixedTimes") is False
@@ -601,7 +606,7 @@ def read_workload(report, claims, strategy, given):
         same = name_of(it) == name_of(claims["workload"])
         report.judge(f"workload is that of {where}", same, not same)
     if strategy is not None:
-        same = (strategy["mechanism"], strategy["numSteps"]) == (claims["mechanism"], n)
+        same = (strategy["name"], strategy["steps"]) == (claims["mechanism"], n)
         report.judge("mechanism and steps are those of --strategy", same, not same)
     if len(words) == 2:
         raise Unknown("--strategy and --workload both define the matrix")
@@ -624,6 +629,18 @@ def numbers_of(report, claims, strategy):
     return saved
 
 
+def numbers_of_encoder(report, claims, encoder):
+    """The columns of the caller's own C, after checking that the file is about one of its size."""
+    n = len(encoder)
+    stated = (claims["mechanism"], claims["numSteps"], claims["effectiveParameters"])
+    same = stated == ("banded", n, {"bands": n})
+    report.judge("mechanism, steps and bands are those of --encoder", same, not same)
+    if not same:
+        raise Unknown("the file is not about --encoder")
+    return {"bands": n, "columns": [encoder[j + m][j] if j + m < n else 0.0
+                                    for j in range(n) for m in range(n)]}
+
+
 def check_derived_numbers(report, claims, workload):
     """Checks effective parameters that repeat others."""
     given = claims["effectiveParameters"]
@@ -642,7 +659,7 @@ def check_derived_numbers(report, claims, workload):
 
 def verify_strategy(report, saved):
     """Checks a saved strategy: its error, the bound and their ratio."""
-    n = saved["numSteps"]
+    n = saved["steps"]
     check_ratio(report, saved, saved["error"])
     weights = saved.get("queryWeights")
     if weights is not None and (len(weights) != n or saved["objective"] != "mean"):
@@ -650,7 +667,7 @@ def verify_strategy(report, saved):
     workload = Workload(saved["workload"], n)
     schema = Schema.read(saved["participation"], n)
     problem = Problem(workload, schema, saved["objective"])
-    found = measure(report, saved["mechanism"], saved["parameters"], workload, schema)
+    found = measure(report, saved["name"], saved["parameters"], workload, schema)
     low, high = error_interval(found, problem.is_max, weights)
     error = Fraction(saved["error"])
     # If the sensitivity is an upper bound, so is the error, which then cannot be checked.

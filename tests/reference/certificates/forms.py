@@ -64,7 +64,7 @@ PURE_WORKLOADS = {"tree-k": "prefix", "independent": "window=1"}
 BUFFERS = {"buffers": COUNT, "decays": NUMBERS, "weights": NUMBERS}
 BANDS = {"bands": COUNT, "coefficients": NUMBERS}
 
-# Forms of `effectiveParameters`, of which one must fit.
+# Forms of `effectiveParameters`; one of them must fit.
 EFFECTIVE = {
     **{name: [{}] for name in ("independent", "output", "tree", "honaker", "honaker-full", "haar",
                                "square-root", "normalized-square-root")},
@@ -236,9 +236,9 @@ FORMS = {
     }),
     "saved strategy": Form({
         "format": one_of("dp-ftrl strategy"),
-        "version": one_of(1),
-        "mechanism": one_of(*SAVED),
-        "numSteps": COUNT,
+        "version": one_of(2),
+        "name": one_of(*SAVED),
+        "steps": COUNT,
         "workload": Type("a workload", lambda value: type(value) in (str, dict)),
         "participation": Type("a participation", lambda value: type(value) in (str, dict)),
         "objective": OBJECTIVE,
@@ -262,7 +262,7 @@ WORKLOADS = [Form({"decay": NUMBER}), Form({"momentum": NUMBER, "decay": Optiona
              Form({"window": COUNT}), Form({"rates": NUMBERS, "momentum": Optional(NUMBER)}),
              Form({"matrix": NUMBERS})]
 PARTICIPATIONS = [Form({"epochs": COUNT}),
-                  Form({"participations": COUNT, "minSeparation": COUNT})]
+                  Form({"times": COUNT, "apart": COUNT})]
 
 
 def kind_of(document):
@@ -312,7 +312,7 @@ def best_misfits(document, forms, where):
 def misfits_of_parameters(document, saved):
     """Misfits of the parameters of a mechanism whose name is known."""
     if saved:
-        forms = [Form(fields) for fields in SAVED[document["mechanism"]]]
+        forms = [Form(fields) for fields in SAVED[document["name"]]]
         return best_misfits(document["parameters"], forms, "parameters.")
     forms = [Form({**fields, **VARIANTS}) for fields in EFFECTIVE[document["mechanism"]]]
     return best_misfits(document["effectiveParameters"], forms, "effectiveParameters.")
@@ -345,11 +345,11 @@ def misfits_of(document):
     if kind == "calibration":
         return misfits(document["classical"], CLASSICAL, "classical.")
     if kind == "saved strategy":
-        if document["participation"] != "single":
+        if document["participation"] != "once":
             found += best_misfits(document["participation"], PARTICIPATIONS, "participation.")
-            if not found and document["numSteps"] % document["participation"].get("epochs", 1):
-                found = [("participation.epochs", "must divide numSteps")]
-        found += misfits_of_workload(document["workload"], document["numSteps"])
+            if not found and document["steps"] % document["participation"].get("epochs", 1):
+                found = [("participation.epochs", "must divide steps")]
+        found += misfits_of_workload(document["workload"], document["steps"])
     if "lattice" in document:
         found += misfits(document["lattice"], LATTICE, "lattice.")
     if "laplace" in document:

@@ -24,12 +24,12 @@ class Schema:
 
     @staticmethod
     def read(words, num_steps):
-        """Parses 'single', {epochs} or {participations, minSeparation}."""
-        if words == "single":
+        """Parses 'once', {epochs} or {times, apart}."""
+        if words == "once":
             return Schema("single", 1, 1)
         if "epochs" in words:
             return Schema("fixed-epoch", words["epochs"], num_steps // words["epochs"])
-        return Schema("min-separation", words["participations"], words["minSeparation"])
+        return Schema("min-separation", words["times"], words["apart"])
 
     def most_within(self, num_steps):
         return min(self.most, -(-num_steps // self.separation))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { optionsObject, Reader } from '../core/check.js';
+import { optionsObject, Reader, readOptions } from '../core/check.js';
 import { makeBudget } from './budget/budget.js';
 import { makeInstance } from './catalogue.js';
 import { compare } from './compare.js';
 import type { Instance } from '../core/handle.js';
 import type { Core } from '../core/core.js';
 import { asErrorsOf, makeError } from '../core/errors.js';
-import { defaultOf, readMechanism, readOptions } from './options.js';
-import { readProblemWords, STRATEGY_WORDS } from './problem.js';
+import { defaultOf, readMechanism } from './options.js';
+import { STRATEGY_WORDS } from './problem.js';
 import { makeComparator, makeTwin, regretBounds } from './learning/hindsight.js';
 import { GRADIENT_LEARNER } from './learning/gradient-learner.js';
 import { LEARNER } from './learning/learner.js';
@@ -22,16 +22,17 @@ import { makeSimulation } from './learning/simulation.js';
 import { rated } from './searches.js';
 import { makeSimulationNoise } from './simulation-noise.js';
 import { errorOf } from './unit-error.js';
+import { ACTIVE } from './streams/active.js';
 import { consistent } from './streams/consistent.js';
 import { HISTOGRAM } from './streams/histogram.js';
 import { makeStream } from './streams/make.js';
-import { inWords } from './streams/words.js';
 import { MOMENTS } from './streams/moments.js';
-import { COUNTER, SUMS, TOTALS } from './streams/numbers.js';
+import { COUNTER, INCREMENTS, SUMS, TOTALS } from './streams/numbers.js';
 import type { StreamDefinition } from './streams/kind.js';
 import type { Streams } from '../types/streams/stream.js';
 import type { Calibration, CheckedCertificate, PureCalibration } from '../types/all.js';
-import type { DpFtrl, ErrorBounds, Study } from '../types/all.js';
+import type { DpFtrl, ErrorBounds, PublishedStatement, Study } from '../types/all.js';
+import { TREE_LIMIT } from '../shared/defaults.js';
 
 /** Default gap between the bounds on the least error over epochs. */
 const EPOCHS_GAP = 1e-6;
@@ -57,10 +58,24 @@ function calibrate(core: Core, options: unknown): Calibration | PureCalibration 
   }));
 }
 
-/** Returns bounds on mechanisms of a known privacy guarantee, which need not be factorizations. */
+/** Published lower bounds for every (epsilon, delta)-DP counter: docs/math/mechanism-bounds.md. */
+const EVERY_MECHANISM: readonly PublishedStatement[] = [
+  {
+    bound: 'a mean squared error of order ln(steps)^2 / (exp(2 epsilon) - 1)^2',
+    source: 'Henzinger, Upadhyay and Upadhyay (2023), Theorem 4',
+    range: 'epsilon and delta below some constants',
+  },
+  {
+    bound: 'an expected largest error over all steps of order ln(steps)^1.5',
+    source: 'Bairaktari and Larsen (2026)',
+    range: 'epsilon and delta fixed while the steps grow',
+  },
+];
+
+/** Bounds on mechanisms of a known privacy guarantee, which need not be factorizations. */
 function privateBounds(
   core: Core,
-  numSteps: number,
+  steps: number,
   reader: Reader,
 ): Pick<ErrorBounds, 'mechanisms' | 'addedNoise'> {
   const kind = reader.has('rho') ? 'rho' : 'epsilon';
@@ -73,15 +88,15 @@ function privateBounds(
   const delta = reader.numberOr('delta', 0);
   const bounds: Pick<ErrorBounds, 'mechanisms' | 'addedNoise'> = {};
   if (delta === 0) {
-    const found = core.call('mechanismBounds', numSteps, kind, value);
+    const found = core.call('mechanismBounds', steps, kind, value);
     const { unbiasedMax: max, unbiasedMean: mean, every, blockLength } = found;
     bounds.mechanisms = { unbiased: { max, mean }, every, blockLength };
   }
-  if (kind === 'epsilon') bounds.addedNoise = core.call('addedNoise', numSteps, value, delta);
+  if (kind === 'epsilon') bounds.addedNoise = core.call('addedNoise', steps, value, delta);
   return bounds;
 }
 
-/** Returns the additional bounds that the options of `bounds` ask for. */
+/** Bounds that are requested by optional parts of the options. */
 function furtherBounds(
   core: Core,
   steps: number,
@@ -101,8 +116,8 @@ function bounds(core: Core, options: unknown): ErrorBounds {
   const where = 'bounds';
   const known = ['steps', 'epsilon', 'delta', 'rho', 'epochs', 'gap'];
   const reader = new Reader(where, optionsObject(where, options, known));
-  // A name that is unknown is told as it was given.
-  return inWords(where, () => readBounds(core, reader));
+  // Unknown options were refused above, so that errors quote their names as given.
+  return asErrorsOf(where, () => readBounds(core, reader));
 }
 
 function readBounds(core: Core, reader: Reader): ErrorBounds {
@@ -114,17 +129,28 @@ function readBounds(core: Core, reader: Reader): ErrorBounds {
     max,
     mean,
     schatten,
-    squareRoot: { max: squareRootMax, mean: squareRootMean },
+    squareRoot: {
+      max: squareRootMax,
+      mean: squareRootMean,
+      squaredColumnNorm: found.squareRootColumnNorm,
+      meanSquaredError: found.squareRootMeanSquared,
+    },
+    tree: {
+      meanSquaredError: found.treeMeanSquared,
+      overSquareRoot: found.treeMeanSquared / found.squareRootMeanSquared,
+      limit: TREE_LIMIT,
+    },
     published: {
       max: found.publishedMax,
       mean: found.publishedMean,
       lower: found.publishedLower,
+      everyMechanism: EVERY_MECHANISM,
     },
     ...furtherBounds(core, steps, reader),
   };
 }
 
-/** The functions that learn from tables. */
+/** Functions that learn from tables. */
 function ofTables(instance: Instance): Pick<DpFtrl, 'learn' | 'learnPlan'> {
   const { core } = instance;
   return {
@@ -133,7 +159,7 @@ function ofTables(instance: Instance): Pick<DpFtrl, 'learn' | 'learnPlan'> {
   };
 }
 
-/** The functions for those who study mechanisms and learners. */
+/** Functions for the study of mechanisms and learners. */
 function studyOf(instance: Instance): Study {
   return Object.freeze<Study>({
     simulation: (options) => makeSimulation(instance, options),
@@ -154,9 +180,11 @@ function streamsOf(instance: Instance): Streams {
     sums: SUMS,
     moments: MOMENTS,
     histogram: HISTOGRAM,
+    increments: INCREMENTS,
+    active: ACTIVE,
     learner: LEARNER,
     gradientLearner: GRADIENT_LEARNER,
-  };
+  } satisfies Record<keyof Streams, unknown>;
   const all = Object.entries(kinds).map(([name, kind]) => [
     name,
     of(kind as StreamDefinition<never>),
@@ -172,8 +200,8 @@ export function makeApi(core: Core): DpFtrl {
   function certificate(options: unknown): CheckedCertificate {
     const known = [...STRATEGY_WORDS, 'epsilon', 'delta', 'clip', 'neighbours'];
     const reader = readOptions('certificate', options, known);
-    return inWords('certificate', () => {
-      const mechanism = readMechanism(readProblemWords(reader), mechanisms, defaultOf);
+    return asErrorsOf('certificate', () => {
+      const mechanism = readMechanism(reader, mechanisms, defaultOf);
       return rated(core.call('certificate', mechanism));
     });
   }

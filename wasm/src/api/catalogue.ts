@@ -7,7 +7,7 @@ import { DEFAULT_MECHANISM } from '../shared/defaults.js';
 import type { ParameterName } from '../shared/parameters.js';
 import type { SearchLimits, StrategyInfo } from '../types/all.js';
 
-/** Returns the strategies of a module, with this package's names. */
+/** Strategies of a module, with this package's names. */
 function readCatalogue(core: Core, limits: SearchLimits | undefined): readonly StrategyInfo[] {
   const all = core.call('catalogue').map((entry) =>
     Object.freeze<StrategyInfo>({
@@ -24,7 +24,7 @@ function readCatalogue(core: Core, limits: SearchLimits | undefined): readonly S
   return Object.freeze(all);
 }
 
-/** @param limits  of the searches, in a module that has them. */
+/** @param limits  of the searches, for a module that has searches. */
 export function makeInstance(core: Core, limits?: SearchLimits): Instance {
   const catalogue = readCatalogue(core, limits);
   const mechanisms = catalogue.map((entry) => entry.name);

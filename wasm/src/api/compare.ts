@@ -2,47 +2,46 @@
 
 // Compares all mechanisms.
 
-import { outOfRange, Reader, wrongType } from '../core/check.js';
+import { outOfRange, Reader, readOptions, wrongType } from '../core/check.js';
 import type { Core, CoreComparedError, CoreFactorization, CoreProblem } from '../core/core.js';
 import { asErrorsOf, inWords, makeError, refusalOf } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
-import { DEFAULT_CLIP_NORM, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
+import { DEFAULT_CLIP, NEIGHBOURS, OBJECTIVES } from '../shared/defaults.js';
 import type { StrategyInfo, ComparedMechanism, Comparison } from '../types/all.js';
 import type { MechanismName, MechanismParameters, Search } from '../types/all.js';
 import type { PureComparison, Refusal } from '../types/all.js';
-import { readOptions, readParameters, readSaved, readWorkload } from './options.js';
-import { ONCE, PROBLEM_WORDS, readParticipation, savedParticipation } from './problem.js';
+import { ofEncoder, readParameters, readSaved } from './options.js';
+import { PROBLEM_WORDS, readProblem } from './problem.js';
 import { PiecewiseSearch } from './search.js';
 import { quickLimit } from './searches.js';
 import { readStrategy } from './strategy.js';
-import { inWords as inProblemWords } from './streams/words.js';
 
 const OPTIONS = [...PROBLEM_WORDS, 'objective', 'epsilon', 'strategies'];
 
 /** Largest horizon at which column-normalised variants are compared: they need dense matrices. */
 const MAX_NORMALIZED_STEPS = 256;
-/** Errors within this relative distance belong to one factorization, perhaps scaled. */
+/**
+ * Errors within this relative distance are taken as errors of the same factorization, up to scale.
+ */
 export const SAME = 1e-9;
 
 interface Candidate {
   entry: StrategyInfo;
   parameters: MechanismParameters;
-  saved: boolean;
+  /** Index among the given strategies, if it is one of them. */
+  index?: number;
 }
 
-/**
- * Returns variants besides the defaults. Parameters that a mechanism does not take are skipped
- * later.
- */
+/** Variants besides the defaults. Parameters that a mechanism does not take are skipped later. */
 function variantsOf(name: MechanismName, problem: CoreProblem): MechanismParameters[] {
-  const { numSteps, participation } = problem;
+  const { steps, participation } = problem;
   const variants: MechanismParameters[] = [];
   if (name === 'tree-k') variants.push({ arity: 4 });
   if (name === 'banded-square-root' && participation.kind !== 'single') {
     // With at most this many bands, no two columns that one user contributes to overlap.
-    variants.push({ bands: Math.min(participation.separation, numSteps) });
+    variants.push({ bands: Math.min(participation.separation, steps) });
   }
-  if (numSteps <= MAX_NORMALIZED_STEPS) variants.push({ normalizeColumns: true });
+  if (steps <= MAX_NORMALIZED_STEPS) variants.push({ normalizeColumns: true });
   return variants;
 }
 
@@ -50,7 +49,7 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }
 
-/** Returns why there is no such mechanism at this size; rethrows any other error. */
+/** Reason why there is no such mechanism at this size; rethrows any other error. */
 function reasonOf(error: unknown): Refusal {
   const expected = ['unsupported', 'invalid_argument', 'wrong_length', 'resource_exhausted'];
   if (!(error instanceof Error) || !expected.includes(String(codeOf(error)))) throw error;
@@ -61,7 +60,7 @@ function isClose(a: number, b: number): boolean {
   return Math.abs(a - b) <= SAME * Math.abs(b);
 }
 
-class Table {
+class ComparisonTable {
   readonly rows: ComparedMechanism[] = [];
   readonly leftOut: Comparison['leftOut'] = [];
   readonly raisedByNormalizing: MechanismName[] = [];
@@ -77,7 +76,7 @@ class Table {
     const { objective } = this;
     const takesObjective = objective === 'mean' && entry.parameters.includes('objective');
     const parameters: MechanismParameters = takesObjective ? { objective } : {};
-    const candidate = { entry, parameters, saved: false };
+    const candidate = { entry, parameters };
     const reason = this.reasonInAdvance(entry);
     if (reason !== undefined) {
       this.leaveOut(candidate, { constraint: reason });
@@ -90,7 +89,7 @@ class Table {
     }
   }
 
-  /** Adds a variant, unless the mechanism does not take its parameters or they are of no use. */
+  /** Adds a variant, unless the mechanism rejects its parameters or they change nothing. */
   addVariant(candidate: Candidate): void {
     if (this.reasonInAdvance(candidate.entry) !== undefined) return;
     try {
@@ -104,7 +103,8 @@ class Table {
   }
 
   /**
-   * True if its errors are in no row yet and, with normalised columns, are lower than by default.
+   * True if no row has these errors yet and, for a variant with normalised columns, they are lower
+   * than without normalisation.
    */
   private isUseful({ entry, parameters }: Candidate, error: CoreComparedError): boolean {
     const isNew = this.rows.every(
@@ -126,45 +126,47 @@ class Table {
     return this.objective === 'max' ? error.maxError : error.meanError;
   }
 
-  /** Returns why there is no such mechanism, as far as the catalogue tells. */
+  /** Reason the catalogue excludes this mechanism, or undefined. */
   private reasonInAdvance(entry: StrategyInfo): string | undefined {
     const { maxSteps } = entry;
-    const { numSteps } = this.problem;
+    const { steps } = this.problem;
     const limit = quickLimit(entry.name, this.problem, this.core.call('limits'), this.objective);
-    if (limit !== undefined && numSteps > limit) {
+    if (limit !== undefined && steps > limit) {
       const advice = 'optimize it once, and give what was saved';
       return `beyond ${limit} steps its search takes long: ${advice}`;
     }
-    return numSteps > maxSteps ? `its formulas end at ${maxSteps} steps` : undefined;
+    return steps > maxSteps ? `its formulas end at ${maxSteps} steps` : undefined;
   }
 
   private errorOf({ entry, parameters }: Candidate): CoreComparedError {
-    return inProblemWords('compare', () =>
+    return asErrorsOf('compare', () =>
       this.core.call('unitError', {
         ...this.problem,
-        mechanism: entry.name,
+        strategy: entry.name,
         parameters: readParameters(new Reader('compare', { ...parameters })),
       }),
     );
   }
 
-  /** Adds a saved strategy, evaluated for the problem of the table. */
-  addSaved(entry: StrategyInfo, factorization: CoreFactorization): void {
+  /** Adds a given strategy, evaluated for the problem of the table. */
+  addSaved(entry: StrategyInfo, factorization: CoreFactorization, index: number): void {
     const error = this.core.call('unitError', factorization);
-    this.add({ entry, parameters: {}, saved: true }, error);
+    this.add({ entry, parameters: {}, index }, error);
   }
 
-  private add({ entry, parameters, saved }: Candidate, error: CoreComparedError): void {
+  private add({ entry, parameters, index }: Candidate, error: CoreComparedError): void {
     const { sensitivity, sensitivityExactness, maxError, meanError, optimisedFor } = error;
     this.rows.push({
       mechanism: entry.name,
       parameters,
-      saved,
+      saved: index !== undefined,
+      ...(index !== undefined && { index }),
       ...(optimisedFor !== undefined && { optimisedFor }),
       sensitivity,
       sensitivityExactness,
       maxError,
       meanError,
+      meanSquaredError: meanError ** 2,
       ratio: this.lowerBound === null ? null : this.aim(error) / this.lowerBound,
       stepCost: error.stepCost ?? entry.stepCost,
       memoryCost: error.memoryCost ?? entry.memoryCost,
@@ -173,14 +175,14 @@ class Table {
     });
   }
 
-  /** Adds one entry for all variants that are not tried at long horizons. */
+  /** Adds one entry for all normalised variants, which are not tried at long horizons. */
   leaveOutNormalized(catalogue: readonly StrategyInfo[]): void {
-    if (this.problem.numSteps <= MAX_NORMALIZED_STEPS) return;
+    if (this.problem.steps <= MAX_NORMALIZED_STEPS) return;
     const entry = catalogue.find(({ name }) => name === 'square-root')!;
     const constraint =
       `normalised columns are tried up to ${MAX_NORMALIZED_STEPS} steps, of every mechanism; ` +
       'normalized-square-root is there at any';
-    this.leaveOut({ entry, parameters: { normalizeColumns: true }, saved: false }, { constraint });
+    this.leaveOut({ entry, parameters: { normalizeColumns: true } }, { constraint });
   }
 
   private leaveOut({ entry, parameters }: Candidate, why: Refusal): void {
@@ -197,39 +199,34 @@ function sort(rows: ComparedMechanism[], objective: Comparison['objective']): vo
   rows.sort((a, b) => a[aim] - b[aim] || a[other] - b[other]);
 }
 
-/** Reads the saved strategies, each with its entry in the catalogue. */
+/** Reads the given strategies, each with its entry in the catalogue. */
 function readStrategies(
   reader: Reader,
-  { numSteps, participation }: CoreProblem,
+  problem: CoreProblem,
   catalogue: readonly StrategyInfo[],
 ): [StrategyInfo, CoreFactorization][] {
   const { where } = reader;
   if (!reader.has('strategies')) return [];
   const given = reader.raw('strategies');
   if (!Array.isArray(given)) throw wrongType(where, 'strategies', 'an array', given);
-  // Filled in with defaults, because a missing field would be taken from the strategy.
-  const problem = new Reader(where, {
-    numSteps,
-    workload: reader.raw('workload') ?? 'prefix',
-    participation: savedParticipation(participation),
-  });
+  // Counts defaults as stated; options left out would otherwise be taken from the strategy.
+  const stated = { ...problem, states: { workload: true, participation: true } };
   return given.map((value: unknown, i) => {
     if (typeof value !== 'object' || value === null) {
-      throw wrongType(where, `strategies[${i}]`, 'a saved strategy', value);
+      throw wrongType(where, `strategies[${i}]`, 'a saved strategy or an encoder', value);
     }
-    const saved = readStrategy(
-      where,
-      value,
-      catalogue.map(({ name }) => name),
-    );
-    const entry = catalogue.find(({ name }) => name === saved.mechanism)!;
-    return [entry, readSaved(problem, saved)];
+    const known = catalogue.map(({ name }) => name);
+    const factorization =
+      'encoder' in value
+        ? ofEncoder(where, value, { problem, known, name: `strategies[${i}]` })
+        : readSaved(where, readStrategy(where, value, known), stated);
+    return [catalogue.find(({ name }) => name === factorization.strategy)!, factorization];
   });
 }
 
 /** Adds all rows of the table, one at a time. */
 function* tableRows(
-  table: Table,
+  table: ComparisonTable,
   catalogue: readonly StrategyInfo[],
   problem: CoreProblem,
   strategies: readonly [StrategyInfo, CoreFactorization][],
@@ -240,18 +237,18 @@ function* tableRows(
   }
   for (const entry of catalogue) {
     for (const parameters of variantsOf(entry.name, problem)) {
-      table.addVariant({ entry, parameters, saved: false });
+      table.addVariant({ entry, parameters });
     }
     yield;
   }
   table.leaveOutNormalized(catalogue);
-  for (const [entry, factorization] of strategies) {
-    table.addSaved(entry, factorization);
+  for (const [index, [entry, factorization]] of strategies.entries()) {
+    table.addSaved(entry, factorization, index);
     yield;
   }
 }
 
-/** Compares totals without a delta with the best of the rows. */
+/** Compares pure-DP totals with the best of the rows. */
 function besidePure(
   core: Core,
   {
@@ -262,12 +259,12 @@ function besidePure(
   best: ComparedMechanism,
 ): PureComparison {
   const unitError = objective === 'max' ? best.maxError : best.meanError;
-  const records = { clipNorm: DEFAULT_CLIP_NORM, neighbours: NEIGHBOURS[0], parameters: {} };
+  const records = { clip: DEFAULT_CLIP, neighbours: NEIGHBOURS[0], parameters: {} };
   const options = { ...problem, ...records, epsilon, objective, unitError };
   return { epsilon, ...asErrorsOf('compare', () => core.call('pureError', options)) };
 }
 
-/** Returns the epsilon of totals without a delta, if they are to be compared. */
+/** Epsilon of pure-DP totals, if they are to be compared. */
 function readEpsilon(reader: Reader, problem: CoreProblem): number | undefined {
   if (!reader.has('epsilon')) return undefined;
   const epsilon = reader.number('epsilon');
@@ -276,30 +273,25 @@ function readEpsilon(reader: Reader, problem: CoreProblem): number | undefined {
   }
   const { kind } = problem.workload;
   if (kind === 'prefix') return epsilon;
-  const constraint = "must be 'prefix' with {epsilon}: no other is released without a delta";
+  const constraint = 'must be prefix with {epsilon}: no other is released without a delta';
   const refusal = { parameter: 'workload', constraint, value: kind };
   throw makeError('invalid_argument', reader.where, refusal);
 }
 
 export function compare(instance: Instance, options: unknown): Search<Comparison> {
   const reader = readOptions('compare', options, OPTIONS);
-  return inProblemWords('compare', () => begin(instance, reader));
+  return asErrorsOf('compare', () => begin(instance, reader));
 }
 
 function begin(instance: Instance, reader: Reader): Search<Comparison> {
   const { core, catalogue } = instance;
   const objective = reader.oneOfOr('objective', OBJECTIVES);
-  const steps = reader.count('steps');
-  const problem: CoreProblem = {
-    numSteps: steps,
-    workload: readWorkload(reader.where, reader.raw('workload'), steps),
-    participation: readParticipation(reader, steps) ?? ONCE,
-  };
+  const problem = readProblem(reader);
   const epsilon = readEpsilon(reader, problem);
-  // Errors in the problem itself are refused here, instead of leaving out every mechanism.
+  // Refuses faults in the problem itself, which would otherwise leave out every mechanism.
   const { workload, participation, ...bound } = core.call('problem', { ...problem, objective });
   const strategies = readStrategies(reader, problem, catalogue);
-  const table = new Table(core, problem, bound.lowerBound, objective);
+  const table = new ComparisonTable(core, problem, bound.lowerBound, objective);
   const rows = tableRows(table, catalogue, problem, strategies);
   const numPieces = 2 * catalogue.length + strategies.length;
   let iterations = 0;
@@ -313,7 +305,7 @@ function begin(instance: Instance, reader: Reader): Search<Comparison> {
       const mechanisms = [...table.rows];
       sort(mechanisms, objective);
       return {
-        numSteps: problem.numSteps,
+        numSteps: problem.steps,
         workload,
         participation,
         objective,

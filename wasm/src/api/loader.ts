@@ -10,45 +10,45 @@ import { DpError } from '../core/errors.js';
 import { compileSource, memoryError, type WasmSource } from '../core/source.js';
 import type { LoadOptions } from '../types/all.js';
 
-/** A module of the core, and how the API is made from an instance of it. */
+/** A module of the core, and the function that makes the API of an instance. */
 export interface Edition<Api> {
   glue: Glue;
   makeApi(core: Core): Api;
-  /** Compiles the module that comes with the package. */
+  /** Compiles the module bundled with the package. */
   compile(signal: AbortSignal): Promise<WebAssembly.Module>;
 }
 
-interface Entry<Api> {
+interface EntryPoint<Api> {
   promise: Promise<Api>;
   controller: AbortController;
   waiting: number;
   settled: boolean;
 }
 
-/** Results by source: strings and URLs are compared by value, everything else by identity. */
+/** Results by source. Strings and URLs are compared by value, other sources by identity. */
 class Cache<Api> {
-  private readonly texts = new Map<string, Entry<Api>>();
-  private readonly objects = new WeakMap<object, Entry<Api>>();
+  private readonly texts = new Map<string, EntryPoint<Api>>();
+  private readonly objects = new WeakMap<object, EntryPoint<Api>>();
 
-  get(source: WasmSource | undefined): Entry<Api> | undefined {
+  get(source: WasmSource | undefined): EntryPoint<Api> | undefined {
     const { map, key } = this.placeOf(source);
     return map.get(key);
   }
 
-  set(source: WasmSource | undefined, entry: Entry<Api>): void {
+  set(source: WasmSource | undefined, entry: EntryPoint<Api>): void {
     const { map, key } = this.placeOf(source);
     map.set(key, entry);
   }
 
-  /** Removes the entry, unless another one has taken its place. */
-  drop(source: WasmSource | undefined, entry: Entry<Api>): void {
+  /** Removes the entry, unless it was replaced. */
+  drop(source: WasmSource | undefined, entry: EntryPoint<Api>): void {
     const { map, key } = this.placeOf(source);
     if (map.get(key) === entry) map.delete(key);
   }
 
   private placeOf(source: WasmSource | undefined) {
     const isObject = typeof source === 'object' && !(source instanceof URL);
-    const map = (isObject ? this.objects : this.texts) as Map<unknown, Entry<Api>>;
+    const map = (isObject ? this.objects : this.texts) as Map<unknown, EntryPoint<Api>>;
     return { map, key: isObject ? source : String(source) };
   }
 }
@@ -78,9 +78,7 @@ async function instantiate<Api>(
   return edition.makeApi(core);
 }
 
-/**
- * Returns the result of the promise, or rejects with the reason of a signal that is aborted first.
- */
+/** Awaits the promise, but rejects with the reason of a signal that is aborted first. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   signal.throwIfAborted();
@@ -99,7 +97,11 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
 }
 
 /** Waits for a shared load, which is cancelled when the last caller gives up. */
-async function wait<Api>(entry: Entry<Api>, signal: AbortSignal | undefined, forget: () => void) {
+async function wait<Api>(
+  entry: EntryPoint<Api>,
+  signal: AbortSignal | undefined,
+  forget: () => void,
+) {
   ++entry.waiting;
   if (!signal) return entry.promise;
   try {
@@ -140,10 +142,10 @@ function start<Api>(
   edition: Edition<Api>,
   cache: Cache<Api>,
   source: WasmSource | undefined,
-): Entry<Api> {
+): EntryPoint<Api> {
   const controller = new AbortController();
   const renewal = { onAbort: () => cache.drop(source, entry), how: 'load() again' };
-  const entry: Entry<Api> = {
+  const entry: EntryPoint<Api> = {
     promise: compile(edition, source, controller.signal).then((module) =>
       instantiate(edition, module, renewal),
     ),
@@ -163,13 +165,12 @@ function start<Api>(
 }
 
 /**
- * The instances of each edition. Created at the first call, so that bundlers can drop all of it.
+ * The instances of each edition. A cache is created at its first use, because bundlers could not
+ * drop one that is created here.
  */
 const caches = new WeakMap<object, Cache<never>>();
 
-/**
- * Returns the instance of an edition shared by all calls with the same source: `load` of an entry.
- */
+/** `load` of an entry: all calls with the same source share an instance. */
 export async function loadShared<Api>(
   edition: Edition<Api>,
   options: LoadOptions = {},

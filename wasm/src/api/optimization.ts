@@ -2,16 +2,15 @@
 
 // Searches for an optimised mechanism.
 
-import { float64s, type Reader } from '../core/check.js';
+import { float64s, type Reader, readOptions, wrongType } from '../core/check.js';
 import type { Instance } from '../core/handle.js';
 import { DEFAULT_MECHANISM } from '../shared/defaults.js';
-import { readNamed, readOptions, requireLength } from './options.js';
-import { inOtherWords, ONCE, PROBLEM_WORDS, readParticipation } from './problem.js';
-import { readStrategyWords, savedParticipation } from './problem.js';
-import { saveStrategy, type Asked } from './strategy.js';
+import { givenStrategy, readFactorization, requireLength } from './options.js';
+import { givenParticipation, PROBLEM_WORDS } from './problem.js';
+import { saveStrategy, type SearchProblem } from './strategy.js';
 import { PiecewiseSearch, SearchHandle } from './search.js';
-import { inWords } from './streams/words.js';
 import type { SavedStrategy, Workload } from '../types/all.js';
+import { asErrorsOf } from '../core/errors.js';
 
 /** Converts arrays to plain ones for JSON. */
 function plainWorkload(workload: Workload): Workload {
@@ -28,18 +27,17 @@ export class Optimization extends PiecewiseSearch<SavedStrategy> {
   constructor(
     { core }: Instance,
     handle: SearchHandle,
-    private readonly asked: Asked,
+    private readonly asked: SearchProblem,
   ) {
     super('optimize', {
-      step: () => inWords('optimize', () => core.call('plannerAdvance', handle.id)),
+      step: () => asErrorsOf('optimize', () => core.call('plannerAdvance', handle.id)),
       finish: () => saveStrategy(this.asked, core.call('plannerResult', handle.id), this.keep),
       dispose: () => handle.dispose(),
     });
   }
 
   /**
-   * Returns the result for use rather than for saving: its lists are typed arrays, which take less
-   * memory.
+   * The result for use rather than for saving: its lists are typed arrays, which take less memory.
    */
   found(): SavedStrategy {
     this.keep = (values) => values;
@@ -53,34 +51,34 @@ const OPTIONS = [...PROBLEM_WORDS, 'strategy', 'solver', 'maxIterations', 'gap',
 
 function begin(instance: Instance, reader: Reader): Optimization {
   const { core, mechanisms } = instance;
-  const inner = inOtherWords(reader, readStrategyWords(reader));
-  const mechanism = inner.oneOfOr('mechanism', mechanisms, DEFAULT_MECHANISM);
-  const named = readNamed(inner, mechanism);
-  const participation = readParticipation(reader, named.numSteps) ?? ONCE;
+  const given = givenStrategy(reader);
+  if (!('name' in given)) {
+    throw wrongType(reader.where, 'strategy', 'a string', reader.raw('strategy'));
+  }
+  const named = readFactorization(reader, mechanisms, () => DEFAULT_MECHANISM);
+  const { steps, strategy, participation, parameters } = named;
   const queryWeights = reader.has('queryWeights')
     ? float64s(reader.where, 'queryWeights', reader.raw('queryWeights'))
     : undefined;
-  if (queryWeights)
-    requireLength(reader.where, 'queryWeights', queryWeights.length, named.numSteps);
+  if (queryWeights) requireLength(reader.where, 'queryWeights', queryWeights.length, steps);
   const id = core.call('plannerCreate', {
     ...named,
-    participation,
     queryWeights,
     useSolver: reader.oneOfOr('solver', ['exact', 'none']) === 'exact',
     maxIterations: reader.countOr('maxIterations', undefined),
     gap: reader.numberOr('gap', undefined),
   });
   return new Optimization(instance, new SearchHandle(instance, id), {
-    mechanism,
-    numSteps: named.numSteps,
+    name: strategy,
+    steps,
     workload: plainWorkload((reader.raw('workload') as Workload | undefined) ?? 'prefix'),
-    participation: savedParticipation(participation),
-    objective: named.parameters.objective ?? 'max',
+    participation: givenParticipation(participation),
+    objective: parameters.objective ?? 'max',
     ...(queryWeights && { queryWeights: Array.from(queryWeights) }),
   });
 }
 
 export function optimize(instance: Instance, options: unknown): Optimization {
   const reader = readOptions('optimize', options, OPTIONS);
-  return inWords('optimize', () => begin(instance, reader));
+  return asErrorsOf('optimize', () => begin(instance, reader));
 }

@@ -1,134 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Options of mechanisms, checked and completed with the documented defaults.
+// Options of strategies and mechanisms, checked and completed with the documented defaults.
 
-import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
+import { float64s, outOfRange, Reader, readNested, wrongType } from '../core/check.js';
+import { type Fields, optionsOf } from '../core/check.js';
 import type { CoreFactorization, CoreMechanism, CoreParameters, CoreTable } from '../core/core.js';
-import type { CoreParticipation, CoreProblem, CoreWorkload } from '../core/core.js';
-import { makeError, within, type Where } from '../core/errors.js';
+import type { CoreProblem, CoreWorkload } from '../core/core.js';
+import { makeError, type ErrorPlace, within } from '../core/errors.js';
 import { counted } from '../shared/counted.js';
-import { DEFAULT_CLIP_NORM, DEFAULT_MECHANISM, defaultMechanism } from '../shared/defaults.js';
+import { columnsOf, encoderFault, type MatrixFault } from '../shared/encoder.js';
+import { DEFAULT_CLIP, DEFAULT_MECHANISM, defaultMechanism } from '../shared/defaults.js';
 import { NEIGHBOURS, OBJECTIVES, PURE_STEPS_MECHANISM, pureMechanism } from '../shared/defaults.js';
 import { PARAMETER_NAMES, PARAMETERS } from '../shared/parameters.js';
 import type { ParameterName } from '../shared/parameters.js';
-import type { StrategyInfo, MechanismName } from '../types/all.js';
+import type { MechanismName } from '../types/all.js';
+import { decoderFault } from './decoder.js';
+import { readProblem, readStatedProblem, type StatedProblem } from './problem.js';
 import { readStrategy, type ReadStrategy } from './strategy.js';
 
-const PROBLEM_OPTIONS = ['numSteps', 'workload', 'participation'];
-const ERROR_OPTIONS = ['mechanism', ...PROBLEM_OPTIONS, ...PARAMETER_NAMES];
-export const MECHANISM_OPTIONS = [...ERROR_OPTIONS, 'epsilon', 'delta', 'clipNorm', 'neighbours'];
-/** Returns a reader of `value`, whose keys must be among `known`. */
-export function readOptions(where: Where, value: unknown, known: readonly string[]): Reader {
-  return new Reader(where, optionsObject(where, value, known));
-}
-
-function wrongLength(where: Where, name: string, wanted: string, got: number): Error {
+function wrongLength(where: ErrorPlace, name: string, wanted: string, got: number): Error {
   const constraint = `must have ${wanted}`;
   return makeError('wrong_length', where, { parameter: name, constraint, value: String(got) });
-}
-
-/** Returns a reader of an option that is an object, whose keys must be among `known`. */
-export function readNested(
-  where: Where,
-  name: string,
-  value: unknown,
-  wanted: string,
-  known: readonly string[],
-): Reader {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw wrongType(where, name, wanted, value);
-  }
-  return new Reader(where, optionsObject(within(where, name), value, known));
-}
-
-/** The keys that each kind of workload takes, the one that names it first. */
-const WORKLOADS = {
-  matrix: ['matrix'],
-  rates: ['rates', 'momentum'],
-  window: ['window'],
-  momentum: ['momentum', 'decay'],
-  decay: ['decay'],
-} as const;
-
-export function readWorkload(where: Where, given: unknown, numSteps: number): CoreWorkload {
-  const workload: CoreWorkload = {
-    kind: 'prefix',
-    momentum: 0,
-    decay: 1,
-    width: 0,
-    values: undefined,
-  };
-  if (given === undefined || given === 'prefix') return workload;
-  const wanted = "'prefix' or an object";
-  if (typeof given === 'string') throw outOfRange(where, 'workload', wanted, given);
-  const keys = [...new Set(Object.values(WORKLOADS).flat())];
-  const reader = readNested(where, 'workload', given, wanted, keys);
-  const kind = (Object.keys(WORKLOADS) as (keyof typeof WORKLOADS)[]).find((it) => reader.has(it));
-  if (kind === undefined) {
-    const kinds = Object.keys(WORKLOADS).join(', ');
-    const constraint = `must have one of ${kinds}`;
-    throw makeError('wrong_type', where, { parameter: 'workload', constraint, value: 'none' });
-  }
-  const allowed: readonly string[] = WORKLOADS[kind];
-  const stray = keys.find((key) => reader.has(key) && !allowed.includes(key));
-  if (stray !== undefined) {
-    const constraint = `must not have both {${kind}} and {${stray}}`;
-    throw makeError('wrong_type', where, { parameter: 'workload', constraint });
-  }
-  const width = kind === 'window' ? reader.count('window') : 0;
-  // Nothing ever leaves a window as long as the horizon.
-  if (width >= numSteps) return workload;
-  workload.kind = kind === 'decay' ? 'momentum' : kind;
-  workload.momentum = reader.numberOr('momentum', 0);
-  workload.decay = reader.numberOr('decay', 1);
-  workload.width = width;
-  if (kind === 'rates' || kind === 'matrix') {
-    workload.values = float64s(where, kind, reader.raw(kind));
-    const length = kind === 'rates' ? numSteps : numSteps * numSteps;
-    const expression = kind === 'rates' ? '{numSteps}' : '{numSteps} * {numSteps}';
-    if (workload.values.length !== length) {
-      throw wrongLength(
-        where,
-        kind,
-        `${expression} = ${counted(length, 'entry', 'entries')}`,
-        workload.values.length,
-      );
-    }
-  }
-  return workload;
-}
-
-function readParticipation(outer: Reader, numSteps: number): CoreParticipation {
-  const { where } = outer;
-  const given = outer.raw('participation');
-  if (given === undefined || given === 'single') return { kind: 'single', times: 1, separation: 1 };
-  const wanted = "'single' or an object";
-  if (typeof given === 'string') throw outOfRange(where, 'participation', wanted, given);
-  const keys = ['epochs', 'participations', 'minSeparation'];
-  const reader = readNested(where, 'participation', given, wanted, keys);
-  if (!reader.has('epochs')) {
-    const times = reader.count('participations');
-    return { kind: 'min-separation', times, separation: reader.count('minSeparation') };
-  }
-  const stray = keys.slice(1).find((key) => reader.has(key));
-  if (stray !== undefined) {
-    const constraint = `must not have both {epochs} and {${stray}}`;
-    throw makeError('wrong_type', where, { parameter: 'participation', constraint });
-  }
-  const epochs = reader.count('epochs');
-  if (epochs < 1 || numSteps % epochs !== 0) {
-    throw outOfRange(where, 'epochs', `a divisor of {numSteps} = ${numSteps}`, epochs);
-  }
-  return { kind: 'fixed-epoch', times: epochs, separation: numSteps / epochs };
-}
-
-export function readProblem(reader: Reader): CoreProblem {
-  const numSteps = reader.count('numSteps');
-  return {
-    numSteps,
-    workload: readWorkload(reader.where, reader.raw('workload'), numSteps),
-    participation: readParticipation(reader, numSteps),
-  };
 }
 
 function readParameter(reader: Reader, name: ParameterName): unknown {
@@ -147,40 +39,17 @@ function readParameter(reader: Reader, name: ParameterName): unknown {
   }
 }
 
-/**
- * Returns the parameters of a mechanism among options whose `lambda` is the learner's: theirs is
- * called `mechanismLambda`.
- */
-export function withOwnLambda(
-  reader: Reader,
-  { mechanism, parameters }: CoreFactorization,
-  catalogue: readonly StrategyInfo[],
-): CoreParameters {
-  const lambda = reader.numberOr('mechanismLambda', undefined);
-  const taken = catalogue.find(({ name }) => name === mechanism)?.parameters;
-  if (lambda !== undefined && !taken?.includes('lambda')) {
-    const constraint = `is not a parameter of ${mechanism}`;
-    throw makeError('invalid_argument', reader.where, { parameter: 'mechanismLambda', constraint });
-  }
-  return { ...parameters, lambda };
-}
-
 /** Reads every parameter by name; undefined for those not given. */
 export function readParameters(reader: Reader): CoreParameters {
   const parameters = PARAMETER_NAMES.map((name) => [name, readParameter(reader, name)]);
   return { ...Object.fromEntries(parameters), plan: undefined } as unknown as CoreParameters;
 }
 
-/** Reads a mechanism given by its name, with its parameters. */
-export function readNamed(reader: Reader, mechanism: MechanismName): CoreFactorization {
-  return { mechanism, ...readProblem(reader), parameters: readParameters(reader) };
-}
-
-/** Returns the mechanism of a problem if none is named. */
-export function defaultOf({ numSteps, workload }: CoreProblem): MechanismName {
+/** Default strategy of a problem. */
+export function defaultOf({ steps, workload }: CoreProblem): MechanismName {
   const { kind, momentum } = workload;
   const decays = kind === 'momentum' && momentum === 0;
-  return defaultMechanism(numSteps, kind === 'prefix' || decays);
+  return defaultMechanism(steps, kind === 'prefix' || decays);
 }
 
 function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
@@ -195,48 +64,133 @@ function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
 }
 
 /**
- * Reads a saved mechanism. Horizon and workload are those it was made for, and so is the
- * participation unless another one is given.
+ * Reads a saved strategy for a problem. The strategy supplies horizon and workload and, unless the
+ * problem states one, the participation.
  */
-export function readSaved(reader: Reader, saved: ReadStrategy): CoreFactorization {
-  const { where } = reader;
-  const { mechanism, numSteps, plan } = saved;
-  const problem = readProblem(reader);
-  if (problem.numSteps !== numSteps) {
-    const wanted = `${numSteps}, that of the saved strategy`;
-    throw outOfRange(where, 'numSteps', wanted, problem.numSteps);
+export function readSaved(
+  where: ErrorPlace,
+  { name, steps, participation, workload: made, plan }: ReadStrategy,
+  problem: StatedProblem,
+): CoreFactorization {
+  if (problem.steps !== steps) {
+    throw outOfRange(where, 'steps', `${steps}, that of the saved strategy`, problem.steps);
   }
   const whose = within(where, 'saved strategy');
-  const workload = readWorkload(whose, saved.workload, numSteps);
-  const { participation: own } = saved;
-  const participation = readParticipation(new Reader(whose, { participation: own }), numSteps);
-  if (reader.has('workload') && !sameWorkload(problem.workload, workload)) {
+  const own = readProblem(new Reader(whose, { steps, participation, workload: made }));
+  const { workload } = own;
+  if (problem.states.workload && !sameWorkload(problem.workload, workload)) {
     const constraint = `must be that of the saved strategy, ${workload.kind}`;
     const { kind } = problem.workload;
     const value = kind === workload.kind ? 'another one' : kind;
     throw makeError('invalid_argument', where, { parameter: 'workload', constraint, value });
   }
   return {
-    ...problem,
-    ...(!reader.has('participation') && { participation }),
-    mechanism,
-    workload,
-    parameters: { ...readParameters(reader), plan },
+    ...own,
+    ...(problem.states.participation && { participation: problem.participation }),
+    strategy: name,
+    parameters: { ...readParameters(new Reader(where, {})), plan },
   };
 }
 
-/** Reads a mechanism for a problem, by name or saved. */
+/** The core's name for an encoder given by all of its columns. */
+const OF_ENCODER: MechanismName = 'banded';
+
+function readRows(where: ErrorPlace, name: string, value: unknown): Float64Array[] {
+  if (!Array.isArray(value)) throw wrongType(where, name, 'an array of rows', value);
+  return value.map((row: unknown, i) => float64s(where, `${name}[${i}]`, row));
+}
+
+function requireMatrix(where: ErrorPlace, name: string, fault: MatrixFault | undefined): void {
+  if (!fault) return;
+  const { row, column, ...refusal } = fault;
+  const place = [row, column].map((it) => (it === undefined ? '' : `[${it}]`)).join('');
+  const code = column === undefined ? 'wrong_length' : 'invalid_argument';
+  throw makeError(code, where, { parameter: `${name}${place}`, ...refusal });
+}
+
+/**
+ * Makes the factorization with an encoder of the caller, for any workload.
+ *
+ * @param name  of the object that holds it.
+ */
+export function ofEncoder(
+  where: ErrorPlace,
+  given: object,
+  {
+    problem,
+    known,
+    name = 'strategy',
+  }: { problem: CoreProblem; known: readonly MechanismName[]; name?: string },
+): CoreFactorization {
+  const own = readNested(where, name, given, 'an object', ['encoder', 'decoder']);
+  if (!known.includes(OF_ENCODER)) {
+    throw outOfRange(where, name, `one of ${known.join(', ')}`, 'an encoder');
+  }
+  const [nameOfEncoder, nameOfDecoder] = [`${name}.encoder`, `${name}.decoder`] as const;
+  const encoder = readRows(where, nameOfEncoder, own.raw('encoder'));
+  requireMatrix(where, nameOfEncoder, encoderFault(encoder));
+  const { steps, workload } = problem;
+  if (encoder.length !== steps) {
+    const wanted = `${counted(steps, 'row')}, one per step`;
+    throw wrongLength(where, nameOfEncoder, wanted, encoder.length);
+  }
+  if (own.has('decoder')) {
+    const decoder = readRows(where, nameOfDecoder, own.raw('decoder'));
+    requireMatrix(where, nameOfDecoder, decoderFault(decoder, { encoder, workload }));
+  }
+  const values = columnsOf(encoder);
+  const numbers = [{ name: 'columns', values }];
+  const plan = { objective: OBJECTIVES[0], numbers, encoder: nameOfEncoder };
+  const parameters = { ...readParameters(new Reader(where, {})), plan };
+  return { ...problem, strategy: OF_ENCODER, parameters };
+}
+
+/** A strategy as given: saved, an encoder, or a name; undefined if there is none. */
+export type GivenStrategy =
+  | { saved: object }
+  | { own: object }
+  | { name: unknown; parameters: Fields };
+
+export function givenStrategy(reader: Reader): GivenStrategy {
+  const { where } = reader;
+  const given = reader.raw('strategy');
+  if (typeof given !== 'object' || given === null) return { name: given, parameters: {} };
+  if ('format' in given || 'version' in given) return { saved: given };
+  if ('encoder' in given) return { own: given };
+  const wanted = 'a name, an object with a name and parameters, a saved strategy or an encoder';
+  const own = readNested(where, 'strategy', given, wanted, ['name', ...PARAMETER_NAMES]);
+  if (!own.has('name')) throw wrongType(where, 'strategy.name', 'a string', own.raw('name'));
+  return { name: own.raw('name'), parameters: optionsOf(own, PARAMETER_NAMES) };
+}
+
+/** Reads a strategy for a problem: by name, saved or as an encoder. */
 export function readFactorization(
   reader: Reader,
-  mechanisms: readonly MechanismName[],
+  known: readonly MechanismName[],
   fallback?: (problem: CoreProblem) => MechanismName,
 ): CoreFactorization {
-  const given = reader.raw('mechanism');
-  if (typeof given === 'object' && given !== null) {
-    return readSaved(reader, readStrategy(reader.where, given, mechanisms));
+  const { where } = reader;
+  const given = givenStrategy(reader);
+  const stated = readStatedProblem(reader);
+  if ('saved' in given) return readSaved(where, readStrategy(where, given.saved, known), stated);
+  const { states: _, ...problem } = stated;
+  if ('own' in given) {
+    const { decoder } = given.own as { decoder?: unknown };
+    if (decoder !== undefined && reader.has('workloads')) {
+      const wanted = 'left out with {workloads}, each of which has its own';
+      throw outOfRange(where, 'strategy.decoder', wanted, decoder);
+    }
+    return ofEncoder(where, given.own, { problem, known });
   }
-  if (given === undefined && fallback) return readNamed(reader, fallback(readProblem(reader)));
-  return readNamed(reader, reader.oneOf('mechanism', mechanisms));
+  const named = new Reader(where, { strategy: given.name });
+  const isLeftOut = given.name === undefined && fallback;
+  if (!isLeftOut && typeof given.name !== 'string')
+    throw wrongType(where, 'strategy', 'a name, a saved strategy or an encoder', given.name);
+  return {
+    strategy: isLeftOut ? fallback(problem) : named.oneOf('strategy', known),
+    ...problem,
+    parameters: readParameters(new Reader(where, given.parameters)),
+  };
 }
 
 export function readMechanism(
@@ -249,12 +203,12 @@ export function readMechanism(
     ...readFactorization(reader, mechanisms, fallback),
     epsilon: reader.number('epsilon'),
     delta: pure ? 0 : reader.number('delta'),
-    clipNorm: reader.numberOr('clipNorm', DEFAULT_CLIP_NORM),
+    clip: reader.numberOr(reader.has('clippedTo') ? 'clippedTo' : 'clip', DEFAULT_CLIP),
     neighbours: reader.oneOfOr('neighbours', NEIGHBOURS),
   };
 }
 
-/** Refuses workloads that are not of one of these kinds. */
+/** Refuses workloads of any kind that is not listed. */
 export function requireWorkload(
   { where }: Reader,
   { workload: { kind } }: CoreMechanism,
@@ -266,18 +220,32 @@ export function requireWorkload(
   throw makeError('invalid_argument', where, { parameter: 'workload', constraint, value });
 }
 
-/** As readMechanism, for running totals only. */
+/** Like readMechanism, for prefix sums only. */
 export function readPrefixMechanism(
   reader: Reader,
   mechanisms: readonly MechanismName[],
+  fallback?: (problem: CoreProblem) => MechanismName,
 ): CoreMechanism {
-  const mechanism = readMechanism(reader, mechanisms);
+  const mechanism = readMechanism(reader, mechanisms, fallback);
   const constraint = "must be 'prefix', the only one that is released here";
   requireWorkload(reader, mechanism, ['prefix'], constraint);
   return mechanism;
 }
 
-/** As readMechanism, for a mechanism whose sums are released. */
+/** Largest horizon at which the noise of individual steps is known for every mechanism. */
+const MAX_INCREMENTS_STEPS = 4096;
+
+/** Like readPrefixMechanism, for increments, whose noise must be known. */
+export function readIncrementsMechanism(
+  reader: Reader,
+  mechanisms: readonly MechanismName[],
+): CoreMechanism {
+  const known = ({ steps }: CoreProblem): MechanismName =>
+    steps <= MAX_INCREMENTS_STEPS ? DEFAULT_MECHANISM : 'blt';
+  return readPrefixMechanism(reader, mechanisms, known);
+}
+
+/** Like readMechanism, for a mechanism whose sums are released. */
 export function readSumsMechanism(
   reader: Reader,
   mechanisms: readonly MechanismName[],
@@ -285,7 +253,7 @@ export function readSumsMechanism(
 ): CoreMechanism {
   const quickest = (problem: CoreProblem): MechanismName => {
     const name = defaultOf(problem);
-    // Small modules have neither that mechanism nor its workload, and refuse the workload.
+    // Small modules lack the defaults of some workloads, which they refuse later.
     return mechanisms.includes(name) ? name : DEFAULT_MECHANISM;
   };
   if (!pure) return readMechanism(reader, mechanisms, quickest);
@@ -304,7 +272,7 @@ export function readSumsMechanism(
 }
 
 /** Reads a table whose lengths agree; the core checks its numbers. */
-export function readTable(where: Where, value: unknown): CoreTable {
+export function readTable(where: ErrorPlace, value: unknown): CoreTable {
   const known = ['numRows', 'numColumns', 'values', 'labels'];
   const reader = readNested(where, 'table', value, 'an object', known);
   const numRows = reader.count('numRows');
@@ -329,9 +297,9 @@ export function readTable(where: Where, value: unknown): CoreTable {
   return { numRows, numColumns, values, labels };
 }
 
-/** Returns the number of records in an array, which must hold whole ones. */
+/** Counts the records in an array, whose length must be a multiple of the length of a record. */
 export function countRecords(
-  where: Where,
+  where: ErrorPlace,
   records: Float64Array,
   dimension: number,
   name = 'records',
@@ -343,6 +311,6 @@ export function countRecords(
   return records.length / dimension;
 }
 
-export function requireLength(where: Where, name: string, got: number, wanted: number): void {
+export function requireLength(where: ErrorPlace, name: string, got: number, wanted: number): void {
   if (got !== wanted) throw wrongLength(where, name, counted(wanted, 'entry', 'entries'), got);
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How streams draw from a budget. It may be one of another entry of the package, with its own copy
-// of this code, so that it is recognised by a symbol that all of them have.
+// How streams draw from a budget. The budget may belong to another entry of the package, with its
+// own copy of this code, so a shared symbol identifies it.
 
 import { wrongType, type Reader } from '../core/check.js';
 import type { Certificate } from '../types/all.js';
 
-/** A stream that is being made, or was reopened. */
+/** A stream being made or reopened. */
 export interface Payment {
   /** The call that makes the stream; also the name of the charge. */
   where: string;
   certificate: Certificate;
   /** Identity of a stream in a store. */
   stream: string | undefined;
-  /** Whether the stream was made, and so paid for, earlier. */
+  /** Whether the stream was made, and charged, earlier. */
   isReopened: boolean;
 }
 
@@ -39,7 +39,7 @@ export function isStoredBudget(budget: unknown): boolean {
   return paymentsOf(budget)?.isStored === true;
 }
 
-/** Returns the budget of an option; undefined if there is none. */
+/** Undefined if there is no budget. */
 export function readPayments(reader: Reader): Payments | undefined {
   const budget = reader.raw('budget');
   if (budget === undefined) return undefined;

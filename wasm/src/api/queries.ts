@@ -2,10 +2,17 @@
 
 // Linear queries on a histogram, winners and quantiles.
 
-import { float64s, optionsObject, outOfRange, Reader, requireCount } from '../core/check.js';
-import { wrongType, type Fields } from '../core/check.js';
-import type { Core, CoreQueries, CoreQueryWorkload } from '../core/core.js';
-import { makeError, within, type Where } from '../core/errors.js';
+import {
+  float64s,
+  optionsObject,
+  outOfRange,
+  Reader,
+  readOptions,
+  requireCount,
+} from '../core/check.js';
+import { type Fields, wrongType } from '../core/check.js';
+import type { Core, CoreMatrix, CoreQueries, CoreQueryWorkload } from '../core/core.js';
+import { makeError, type ErrorPlace, within } from '../core/errors.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
 import { withKey } from '../core/key.js';
 import { counted } from '../shared/counted.js';
@@ -14,7 +21,6 @@ import type { LinearQueries, Neighbours, QueryAnswers, QueryMatrices } from '../
 import type { ChooseOptions, EstimateCountOptions, EstimatedCount } from '../types/all.js';
 import type { QuantileOptions, RandomizedResponseOptions, Search } from '../types/all.js';
 import type { Queries, QueryBounds, WinnerOptions } from '../types/all.js';
-import { readOptions } from './options.js';
 import { PiecewiseSearch, SearchHandle } from './search.js';
 
 const PRIVACY = ['epsilon', 'neighbours', 'maxContributions'];
@@ -31,7 +37,7 @@ const KINDS = {
 } as const;
 const MAX_DEPTH = 8;
 
-function readCounts(where: Where, name: string, value: unknown): Float64Array {
+function readCounts(where: ErrorPlace, name: string, value: unknown): Float64Array {
   const counts = float64s(where, name, value);
   counts.forEach((count, i) =>
     requireCount(where, `${name}[${i}]`, count, Number.MAX_SAFE_INTEGER),
@@ -39,29 +45,29 @@ function readCounts(where: Where, name: string, value: unknown): Float64Array {
   return counts;
 }
 
-function list(where: Where, name: string, value: unknown): unknown[] {
+function list(where: ErrorPlace, name: string, value: unknown): unknown[] {
   if (Array.isArray(value)) return value as unknown[];
   throw wrongType(where, name, 'an array', value);
 }
 
 /** Reads the rows of a matrix into one array, one after the other. */
-function readMatrix(where: Where, value: unknown): { size: number; values: Float64Array } {
-  const rows = list(where, 'matrix', value).map((row, i) => float64s(where, `matrix[${i}]`, row));
+function readMatrix(where: ErrorPlace, value: unknown, name = 'matrix'): CoreMatrix {
+  const rows = list(where, name, value).map((row, i) => float64s(where, `${name}[${i}]`, row));
   const width = rows[0]?.length ?? 0;
   const values = new Float64Array(rows.length * width);
   rows.forEach((row, i) => {
     if (row.length !== width) {
       const value = String(row.length);
       const constraint = `must have ${counted(width, 'entry', 'entries')}`;
-      throw makeError('wrong_length', where, { parameter: `matrix[${i}]`, constraint, value });
+      throw makeError('wrong_length', where, { parameter: `${name}[${i}]`, constraint, value });
     }
     values.set(row, i * width);
   });
   return { size: rows.length, values };
 }
 
-/** Reads a workload into an object that has every field, even those without a meaning for it. */
-function readWorkload(where: Where, value: unknown, depth = 0): CoreQueryWorkload {
+/** Reads a workload into an object with every field, used or not. */
+function readWorkload(where: ErrorPlace, value: unknown, depth = 0): CoreQueryWorkload {
   const known = [...new Set(Object.values(KINDS).flat())];
   const fields: Fields = optionsObject(within(where, 'workload'), value, known);
   const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
@@ -150,6 +156,24 @@ class CoreQueriesHandle extends CoreHandle implements LinearQueries {
   }
 }
 
+/** Reads which measurements to make: by name, or as a matrix. */
+function readMeasurements(reader: Reader) {
+  const { where } = reader;
+  const given = reader.raw('measurements');
+  if (typeof given !== 'object' || given === null) {
+    const strategy = reader.oneOfOr('measurements', MEASUREMENTS);
+    return { strategy, measure: undefined, reconstruct: undefined };
+  }
+  const known = ['measure', 'reconstruct'];
+  const own = optionsObject(within(where, 'measurements'), given, known);
+  const read = (name: string) => readMatrix(where, own[name], name);
+  return {
+    strategy: MEASUREMENTS[0],
+    measure: read('measure'),
+    reconstruct: own['reconstruct'] === undefined ? undefined : read('reconstruct'),
+  };
+}
+
 /** Searches for the best measurements. */
 function linearQueries(instance: Instance, options: unknown): Search<LinearQueries> {
   const where = 'linear';
@@ -162,7 +186,7 @@ function linearQueries(instance: Instance, options: unknown): Search<LinearQueri
     delta: reader.number('delta'),
     neighbours,
     maxContributions: reader.countOr('maxContributions', 1),
-    strategy: reader.oneOfOr('measurements', MEASUREMENTS),
+    ...readMeasurements(reader),
     objective: reader.oneOfOr('objective', OBJECTIVES, 'mean'),
   };
   const handle = new SearchHandle(instance, core.call('queriesSearch', given));
@@ -174,7 +198,7 @@ function linearQueries(instance: Instance, options: unknown): Search<LinearQueri
   });
 }
 
-/** The exponential mechanism, with the caller's utilities. */
+/** Runs the exponential mechanism with the caller's utilities. */
 function choose(core: Core, options: ChooseOptions): number {
   const where = 'choose';
   const known = ['utilities', 'sensitivity', 'monotone', 'epsilon', 'insecureSeed'];
@@ -216,7 +240,7 @@ function estimateCount(core: Core, options: EstimateCountOptions): EstimatedCoun
 }
 
 /** Reads the options that winners and quantiles share. */
-function readChoice(where: Where, options: unknown, more: readonly string[]) {
+function readChoice(where: ErrorPlace, options: unknown, more: readonly string[]) {
   const known = [...PRIVACY, 'histogram', 'insecureSeed', ...more];
   const reader = readOptions(where, options, known);
   return {
@@ -247,7 +271,6 @@ function quantile(core: Core, options: QuantileOptions): number {
   return withKey('quantile', complete, (given) => core.call('queriesQuantile', given));
 }
 
-/** Returns the functions for linear queries and choices. */
 export function queriesOf(instance: Instance): Queries {
   const { core } = instance;
   return Object.freeze<Queries>({

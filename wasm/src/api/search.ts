@@ -2,7 +2,7 @@
 
 import { DpError } from '../core/errors.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
-import { Turns as Slices } from '../shared/turns.js';
+import { TimeSlices as Slices } from '../shared/turns.js';
 import type { Progress, Search, SearchCall } from '../types/all.js';
 import { abortedError, readCall } from './streams/turns.js';
 
@@ -17,11 +17,11 @@ export class SearchHandle extends CoreHandle {
   }
 }
 
-/** The work of a search. */
+/** A computation that a search runs in pieces. */
 export interface Work<T> {
-  /** Does one piece. */
+  /** Runs one piece. */
   step(): Progress & { done: boolean };
-  /** Returns the result of all pieces. */
+  /** Result of all pieces. */
   finish(): T;
   dispose(): void;
 }
@@ -79,7 +79,7 @@ export class PiecewiseSearch<T> implements Search<T> {
     this.work.dispose();
   }
 
-  /** Does one piece, and returns what is done then; undefined if nothing was left. */
+  /** Runs one piece and returns the progress; undefined if none was left. */
   private advance(): Progress | undefined {
     if (this.isDone) return undefined;
     if (this.isDisposed) throw new DpError('disposed', 'this search was disposed of');
@@ -88,7 +88,7 @@ export class PiecewiseSearch<T> implements Search<T> {
     return { iterations, fraction };
   }
 
-  /** Acts, and disposes of the search if that fails. */
+  /** Runs `act`, and disposes of the search if it fails. */
   private disposing<Result>(act: () => Result): Result {
     try {
       return act();

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the search for mechanisms whose parameters take long to find, piece by piece before they are
+// Runs slow searches for the parameters of mechanisms piece by piece before the mechanisms are
 // used, for callers who show progress or may cancel.
 
 import { Reader } from '../core/check.js';
 import type { CoreProblem } from '../core/core.js';
 import { given } from '../core/given.js';
 import { DEFAULT_MECHANISM, MAX_QUICK_DENSE_STEPS } from '../shared/defaults.js';
-import { boundOf } from '../shared/problem.js';
-import { PARAMETER_NAMES, type ParameterName } from '../shared/parameters.js';
+import type { ParameterName } from '../shared/parameters.js';
 import type { CertificateOptions, CheckedCertificate, DpFtrl } from '../types/all.js';
-import type { MechanismName, MechanismOptions, Problem } from '../types/all.js';
+import type { MechanismName, Problem } from '../types/all.js';
 import type { OptimizeOptions, Progress, Search } from '../types/all.js';
 import type { SavedStrategy, SearchLimits, UnitError, UnitErrorOptions } from '../types/all.js';
 import type { Strategy, StrategyParameters } from '../types/streams/options.js';
 import type { Optimization } from './optimization.js';
-import { defaultOf, readProblem } from './options.js';
-import { readProblemWords } from './problem.js';
+import { defaultOf } from './options.js';
+import { readProblem } from './problem.js';
 
 /** A computation that runs piece by piece. */
 export type Pieces<T> = Generator<Progress, T, void>;
 
 /**
- * Largest horizons at which the search for the best parameters is quick; beyond, it takes several
- * seconds.
+ * Largest horizons at which the search for the best parameters is quick; beyond them, it takes
+ * several seconds.
  */
 const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
   optimal: 2 ** 17,
@@ -33,7 +32,7 @@ const MAX_QUICK_STEPS: Partial<Record<MechanismName, number>> = {
   banded: 128,
 };
 
-/** Parameters that leave nothing to search for, or modify the mechanism found. */
+/** Parameters that leave nothing to search, or modify the mechanism found. */
 const NOT_SEARCHED: readonly ParameterName[] = [
   'decays',
   'weights',
@@ -43,8 +42,8 @@ const NOT_SEARCHED: readonly ParameterName[] = [
 ];
 
 /**
- * Returns the largest quick horizon of a mechanism; undefined if it has no search, or a quick one
- * at any horizon.
+ * Largest horizon at which the search for a mechanism is quick; undefined if it has no search, or a
+ * quick one at any horizon.
  */
 export function quickLimit(
   name: MechanismName,
@@ -52,35 +51,36 @@ export function quickLimit(
   { denseSteps, epochSteps, epochSumSteps }: SearchLimits,
   objective?: 'max' | 'mean',
 ): number | undefined {
-  const { numSteps, workload, participation } = problem;
+  const { steps, workload, participation } = problem;
   const { kind, momentum } = workload;
   const isOther = kind === 'window' || kind === 'matrix' || kind === 'rates' || momentum !== 0;
-  const isDense = isOther && numSteps <= denseSteps;
+  const isDense = isOther && steps <= denseSteps;
   const maxEpochSteps = isOther || objective !== 'mean' ? epochSteps : epochSumSteps;
-  const hasEpochs = participation.kind === 'fixed-epoch' && numSteps <= maxEpochSteps;
+  const hasEpochs = participation.kind === 'fixed-epoch' && steps <= maxEpochSteps;
   return name === 'optimal' && (isDense || hasEpochs)
     ? MAX_QUICK_DENSE_STEPS
     : MAX_QUICK_STEPS[name];
 }
 
-/** Options that a strategy depends on, none of them checked. */
+/** Options that a strategy depends on, not yet checked. */
 interface StrategyOptions extends Problem {
   strategy?: Strategy;
   delta?: number;
 }
 
-/** Returns the options of the search that a strategy needs, if that takes long. */
+/** Options of the search that a strategy needs, if it is slow. */
 function longSearch(
   { strategies }: DpFtrl,
   { steps, workload, people, participation, strategy, ...others }: StrategyOptions,
 ): OptimizeOptions | undefined {
-  // Trees without a delta are found at once, and sums make their own strategy from their workloads.
+  // Pure-DP trees need no search, and sums derive their strategy from their workloads.
   if (others.delta === 0 || 'workloads' in others) return undefined;
   const own = typeof strategy === 'object' ? strategy : given({ name: strategy });
-  if ('format' in own || NOT_SEARCHED.some((name) => name in own)) return undefined;
+  if ('format' in own || 'encoder' in own || NOT_SEARCHED.some((name) => name in own))
+    return undefined;
   const bound = people ?? participation ?? 'once';
   const reader = new Reader('search', { steps, workload, participation: bound });
-  const problem = readProblem(readProblemWords(reader));
+  const problem = readProblem(reader);
   const { name = defaultOf(problem), bands, buffers, objective } = own as StrategyParameters;
   const limits = strategies.find((it) => it.name === DEFAULT_MECHANISM)!.limits!;
   const limit = quickLimit(name, problem, limits, objective);
@@ -100,15 +100,14 @@ export function* inPieces<T>(search: Search<T>): Pieces<T> {
 }
 
 /**
- * Runs the search for the mechanism of these options. Returns undefined if there is none, or a
- * quick one.
+ * Runs the search for the mechanism of these options; undefined if there is none, or a quick one.
  */
 function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefined> {
   let search: OptimizeOptions | undefined;
   try {
-    search = longSearch(api, hasOldWords(options) ? inNewWords(options) : (options as Problem));
+    search = longSearch(api, options as Problem);
   } catch {
-    // The function that takes the options reports what is wrong with them.
+    // The function that the options are meant for reports their faults.
   }
   if (!search) return undefined;
   const optimization = api.optimize(search) as Optimization;
@@ -120,37 +119,13 @@ function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefi
   }
 }
 
-/** Returns the same options with the mechanism found, if finding it takes long. */
+/** Searches for the mechanism first if that is slow, and puts it into the options. */
 export function* foundFirst<Options extends object>(
   api: DpFtrl,
   options: Options,
 ): Pieces<Options> {
   const saved = yield* searchFor(api, options);
-  return saved === undefined ? options : withSaved(options, saved);
-}
-
-function withSaved<Options extends object>(options: Options, strategy: SavedStrategy): Options {
-  if (!hasOldWords(options)) return { ...options, strategy };
-  const names = ['bands', 'buffers', 'objective'];
-  const others = Object.entries(options).filter(([name]) => !names.includes(name));
-  return { ...Object.fromEntries(others), mechanism: strategy } as Options;
-}
-
-/** Options of learners and of sums that are no streams, which have a word of their own for steps. */
-function hasOldWords(options: object): options is MechanismOptions {
-  return 'numSteps' in options;
-}
-
-/** Returns the options of a mechanism in the words of a problem. */
-function inNewWords(options: MechanismOptions): StrategyOptions {
-  const { numSteps: steps, mechanism, workload, participation, delta, ...others } = options;
-  const parameters = PARAMETER_NAMES.map((name) => [name, others[name]]);
-  const named = given({ name: mechanism, ...Object.fromEntries(parameters) });
-  const strategy = (typeof mechanism === 'object' ? mechanism : named) as Strategy;
-  const isStack = 'pure' in others || 'workloads' in others;
-  const bound = boundOf(participation);
-  const all = { steps, workload, participation: bound, strategy, delta: isStack ? 0 : delta };
-  return given(all) as StrategyOptions;
+  return saved === undefined ? options : { ...options, strategy: saved };
 }
 
 /** Adds the ratio of the targeted error to the lower bound for every factorization, and the gap. */
@@ -164,8 +139,8 @@ export function rated<
 }
 
 /**
- * Adopts the bound that the search proved: from a saved strategy it is not proved again, or not as
- * well.
+ * Uses the bound proved by the search: evaluating a saved strategy would prove it again, or prove a
+ * weaker one.
  */
 function withBound<Result extends UnitError | CheckedCertificate>(
   result: Result,
@@ -189,7 +164,7 @@ function withBound<Result extends UnitError | CheckedCertificate>(
 export function* errorInPieces(api: DpFtrl, options: UnitErrorOptions): Pieces<UnitError> {
   const saved = yield* searchFor(api, options);
   if (saved === undefined) return api.error(options);
-  const error = api.error(withSaved(options, saved));
+  const error = api.error({ ...options, strategy: saved });
   return withBound(error, saved, error.neighbours === 'replace-one' ? 2 : 1);
 }
 
@@ -200,5 +175,5 @@ export function* certificateInPieces(
   const saved = yield* searchFor(api, options);
   if (saved === undefined) return api.certificate(options);
   // The errors and the bound of a certificate are at unit noise, for either kind of neighbours.
-  return withBound(api.certificate(withSaved(options, saved)), saved, 1);
+  return withBound(api.certificate({ ...options, strategy: saved }), saved, 1);
 }

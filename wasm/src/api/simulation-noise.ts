@@ -2,14 +2,14 @@
 
 // Rows of noise in floating point, for simulations.
 
-import { outOfRange, type Reader, requireCount, roomFor } from '../core/check.js';
+import { outOfRange, type Reader, readOptions, requireCount, roomFor } from '../core/check.js';
 import type { Fields, Floats, FloatsClass } from '../core/check.js';
 import { CoreHandle, type Instance } from '../core/handle.js';
 import { withKey } from '../core/key.js';
 import type { SimulationNoise } from '../types/all.js';
-import { readFactorization, readOptions } from './options.js';
-import { readProblemWords, STRATEGY_WORDS } from './problem.js';
-import { inWords } from './streams/words.js';
+import { readFactorization } from './options.js';
+import { STRATEGY_WORDS } from './problem.js';
+import { asErrorsOf } from '../core/errors.js';
 
 const WHERE = 'noise';
 const PRECISIONS = { float32: Float32Array, float64: Float64Array } as const;
@@ -22,7 +22,7 @@ class CoreSimulationNoise<Rows extends Floats> extends CoreHandle implements Sim
     instance: Instance,
     id: number,
     readonly dimension: number,
-    readonly numSteps: number,
+    readonly steps: number,
     private readonly arrays: FloatsClass<Rows>,
   ) {
     super(instance, id, 'simulation noise');
@@ -33,13 +33,13 @@ class CoreSimulationNoise<Rows extends Floats> extends CoreHandle implements Sim
   }
 
   seek(step: number): void {
-    const wanted = requireCount('seek', 'step', step, this.numSteps);
+    const wanted = requireCount('seek', 'step', step, this.steps);
     this.core.call('simulationNoiseSeek', this.id, wanted);
   }
 
   next(numRows: number, out?: Rows): Rows {
     const where = 'next';
-    requireCount(where, 'numRows', numRows, this.numSteps - this.step);
+    requireCount(where, 'numRows', numRows, this.steps - this.step);
     const { rows, view } = roomFor(where, numRows * this.dimension, this.arrays, out);
     this.core.call('simulationNoiseNext', this.id, view, numRows);
     return rows;
@@ -53,17 +53,17 @@ function begin(instance: Instance, reader: Reader): SimulationNoise<Floats> {
     Object.keys(PRECISIONS) as (keyof typeof PRECISIONS)[],
   );
   const complete = {
-    ...readFactorization(readProblemWords(reader), mechanisms),
+    ...readFactorization(reader, mechanisms),
     dimension: reader.countOr('dimension', 1),
     firstCoordinate: reader.countOr('firstCoordinate', 0),
     precision,
     insecureSeed: reader.seedOr('seed', undefined),
   };
-  const { dimension, numSteps } = complete;
+  const { dimension, steps } = complete;
   return withKey(WHERE, complete, (given) => {
     const id = core.call('simulationNoiseCreate', given);
     const arrays = PRECISIONS[precision] as FloatsClass<Floats>;
-    return new CoreSimulationNoise(instance, id, dimension, numSteps, arrays);
+    return new CoreSimulationNoise(instance, id, dimension, steps, arrays);
   });
 }
 
@@ -75,5 +75,5 @@ export function makeSimulationNoise(instance: Instance, options: unknown): Simul
     throw outOfRange(WHERE, stray, wanted, given[stray]);
   }
   const reader = readOptions(WHERE, options, OPTIONS);
-  return inWords(WHERE, () => begin(instance, reader));
+  return asErrorsOf(WHERE, () => begin(instance, reader));
 }

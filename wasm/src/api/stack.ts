@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Options of several workloads that share one noise.
+// Options of several workloads that share their noise.
 
-import { float64s, outOfRange, wrongType, type Reader } from '../core/check.js';
+import { float64s, outOfRange, type Reader, wrongType } from '../core/check.js';
 import type { CoreFactorization, CoreProblem, CoreWorkload } from '../core/core.js';
 import { within } from '../core/errors.js';
 import { defaultMechanism } from '../shared/defaults.js';
 import type { MechanismName } from '../types/all.js';
-import { readFactorization, readWorkload, requireLength } from './options.js';
+import { readFactorization, requireLength } from './options.js';
+import { readWorkload } from './problem.js';
 
-/** Returns the mechanism of several workloads if none is named: that of windows. */
-export const defaultOfStack = ({ numSteps }: CoreProblem): MechanismName =>
-  defaultMechanism(numSteps, false);
+/** Default mechanism of several workloads: the one for windows. */
+export const defaultOfStack = ({ steps }: CoreProblem): MechanismName =>
+  defaultMechanism(steps, false);
 
-export function readWorkloads(reader: Reader, numSteps: number): CoreWorkload[] {
+export function readWorkloads(reader: Reader, steps: number): CoreWorkload[] {
   const { where } = reader;
   const given = reader.raw('workloads');
   if (!Array.isArray(given)) throw wrongType(where, 'workloads', 'an array of workloads', given);
   return given.map((workload, i) => {
     const name = `workloads[${i}]`;
     if (workload === undefined) throw wrongType(where, name, "'prefix' or an object", workload);
-    return readWorkload(within(where, name), workload, numSteps);
+    return readWorkload(within(where, name), workload, steps);
   });
 }
 

@@ -6,19 +6,19 @@
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../core/check.js';
 import { requireFinite, requireFormat } from '../core/check.js';
 import type { CorePlan, CorePlannerResult } from '../core/core.js';
-import { makeError, within, type Where } from '../core/errors.js';
+import { makeError, type ErrorPlace, within } from '../core/errors.js';
 import { camelCase } from '../core/names.js';
 import { OBJECTIVES } from '../shared/defaults.js';
 import type { MechanismName, SavedStrategy } from '../types/all.js';
 
-const FORMAT = { format: 'dp-ftrl strategy', version: 1 } as const;
+const FORMAT = { format: 'dp-ftrl strategy', version: 2 } as const;
 
 const STATUSES = ['converged', 'stopped', 'not converged', 'infeasible'] as const;
 const FIELDS: readonly (keyof SavedStrategy)[] = [
   'format',
   'version',
-  'mechanism',
-  'numSteps',
+  'name',
+  'steps',
   'workload',
   'participation',
   'objective',
@@ -39,28 +39,28 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The problem that was optimised for: fields that are copied into the saved object. */
-export type Asked = Pick<
+/** Fields of the optimised problem, copied into the saved object. */
+export type SearchProblem = Pick<
   SavedStrategy,
-  'mechanism' | 'numSteps' | 'workload' | 'participation' | 'objective' | 'queryWeights'
+  'name' | 'steps' | 'workload' | 'participation' | 'objective' | 'queryWeights'
 >;
 
 /**
- * Returns the least dimension of records for a bound that rests on all participations:
- * docs/math/optimal.md, section 5.
+ * Smallest dimension of records for which dual variables prove a bound, and the one that is meant
+ * where a file states none: docs/math/optimal.md, section 5.
  */
-function leastDimension({ participation, numSteps }: Asked): number {
-  if (participation === 'single') return 1;
+function leastDimension({ participation, steps }: SearchProblem): number {
+  if (participation === 'once') return 1;
   const most =
     'epochs' in participation
       ? participation.epochs
-      : Math.min(participation.participations, Math.ceil(numSteps / participation.minSeparation));
+      : Math.min(participation.times, Math.ceil(steps / participation.apart));
   let dimension = 1;
   while (((dimension + 1) * (dimension + 2)) / 2 <= most) ++dimension;
   return dimension;
 }
 
-/** The same as `Array.from`, but allocated at once: half the memory for millions of numbers. */
+/** Does what `Array.from` does, but allocates once: half the memory for millions of numbers. */
 function listOf(values: Float64Array): number[] {
   const list = new Array<number>(values.length);
   for (let i = 0; i < values.length; ++i) list[i] = values[i]!;
@@ -69,7 +69,7 @@ function listOf(values: Float64Array): number[] {
 
 /** @param asList  makes the lists; default: plain arrays for JSON. */
 export function saveStrategy(
-  asked: Asked,
+  asked: SearchProblem,
   result: CorePlannerResult,
   asList: (values: Float64Array) => ArrayLike<number> = listOf,
 ): SavedStrategy {
@@ -81,9 +81,8 @@ export function saveStrategy(
     error,
     lowerBound,
     boundMethod,
-    // Files of the usual kind, where both dimensions are 1, keep the fields that they always had.
-    // In others a missing dimension means that the file predates it, so it is written even if it is
-    // 1.
+    // If both dimensions are 1, the fields are left out, as in older files. Otherwise 1 is written,
+    // too, because a missing dimension means that of older files.
     ...(lowerBoundMinDimension !== null &&
       Math.max(lowerBoundMinDimension, leastDimension(asked)) > 1 && {
         lowerBoundMinDimension,
@@ -98,10 +97,10 @@ export function saveStrategy(
   };
 }
 
-/** A saved strategy of the right shape, and its numbers for the core. */
+/** A well-formed saved strategy, and its numbers for the core. */
 export interface ReadStrategy {
-  mechanism: MechanismName;
-  numSteps: number;
+  name: MechanismName;
+  steps: number;
   workload: unknown;
   participation: unknown;
   objective: 'max' | 'mean';
@@ -109,12 +108,12 @@ export interface ReadStrategy {
 }
 
 /** Reads the fields of an object that claims to be a saved strategy of this version. */
-function readFields(where: Where, value: object): Reader {
+function readFields(where: ErrorPlace, value: object): Reader {
   requireFormat(where, value, FORMAT);
   return new Reader(where, optionsObject(where, value, FIELDS));
 }
 
-function readNumbers(where: Where, value: unknown): CorePlan['numbers'] {
+function readNumbers(where: ErrorPlace, value: unknown): CorePlan['numbers'] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongType(where, 'parameters', 'an object', value);
   }
@@ -126,7 +125,7 @@ function readNumbers(where: Where, value: unknown): CorePlan['numbers'] {
 }
 
 export function readStrategy(
-  outer: Where,
+  outer: ErrorPlace,
   value: object,
   mechanisms: readonly MechanismName[],
 ): ReadStrategy {
@@ -147,11 +146,15 @@ export function readStrategy(
     throw makeError('wrong_type', where, refusal);
   }
   return {
-    mechanism: reader.oneOf('mechanism', mechanisms),
-    numSteps: reader.count('numSteps'),
+    name: reader.oneOf('name', mechanisms),
+    steps: reader.count('steps'),
     workload: reader.raw('workload'),
     participation: reader.raw('participation'),
     objective,
-    plan: { objective, numbers: readNumbers(where, reader.raw('parameters')) },
+    plan: {
+      objective,
+      numbers: readNumbers(where, reader.raw('parameters')),
+      encoder: undefined,
+    },
   };
 }

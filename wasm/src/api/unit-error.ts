@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors of mechanisms: for one workload and for several at unit noise, and without a delta.
+// Errors of mechanisms, at unit noise for one workload and for several, and of pure-DP totals.
 
-import { optionsOf, outOfRange, type Reader } from '../core/check.js';
+import { optionsOf, outOfRange, type Reader, readOptions } from '../core/check.js';
 import type { Core, CoreAppraisal, CoreFactorization } from '../core/core.js';
-import { makeError, type RefusalError } from '../core/errors.js';
+import { asErrorsOf, makeError, type RefusalError } from '../core/errors.js';
 import type { Instance } from '../core/handle.js';
 import { NEIGHBOURS } from '../shared/defaults.js';
-import type { ErrorDetails, PureError, StackError, Totals, UnitError } from '../types/all.js';
+import type {
+  MechanismName,
+  ErrorDetails,
+  PureError,
+  StackError,
+  Totals,
+  UnitError,
+} from '../types/all.js';
 import { SAME } from './compare.js';
-import { readFactorization, readOptions } from './options.js';
-import { readProblemWords, STRATEGY_WORDS } from './problem.js';
+import { readFactorization } from './options.js';
+import { STRATEGY_WORDS } from './problem.js';
 import { rated } from './searches.js';
 import { readImportance, readStackFactorization, readWorkloads } from './stack.js';
 import type { StreamDefinition } from './streams/kind.js';
 import { makeStream } from './streams/make.js';
 import { TOTALS } from './streams/numbers.js';
 import type { MemoryStream } from './streams/stream.js';
-import { inWords } from './streams/words.js';
 
 /** True if normalised columns raised the targeted error; compare leaves those variants out. */
 function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): boolean {
@@ -28,7 +34,8 @@ function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): bo
 }
 
 /**
- * Results in clip norms. A larger distance of neighbours scales them; the noise multiplier stays 1.
+ * Results are in clip norms. They are scaled by the distance between neighbours; the noise
+ * multiplier stays 1.
  */
 const SCALED = [
   ...['sensitivity', 'maxError', 'meanError', 'lowerBound', 'lowerBoundEveryDimension'],
@@ -36,14 +43,14 @@ const SCALED = [
   ...['frobeniusRms', 'simultaneousSampled'],
 ];
 
-/** Options that require another one. */
+/** Options that require another option. */
 const BESIDE = { dimension: 'beta', numPaths: 'beta', seed: 'numPaths' };
 const TOGETHER = ['beta', ...Object.keys(BESIDE)];
 const DETAILS = ['perStep', 'increments', 'matrices'] as const;
 const UNIT_ERROR_OPTIONS = [...STRATEGY_WORDS, 'neighbours', ...TOGETHER, ...DETAILS];
 const PURE_OPTIONS = ['epsilon', 'delta', 'clip'];
 const STACK_OPTIONS = ['workloads', 'importance'];
-/** Reads the neighbours, and the options for errors of all steps together. */
+/** Reads the neighbours, and the options for error bounds on all steps together. */
 function readTogether(reader: Reader) {
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const together = {
@@ -60,7 +67,7 @@ function readTogether(reader: Reader) {
   return { neighbours, distance: neighbours === 'replace-one' ? 2 : 1, together };
 }
 
-/** Scales the numbers that are in clip norms by the distance of neighbours. */
+/** Scales the numbers in clip norms by the distance between neighbours. */
 function scaledBy<T extends object>(distance: number, unit: T): T {
   const scaled = Object.entries(unit).map(([name, value]) => [
     name,
@@ -69,7 +76,7 @@ function scaledBy<T extends object>(distance: number, unit: T): T {
   return Object.fromEntries(scaled) as T;
 }
 
-/** Returns the parts that the options ask for. */
+/** Details that the options request. */
 function detailsOf(
   core: Core,
   reader: Reader,
@@ -96,8 +103,8 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
   const { neighbours, distance, together: asked } = readTogether(reader);
   const unit = core.call('appraisal', { ...given, ...asked });
   return rated({
-    mechanism: given.mechanism,
-    numSteps: given.numSteps,
+    mechanism: given.strategy,
+    numSteps: given.steps,
     neighbours,
     ...scaledBy(distance, unit),
     ...(given.parameters.normalizeColumns && {
@@ -107,7 +114,7 @@ function unitError(core: Core, reader: Reader, given: CoreFactorization): UnitEr
   });
 }
 
-/** Refuses options that only apply to errors of one workload with normal noise. */
+/** Refuses options that only apply to errors of one workload with Gaussian noise. */
 function requirePlain(reader: Reader, instead: string): void {
   const given = ['numPaths', 'seed', ...DETAILS].find((name) => reader.has(name));
   if (given === undefined) return;
@@ -116,24 +123,22 @@ function requirePlain(reader: Reader, instead: string): void {
 
 function stackError({ core, mechanisms }: Instance, reader: Reader): StackError {
   const given = readStackFactorization(reader, mechanisms);
-  const workloads = readWorkloads(reader, given.numSteps);
+  const workloads = readWorkloads(reader, given.steps);
   const importance = readImportance(reader, workloads.length);
   const { neighbours, distance, together: asked } = readTogether(reader);
   const { beta, dimension } = asked;
   const options = { ...given, workloads, importance, neighbours, beta, dimension };
   const found = core.call('stackErrors', options);
   return rated({
-    mechanism: given.mechanism,
-    numSteps: given.numSteps,
+    mechanism: given.strategy,
+    numSteps: given.steps,
     neighbours,
     ...scaledBy(distance, found),
     workloads: found.workloads.map((own) => scaledBy(distance, own)),
   });
 }
 
-/**
- * Returns the errors of totals without a delta. Nothing is released, so a seed replaces the key.
- */
+/** Errors of pure-DP totals. Nothing is released, so a seed replaces the key. */
 function readPureError(instance: Instance, reader: Reader): PureError {
   requirePlain(reader, 'delta');
   const { beta, dimension = 1 } = readTogether(reader).together;
@@ -148,7 +153,8 @@ function readPureError(instance: Instance, reader: Reader): PureError {
     const { maxParticipations, separation, neighbours, epsilon, clipNorm } = certificate;
     const { sensitivity, sensitivityExactness, sensitivityMethod, noiseStddev } = certificate;
     return {
-      ...{ mechanism, numSteps, workload, participation, maxParticipations, separation },
+      mechanism: mechanism as MechanismName, // one of the catalogue
+      ...{ numSteps, workload, participation, maxParticipations, separation },
       ...{ neighbours, epsilon, clipNorm },
       ...{ sensitivity, sensitivityExactness, sensitivityMethod },
       maxError: (certificate.maxError / sensitivity) * noiseStddev,
@@ -166,7 +172,7 @@ function readPureError(instance: Instance, reader: Reader): PureError {
   }
 }
 
-/** Returns the simultaneous half width of all releases. Its probability is called beta here. */
+/** Simultaneous half width of all releases. Its probability is the beta of the options. */
 function together(totals: MemoryStream<never, Totals>, beta: number): number {
   try {
     return totals.halfWidth({ probability: beta });
@@ -179,7 +185,7 @@ function together(totals: MemoryStream<never, Totals>, beta: number): number {
 
 function readStackError(instance: Instance, reader: Reader): StackError {
   requirePlain(reader, 'workloads');
-  return stackError(instance, readProblemWords(reader, [...TOGETHER, ...STACK_OPTIONS]));
+  return stackError(instance, reader);
 }
 
 function readUnitError({ core, mechanisms }: Instance, reader: Reader): UnitError {
@@ -187,11 +193,10 @@ function readUnitError({ core, mechanisms }: Instance, reader: Reader): UnitErro
   if (stray !== undefined) {
     throw outOfRange(reader.where, stray, 'left out, or {delta} 0', reader.raw(stray));
   }
-  const inner = readProblemWords(reader, [...TOGETHER, ...DETAILS]);
-  return unitError(core, inner, readFactorization(inner, mechanisms));
+  return unitError(core, reader, readFactorization(reader, mechanisms));
 }
 
-/** Returns the error of a strategy for one workload, for several, or without a delta. */
+/** Error of a strategy for one workload or for several, or of pure-DP totals. */
 export function errorOf(instance: Instance, options: unknown): UnitError | StackError | PureError {
   const where = 'error';
   const { workloads, delta } = (options ?? {}) as { workloads?: unknown; delta?: unknown };
@@ -199,5 +204,5 @@ export function errorOf(instance: Instance, options: unknown): UnitError | Stack
   const own = isStack ? STACK_OPTIONS : [...PURE_OPTIONS, 'workloads'];
   const reader = readOptions(where, options, [...UNIT_ERROR_OPTIONS, ...own]);
   const read = isStack ? readStackError : delta === 0 ? readPureError : readUnitError;
-  return inWords(where, () => read(instance, reader));
+  return asErrorsOf(where, () => read(instance, reader));
 }

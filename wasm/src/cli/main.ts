@@ -19,8 +19,8 @@ import { requireOneRoleEach } from './options/roles.js';
 import { ClosedPipe, StandardOutput } from './output/output.js';
 import { Interrupted } from './base/signals.js';
 
-// The rows of a table leave little garbage at a time. Without this, the heap may grow to four times
-// its live objects before a full collection, which takes 50 MB more and is no faster.
+// Rows of a table leave little garbage at a time. Without this flag, the heap may grow to four
+// times its live objects before a full collection, which takes 50 MB more and is no faster.
 setFlagsFromString('--heap-growing-percent=50');
 
 function commandOf(name: string | undefined): Command | undefined {
@@ -33,19 +33,22 @@ function commandsWith(option: string): string[] {
   return all.filter(([, { options }]) => Object.hasOwn(options, option)).map(([each]) => each);
 }
 
-/** Says where to write what an option that a command lacks was to say, if that is known. */
+/** Names what replaces an option that the command lacks, if anything does. */
 function elsewhere(option: string, { options }: Command): string | undefined {
   const bare = option.replace(/^--/, '');
   if (Object.hasOwn(PARAMETER_OPTIONS, bare) && Object.hasOwn(options, 'strategy')) {
     return `save it by dp-ftrl optimize ${option} ... --output FILE, and name it by --strategy FILE`;
   }
   if (bare === 'range') return 'the range of a column stands in --columns NAME=LOW:HIGH';
+  if (bare === 'mechanism' && Object.hasOwn(options, 'strategy'))
+    return '--strategy takes its name';
+  if (bare === 'descent' && Object.hasOwn(options, 'algorithm')) return 'it is --algorithm dp-gd';
   const others = bare === option ? [] : commandsWith(bare);
   if (others.length === 0) return undefined;
   return `${option} is an option of ${listed(others, 'and')}`;
 }
 
-/** Returns the error for an unknown command, with a hint. */
+/** Error for an unknown command, with a hint. */
 function unknownCommand(name: string): Misuse {
   const known = Object.keys(COMMANDS);
   if (name.startsWith('-')) return unknownName('option', name, [...known, '--help', '--version']);
@@ -97,7 +100,7 @@ async function main(): Promise<number> {
     const command = commandOf(name);
     const who = command ? `dp-ftrl ${name}` : 'dp-ftrl';
     const typed = typedOptions(argv, command?.options ?? ANYWHERE);
-    const line = `${who}: ${lineOf(error, (option) => typed.includes(option))}\n`;
+    const line = `${who}: ${lineOf(error, typed)}\n`;
     // An intentional end (closed pipe or signal) needs a message only if steps are released.
     const isAsked = error instanceof ClosedPipe || error instanceof Interrupted;
     if (!isAsked || error.mustBeSaid) {

@@ -4,7 +4,7 @@
 // messages are passed on.
 
 import { closest } from '../shared/closest.js';
-import { makeError, type Where } from './errors.js';
+import { makeError, within, type ErrorPlace } from './errors.js';
 
 export type Fields = Record<string, unknown>;
 
@@ -15,6 +15,7 @@ const LONG = 60;
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
+  if (ArrayBuffer.isView(value)) return Object.prototype.toString.call(value).slice(8, -1);
   const kind = typeof value;
   const isShown =
     kind === 'number' || kind === 'boolean' || (kind === 'string' && String(value).length <= SHORT);
@@ -31,7 +32,7 @@ function show(value: unknown): string {
 
 function refused(
   code: 'wrong_type' | 'invalid_argument',
-  where: Where,
+  where: ErrorPlace,
   parameter: string,
   wanted: string,
   value: string,
@@ -39,22 +40,27 @@ function refused(
   return makeError(code, where, { parameter, constraint: `must be ${wanted}`, value });
 }
 
-export function wrongType(where: Where, name: string, wanted: string, value: unknown): Error {
+export function wrongType(where: ErrorPlace, name: string, wanted: string, value: unknown): Error {
   return refused('wrong_type', where, name, wanted, kindOf(value));
 }
 
-export function outOfRange(where: Where, name: string, wanted: string, value: unknown): Error {
+export function outOfRange(where: ErrorPlace, name: string, wanted: string, value: unknown): Error {
   return refused('invalid_argument', where, name, wanted, show(value));
 }
 
-/** Lists known names, and suggests the one that another name resembles. */
+/** Lists the known names, and suggests the closest one. */
 function listing(known: readonly string[], name: string): string {
   const near = closest(name, known);
   return `${known.join(', ')}${near === undefined ? '' : ` (did you mean ${near}?)`}`;
 }
 
-/** Requires an integer from 0 to `most`. */
-export function requireCount(where: Where, name: string, value: unknown, most: number): number {
+/** Requires an integer between 0 and `most`. */
+export function requireCount(
+  where: ErrorPlace,
+  name: string,
+  value: unknown,
+  most: number,
+): number {
   if (typeof value !== 'number') throw wrongType(where, name, 'a number', value);
   if (!Number.isInteger(value) || value < 0 || value > most) {
     throw outOfRange(where, name, `an integer from 0 to ${most}`, value);
@@ -74,14 +80,14 @@ export function isBytes(value: unknown): value is Uint8Array {
  * and so are known ones that are not own properties: a misspelt or an inherited `neighbours` must
  * not be ignored. Properties that others put on `Object.prototype` are not options.
  */
-export function optionsObject(where: Where, value: unknown, known: readonly string[]): Fields {
+export function optionsObject(where: ErrorPlace, value: unknown, known: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongType(where, 'options', 'an object', value);
   }
   const own = Object.assign(Object.create(null) as Fields, value);
   for (const key of Object.keys(own)) {
     if (!known.includes(key)) {
-      // Options may share a name, as the lambda of a learner and that of a mechanism do.
+      // Options may share a name, as learners and mechanisms share lambda.
       const constraint = `is an unknown option; known are ${listing([...new Set(known)], key)}`;
       throw makeError('wrong_type', where, { parameter: key, constraint });
     }
@@ -97,7 +103,7 @@ export function optionsObject(where: Where, value: unknown, known: readonly stri
 /** Reads options one by one, and names the option in every error. */
 export class Reader {
   constructor(
-    readonly where: Where,
+    readonly where: ErrorPlace,
     private readonly fields: Fields,
   ) {}
 
@@ -125,7 +131,9 @@ export class Reader {
    */
   count(name: string): number {
     const value = this.number(name);
-    if (!Number.isSafeInteger(value)) throw outOfRange(this.where, name, 'an integer', value);
+    if (!Number.isInteger(value)) throw outOfRange(this.where, name, 'an integer', value);
+    if (!Number.isSafeInteger(value))
+      throw outOfRange(this.where, name, 'an integer of at most 2^53 - 1', value);
     return value;
   }
 
@@ -178,20 +186,39 @@ export class Reader {
   }
 }
 
-/** Returns those of the named options that are given, unchanged. */
+/** The keys of `value` must be among `known`. */
+export function readOptions(where: ErrorPlace, value: unknown, known: readonly string[]): Reader {
+  return new Reader(where, optionsObject(where, value, known));
+}
+
+/** Reads an option that is an object, whose keys must be among `known`. */
+export function readNested(
+  where: ErrorPlace,
+  name: string,
+  value: unknown,
+  wanted: string,
+  known: readonly string[],
+): Reader {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrongType(where, name, wanted, value);
+  }
+  return new Reader(where, optionsObject(within(where, name), value, known));
+}
+
+/** Picks the named options that are present. */
 export function optionsOf(reader: Reader, names: readonly string[]): Fields {
   const given = names.filter((name) => reader.has(name));
   return Object.fromEntries(given.map((name) => [name, reader.raw(name)]));
 }
 
-function detached(where: Where, name: string): Error {
+function detached(where: ErrorPlace, name: string): Error {
   const got = 'one whose buffer was transferred or made smaller';
   return refused('wrong_type', where, name, 'an array with its memory', got);
 }
 
 /** Allocates a Float64Array of a length, or with the entries of a typed array. */
 export function newFloat64s(
-  where: Where,
+  where: ErrorPlace,
   name: string,
   length: number,
   source: ArrayBufferView | number = length,
@@ -210,10 +237,10 @@ export function newFloat64s(
  * Copies to a plain Float64Array that no other code can reach, resize or detach. Entries have to be
  * numbers: `null` and `"1"` are not converted to 0 and 1.
  */
-export function float64s(where: Where, name: string, value: unknown): Float64Array {
+export function float64s(where: ErrorPlace, name: string, value: unknown): Float64Array {
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
     if (/Big(Int|Uint)64Array/.test(Object.prototype.toString.call(value))) {
-      throw wrongType(where, name, 'an array of numbers', 1n);
+      throw wrongType(where, name, 'an array of numbers', value);
     }
     // Reads the array itself, so that a subclass cannot override `length` or the iterator.
     return newFloat64s(where, name, (value as unknown as ArrayLike<number>).length, value);
@@ -235,14 +262,14 @@ export function float64s(where: Where, name: string, value: unknown): Float64Arr
 }
 
 /** @throws RangeError that names the first number that is not finite. */
-export function requireFinite(where: Where, name: string, values: Float64Array): void {
+export function requireFinite(where: ErrorPlace, name: string, values: Float64Array): void {
   const bad = values.findIndex((value) => !Number.isFinite(value));
   if (bad >= 0) throw outOfRange(where, `${name}[${bad}]`, 'finite', values[bad]);
 }
 
-/** @throws RangeError for an object whose format or version is not the wanted one. */
+/** @throws RangeError for an object with an unexpected format or version. */
 export function requireFormat(
-  where: Where,
+  where: ErrorPlace,
   value: object,
   wanted: { format: string; version: number },
 ): void {
@@ -266,9 +293,9 @@ export type FloatsClass<Rows extends Floats> = new (
   length?: number,
 ) => Rows;
 
-/** Returns the true length of an array to write to, even if a subclass overrides `length`. */
+/** The true length of an output array, even if a subclass overrides `length`. */
 export function writableLength(
-  where: Where,
+  where: ErrorPlace,
   name: string,
   value: unknown,
   wanted: FloatsClass<Floats> = Float64Array,
@@ -283,7 +310,7 @@ export function writableLength(
 }
 
 function newArray<Rows extends Floats>(
-  where: Where,
+  where: ErrorPlace,
   length: number,
   wanted: FloatsClass<Rows>,
 ): Rows {
@@ -295,11 +322,11 @@ function newArray<Rows extends Floats>(
 }
 
 /**
- * Returns a new array of a length, or `out`, which has to have that length, and a plain array over
- * the same memory for the core to write to, so that no code of a subclass runs there.
+ * Makes an array of a length, or takes `out`, whose length must agree. The core writes to a plain
+ * array over the same memory, so that no code of a subclass runs there.
  */
 export function roomFor<Rows extends Floats>(
-  where: Where,
+  where: ErrorPlace,
   length: number,
   wanted: FloatsClass<Rows>,
   out: Rows | undefined,
@@ -326,17 +353,17 @@ export function roomFor<Rows extends Floats>(
 export class Scratch {
   private kept: Float64Array = new Float64Array();
 
-  /** Returns an array of this length, in which earlier contents may remain. */
-  array(where: Where, name: string, length: number): Float64Array {
+  /** Earlier contents may remain in the array. */
+  array(where: ErrorPlace, name: string, length: number): Float64Array {
     if (this.kept.length !== length) this.kept = newFloat64s(where, name, length);
     return this.kept;
   }
 
   /**
-   * As `float64s`. Uses the buffer only for a Float64Array, since reading anything else may run
-   * foreign code.
+   * Copies like `float64s`. Uses the buffer only for a Float64Array, since reading anything else
+   * may run foreign code.
    */
-  copy(where: Where, name: string, value: unknown): Float64Array {
+  copy(where: ErrorPlace, name: string, value: unknown): Float64Array {
     if (!(value instanceof Float64Array)) return float64s(where, name, value);
     const copy = this.array(where, name, writableLength(where, name, value));
     overwrite(copy, value);

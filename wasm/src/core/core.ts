@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The compiled core: the types that cross the boundary, and the one method through which calls go.
+// The compiled core: the types that cross the boundary, and the one method that makes all calls.
 
 import type { Glue } from 'dp-ftrl:glue';
 import { makeError, withNames, type RefusalError } from './errors.js';
-import { nameOfCore, rootOf } from './names.js';
+import { camelCase, rootOf } from './names.js';
 import type { StrategyInfo, Calibration, Certificate, CheckedCertificate } from '../types/all.js';
 import type { AddedNoiseBounds, ErrorCode, EstimatedCount } from '../types/all.js';
 import type { ErrorBounds, Matrices, PublishedBound, QueryBounds } from '../types/all.js';
@@ -13,7 +13,7 @@ import type { CertifiedBound, QueryMatrices, SavedStrategy, SearchLimits } from 
 import type { BestFixed, Handle, HeldOutRisk, LinearQueries, RegretBounds } from '../types/all.js';
 import type { EpochsBounds, Simulation, SimulationChunk, Table, UnitError } from '../types/all.js';
 import type { DomainName, LearnedModel, Neighbours } from '../types/all.js';
-import type { LatticeNoise, StackError, WorkloadError } from '../types/all.js';
+import type { ActiveClaim, LatticeNoise, StackError, WorkloadError } from '../types/all.js';
 
 // Every object passed to the core has all its fields, even if undefined: a missing one would be
 // looked up on Object.prototype.
@@ -28,14 +28,15 @@ export interface CoreWorkload {
 }
 
 export interface CoreParticipation {
-  kind: 'single' | 'fixed-epoch' | 'min-separation';
+  /** For 'active' the core derives the pattern from the windows. */
+  kind: 'single' | 'fixed-epoch' | 'min-separation' | 'active';
   times: number;
   separation: number;
 }
 
 /** The workload and the participation pattern. */
 export interface CoreProblem {
-  numSteps: number;
+  steps: number;
   workload: CoreWorkload;
   participation: CoreParticipation;
 }
@@ -44,6 +45,8 @@ export interface CoreProblem {
 export interface CorePlan {
   objective: 'max' | 'mean';
   numbers: { name: string; values: Float64Array }[];
+  /** Name of the caller's encoder in the call; errors give it in place of the mechanism's name. */
+  encoder: string | undefined;
 }
 
 export type CoreParameters = {
@@ -51,7 +54,7 @@ export type CoreParameters = {
 } & { plan: CorePlan | undefined };
 
 export interface CoreFactorization extends CoreProblem {
-  mechanism: MechanismName;
+  strategy: MechanismName;
   parameters: CoreParameters;
 }
 
@@ -59,7 +62,7 @@ export interface CoreFactorization extends CoreProblem {
 export interface CoreMechanism extends CoreFactorization {
   epsilon: number;
   delta: number;
-  clipNorm: number;
+  clip: number;
   neighbours: string;
 }
 
@@ -80,13 +83,13 @@ export type CorePlannerResult = Pick<SavedStrategy, 'error' | 'status' | 'iterat
   CertifiedBound &
   Pick<CorePlan, 'numbers'>;
 
-/** Losses of releases in one account, added up. */
+/** The composed losses of the releases in one account. */
 export interface Composition {
   /** mu or rho of all releases together, rounded up; 0 without releases. */
   total: number;
   /**
-   * The largest total that stays within (epsilon, delta), lowered by 2^-40 of itself, so that `fits`
-   * can forgive rounding.
+   * The largest total that stays within (epsilon, delta), lowered by a relative 2^-40, so that
+   * `fits` can forgive rounding.
    */
   limit: number;
   /** Epsilon of the total at delta, rounded up; 0 without releases. */
@@ -100,17 +103,25 @@ export type CoreStackErrors = Omit<
   'mechanism' | 'numSteps' | 'neighbours' | 'ratio' | 'gap'
 >;
 
-/** The facts of an object that do not change, and the id of its handle. */
-type Made<Type, Others extends keyof Type> = { id: number } & Omit<Type, Others | keyof Handle>;
+/** The properties of an object that do not change, and the id of its handle. */
+type HandleFacts<Type, Others extends keyof Type> = { id: number } & Omit<
+  Type,
+  Others | keyof Handle
+>;
 
-export type CoreSimulation = Made<Simulation, 'step' | 'finished' | 'advance' | 'heldOutRisk'>;
+export type CoreSimulation = HandleFacts<
+  Simulation,
+  'step' | 'finished' | 'advance' | 'heldOutRisk'
+>;
 
 export type CoreUnitError = Pick<
   UnitError,
   'sensitivity' | 'sensitivityExactness' | 'sensitivityMethod' | 'maxError' | 'meanError'
 >;
 
-/** The errors, and the properties that differ from those the catalogue states for the family. */
+/**
+ * The errors, and the properties in which the mechanism differs from its family in the catalogue.
+ */
 export interface CoreComparedError extends CoreUnitError {
   causal: boolean;
   optimisedFor?: string;
@@ -121,6 +132,9 @@ export interface CoreComparedError extends CoreUnitError {
 export interface CoreBounds extends Pick<ErrorBounds, 'schatten' | 'max' | 'mean'> {
   squareRootMax: number;
   squareRootMean: number;
+  squareRootColumnNorm: number;
+  squareRootMeanSquared: number;
+  treeMeanSquared: number;
   publishedMax: PublishedBound;
   publishedMean: PublishedBound;
   publishedLower: PublishedBound;
@@ -133,13 +147,20 @@ export type CoreAppraisal = Omit<
 
 export interface CoreQueryWorkload {
   kind: string;
-  /** Number of values, of bits or of rows. */
+  /** Number of values, bits or rows. */
   size: number;
   order: number;
   withLowerOrders: boolean;
   /** Entries of a matrix, or sizes of attributes. */
   values: Float64Array | undefined;
   parts: CoreQueryWorkload[];
+}
+
+/** A matrix, row after row. */
+export interface CoreMatrix {
+  /** Number of rows. */
+  size: number;
+  values: Float64Array;
 }
 
 export interface CoreQueriesOptions {
@@ -149,10 +170,12 @@ export interface CoreQueriesOptions {
   neighbours: string;
   maxContributions: number;
   strategy: string;
+  measure: CoreMatrix | undefined;
+  reconstruct: CoreMatrix | undefined;
   objective: string;
 }
 
-export type CoreQueries = Made<
+export type CoreQueries = HandleFacts<
   LinearQueries,
   'neighbours' | 'bounds' | 'label' | 'labels' | 'matrices' | 'release'
 >;
@@ -171,7 +194,7 @@ interface CoreChoice extends CoreDraw {
   maxContributions: number;
 }
 
-/** Options of a learner beside those of its stream. */
+/** Options that a learner adds to the options of its stream. */
 export interface CoreLearner {
   loss: LearnedModel['loss'];
   quantile: number;
@@ -190,7 +213,7 @@ export interface CoreLearner {
     | undefined;
 }
 
-/** A table whose second moments may be released, as far as it is public. */
+/** The public part of a table whose second moments may be released. */
 export interface CoreMomentsOptions {
   epsilon: number;
   delta: number;
@@ -210,9 +233,9 @@ export interface CoreMoments {
 
 /** Settings of a learner that follow from public numbers. */
 export interface CoreDefaults {
-  clipNorm: number;
+  clip: number;
   lambda: number;
-  numSteps: number;
+  steps: number;
   batchSize: number;
   /** Given for a table. */
   momentum: number | undefined;
@@ -221,11 +244,21 @@ export interface CoreDefaults {
 
 /** Options of a stream, completed with defaults and of the right types. */
 export interface CoreStreamOptions extends CoreMechanism, CoreDraw, Partial<CoreLearner> {
-  kind: 'counter' | 'totals' | 'sums' | 'moments' | 'histogram' | 'learner';
+  kind:
+    | 'counter'
+    | 'totals'
+    | 'sums'
+    | 'moments'
+    | 'histogram'
+    | 'active'
+    | 'increments'
+    | 'learner';
   pure: boolean;
   mode: 'grid' | 'lattice';
   latticeNoise: LatticeNoise;
   precisionBits: number | undefined;
+  /** Whether the caller guarantees `clip`, so that records are not clipped here. */
+  clippedByCaller: boolean;
   dimension: number;
   /** For sums: whether records are numbers, whose readings are estimates. */
   single: boolean;
@@ -239,8 +272,14 @@ export interface CoreStreamOptions extends CoreMechanism, CoreDraw, Partial<Core
   covariance: boolean;
   numCategories: number | undefined;
   total: boolean;
+  /** For active people: the lengths of the windows, in steps. */
+  windows: Float64Array | undefined;
+  closedStart: boolean;
+  endless: boolean;
   people: boolean;
   journal: boolean;
+  /** Whether each reading is followed by its values without noise. */
+  nonprivate: boolean;
   /** Text that a state must repeat. */
   about: string;
   state: Uint8Array | undefined;
@@ -251,13 +290,15 @@ export interface CoreStream {
   certificate: Certificate;
   grid: number;
   recordSize: number;
-  /** Number of numbers in a reading. */
+  /** Numbers in a reading, and in its values without noise. */
   readingSize: number;
-  /** For sums, in the order of the workloads. */
+  /** Errors of sums, in the order of the workloads. */
   workloads?: WorkloadError[];
+  /** Claims for active people, in the order of the windows. */
+  windows?: ActiveClaim[];
 }
 
-/** Names in UTF-8, one after the other, and where each ends. */
+/** Names in UTF-8, concatenated, and the end of each. */
 export interface CorePeople {
   bytes: Uint8Array;
   ends: Float64Array;
@@ -265,11 +306,22 @@ export interface CorePeople {
 
 type People = CorePeople | undefined;
 
-/** The functions of streams. Those with `out` write readings into it; a journal takes undefined. */
+/**
+ * The functions of streams. Functions with `out` write readings into it; for a journal, `out` is
+ * undefined.
+ */
 export interface StreamFunctions {
   streamPlace: [
     [id: number],
-    { step: number; records: number; waiting: number; dropped: number; acknowledged: number },
+    {
+      step: number;
+      records: number;
+      waiting: number;
+      dropped: number;
+      acknowledged: number;
+      /** With a journal: whether the acknowledged steps lead to the same readings. */
+      stored: boolean;
+    },
   ];
   /** Refuses a record that could not be added. */
   streamCheck: [[id: number, people: People, rows: Float64Array], null];
@@ -287,21 +339,21 @@ export interface StreamFunctions {
   ];
   streamStddev: [[id: number, step: number], number];
   streamHalfWidth: [[id: number, step: number | undefined, probability: number], number];
-  /** The functions from here on serve journals. */
+  /** The functions from here on are for journals. */
   streamAt: [[id: number, firstStep: number, steps: number], Float64Array];
   /** True if the step was released with these records, false if it is open and empty. */
   streamIsRepeat: [[id: number, step: number, people: People, rows: Float64Array], boolean];
   streamCommitment: [[id: number], Uint8Array];
   streamState: [[id: number], Uint8Array];
-  /** Returns the tag of the bytes that a log follows. */
+  /** Tag of the bytes before the next frame of a log. */
   streamLogTag: [[id: number, base: Uint8Array], Uint8Array];
   /**
-   * Returns unacknowledged decisions, at most `maxSteps`, and the open step as bytes to append; the
-   * next tag; and how many steps they are.
+   * Unacknowledged decisions, at most `maxSteps`, and the open step, as bytes to append; the tag
+   * that follows them; and the number of steps in them.
    */
   streamLogFrame: [
     [id: number, before: Uint8Array, maxSteps: number],
-    { bytes: Uint8Array; tag: Uint8Array; numSteps: number },
+    { bytes: Uint8Array; tag: Uint8Array; steps: number },
   ];
   streamReplay: [
     [id: number, log: Uint8Array, before: Uint8Array, position: number],
@@ -314,7 +366,7 @@ export interface StreamFunctions {
 interface CoreFunctions extends StreamFunctions {
   streamCreate: [[options: CoreStreamOptions], CoreStream];
   version: [[], string];
-  /** `parameters` are names of the core, separated by commas. */
+  /** `parameters` are the core's names, separated by commas. */
   catalogue: [[], (Omit<StrategyInfo, 'parameters'> & { parameters: string })[]];
   limits: [[], SearchLimits];
   calibrate: [[kind: 'epsilon' | 'rho' | 'mu', value: number, delta: number], Calibration];
@@ -352,7 +404,7 @@ interface CoreFunctions extends StreamFunctions {
     [
       options: CoreProblem & {
         epsilon: number;
-        clipNorm: number;
+        clip: number;
         neighbours: string;
         parameters: object;
         objective: 'max' | 'mean';
@@ -370,16 +422,22 @@ interface CoreFunctions extends StreamFunctions {
   plannerCreate: [[options: CorePlannerOptions], number];
   plannerAdvance: [[id: number], CorePlannerProgress];
   plannerResult: [[id: number], CorePlannerResult];
-  /** Settings that follow from public numbers; for the setup 'unclipped', only `clipNorm`. */
+  /** Settings that follow from public numbers; for the setup 'unclipped', only `clip`. */
   learnerDefaults: [[options: object], CoreDefaults];
-  /** `clip` is the factor on the clip norm of the learner that follows the moments. */
+  /**
+   * `clip` is the factor by which the clip norm of the learner that follows the moments is
+   * multiplied.
+   */
   momentsPlan: [[options: CoreMomentsOptions], CoreMoments & { clip: number }];
-  /** Releases second moments of rows, and overwrites the rows with their new coordinates. */
+  /**
+   * Releases second moments of the features of examples; the numbers of each example end with its
+   * label. Overwrites the features with their new coordinates.
+   */
   momentsCreate: [
-    [options: CoreDraw & Omit<CoreMomentsOptions, 'numRows'>, rows: Float64Array],
+    [options: CoreDraw & Omit<CoreMomentsOptions, 'numRows'>, examples: Float64Array],
     number,
   ];
-  /** Overwrites weights of coordinates with those of the features. */
+  /** Overwrites weights of coordinates with weights of the features. */
   momentsRestore: [[id: number, weights: Float64Array], null];
   /** Overwrites the scores with the predictions. */
   learnerScores: [[id: number, features: Float64Array, scores: Float64Array], null];
@@ -391,7 +449,9 @@ interface CoreFunctions extends StreamFunctions {
     null,
   ];
   twinCreate: [[options: object], number];
-  /** As `learnerLearn`. */
+  /**
+   * Overwrites the scores with the scores of the examples, computed before their labels are used.
+   */
   twinLearn: [
     [id: number, features: Float64Array, labels: Float64Array, scores: Float64Array],
     null,
@@ -402,19 +462,14 @@ interface CoreFunctions extends StreamFunctions {
   comparatorAppend: [[id: number, features: Float64Array, labels: Float64Array], null];
   comparatorSolve: [[id: number], BestFixed];
   regretBounds: [[certificate: object, rule: object], RegretBounds];
-  noiseCreate: [
-    [options: CoreFactorization & object],
-    { id: number; certificate?: Certificate; grid?: number },
-  ];
+  noiseCreate: [[options: CoreFactorization & object], number];
   noiseStep: [[id: number], number];
   noiseSeek: [[id: number, step: number], null];
   /** Overwrites the rows. */
   noiseRounded: [[id: number, rows: Float64Array, numRows: number, scale: number], null];
-  /** Overwrites the sum. */
-  noiseAddTo: [[id: number, sum: Float64Array, step: number], null];
   noiseCheckpoint: [[id: number], Uint8Array];
   noiseRestore: [[id: number, bytes: Uint8Array], null];
-  /** `counts` are those of all steps, one category after the other. */
+  /** `counts` has the counts of one category at all steps, then those of the next category. */
   statisticHistogramMonotone: [[counts: Float64Array, numSteps: number], Float64Array];
   simulationCreate: [[options: CoreMechanism & object], CoreSimulation];
   simulationStep: [[id: number], number];
@@ -463,14 +518,22 @@ interface CoreFunctions extends StreamFunctions {
   liveHandles: [[], number];
 }
 
-/** The function of this package that a bound function belongs to. */
+/** A function of this package that calls bound functions. */
 interface Caller {
   /** Prefix of the names of those functions. */
   start: string;
   call: string;
-  /** Parameters of the core that have another name in that call. */
+  /** Parameters of the core that have another name in the call. */
   names?: Readonly<Record<string, string>>;
 }
+
+/** Parameters of losses and of descent, which are fields of an object in the options. */
+const LEARNER_NAMES = {
+  quantile: 'loss.quantile',
+  huber_threshold: 'loss.huber',
+  num_classes: 'loss.softmax',
+  encoder_workload: 'descent',
+};
 
 const CALLERS: readonly Caller[] = [
   { start: 'appraisal', call: 'error' },
@@ -483,7 +546,7 @@ const CALLERS: readonly Caller[] = [
   { start: 'mechanismBounds', call: 'bounds' },
   { start: 'addedNoise', call: 'bounds' },
   { start: 'epochsBounds', call: 'bounds' },
-  { start: 'planner', call: 'optimize' },
+  { start: 'planner', call: 'optimize', names: { use_solver: 'solver' } },
   { start: 'queriesChoose', call: 'choose' },
   { start: 'queriesRespond', call: 'randomizedResponse' },
   {
@@ -495,7 +558,20 @@ const CALLERS: readonly Caller[] = [
   { start: 'queriesQuantile', call: 'quantile' },
   { start: 'compose', call: 'compose' },
   { start: 'statistic', call: 'consistent' },
-  { start: 'stream', call: 'stream', names: { checkpoint: 'store', log: 'store' } },
+  {
+    start: 'stream',
+    call: 'stream',
+    names: {
+      ...LEARNER_NAMES,
+      checkpoint: 'store',
+      log: 'store',
+      mode: 'lattice',
+      lattice_noise: 'lattice.noise',
+      precision_bits: 'lattice.precisionBits',
+      ranges: 'columns',
+      num_categories: 'categories',
+    },
+  },
   { start: 'noise', call: 'noise', names: { checkpoint: 'bytes' } },
   {
     start: 'queries',
@@ -509,21 +585,28 @@ const CALLERS: readonly Caller[] = [
     },
   },
   { start: 'simulationNoise', call: 'noise' },
+  { start: 'learnerDefaults', call: 'learnPlan', names: { ...LEARNER_NAMES, num_rows: 'rows' } },
+  { start: 'momentsPlan', call: 'learnPlan', names: { num_rows: 'rows' } },
   { start: 'learner', call: 'learner' },
-  { start: 'simulation', call: 'simulation' },
+  { start: 'twin', call: 'twin', names: LEARNER_NAMES },
+  { start: 'comparator', call: 'comparator', names: LEARNER_NAMES },
+  { start: 'simulation', call: 'simulation', names: LEARNER_NAMES },
 ];
 
-/** Functions of the core that errors name as a part of a call, besides the mechanisms. */
-const PARTS: Readonly<Record<string, string>> = { lattice: 'lattice', plan: 'saved strategy' };
+/** Functions of the core, besides the mechanisms, that errors name as a part of a call. */
+const PARTS: Readonly<Record<string, { part: string; names?: Caller['names'] }>> = {
+  lattice: { part: 'lattice' },
+  plan: { part: 'saved strategy', names: { strategy: 'name' } },
+};
 
-/** A refusal as it crosses the boundary: every field is there, and empty if it has no value. */
+/** A refusal as it crosses the boundary: every field is present, and empty if it has no value. */
 interface CoreRefusal {
   code: ErrorCode;
   function: string;
   parameter: string;
   constraint: string;
   value: string;
-  /** Number of entries released before the refused record. */
+  /** Entries released before the refused record. */
   released?: number;
   /** Index of the refused record of a stream. */
   record?: number;
@@ -531,16 +614,30 @@ interface CoreRefusal {
 
 type Reply = { value: unknown; code?: undefined } | CoreRefusal;
 
-/** Returns the error for a refusal of the core, with this package's names. */
-function errorOf(name: string, refused: CoreRefusal, mechanisms: readonly string[]): RefusalError {
+/** Name of the caller's encoder among the arguments of a bound function. */
+function encoderIn([options]: readonly unknown[]): string | undefined {
+  const { parameters } = (options ?? {}) as { parameters?: Partial<CoreParameters> };
+  return parameters?.plan?.encoder;
+}
+
+/** Error for a refusal of the core, with this package's names. */
+function errorOf(
+  name: string,
+  refused: CoreRefusal,
+  { mechanisms, encoder }: { mechanisms: readonly string[]; encoder: string | undefined },
+): RefusalError {
   const caller = CALLERS.find(({ start }) => name.startsWith(start));
+  const inside = PARTS[refused.function];
+  const isOfEncoder = encoder !== undefined && mechanisms.includes(refused.function);
+  const names = isOfEncoder ? { ...caller?.names, encoder } : (inside?.names ?? caller?.names);
   const nameOf = (path: string): string => {
     const [root, rest] = rootOf(path);
-    const own = caller?.names?.[root];
-    return own === undefined ? nameOfCore(path) : own + rest;
+    const own = names?.[root];
+    return own === undefined ? camelCase(path) : own + camelCase(rest);
   };
   const { code, parameter, constraint, value } = refused;
-  const part = mechanisms.includes(refused.function) ? refused.function : PARTS[refused.function];
+  const mechanism = mechanisms.find((each) => !isOfEncoder && each === refused.function);
+  const part = mechanism ?? inside?.part;
   const where = { call: caller?.call ?? name, ...(part !== undefined && { part }) };
   const error = makeError(code, where, {
     ...(parameter !== '' && { parameter: nameOf(parameter) }),
@@ -551,10 +648,10 @@ function errorOf(name: string, refused: CoreRefusal, mechanisms: readonly string
   return record === undefined ? error : Object.assign(error, { record });
 }
 
-/** Reaction to an instance that becomes unusable. */
+/** Recovery from an instance that becomes unusable. */
 export interface Renewal {
   onAbort(): void;
-  /** How to get another one: 'load() again'. */
+  /** Tells callers how to get another instance: 'load() again'. */
   how: string;
 }
 
@@ -595,14 +692,15 @@ export class Core {
       reply = this.ask(name, ...args);
     } catch (cause) {
       // C++ exceptions do not get here. Either the WebAssembly code itself stopped, or an exception
-      // of the host went through it (the stack was exhausted, say); its state is unknown in both
-      // cases.
+      // of the host went through it (the stack was exhausted, say). In both cases the state of the
+      // instance is unknown.
       this.failure = cause;
       this.renewal.onAbort();
       throw this.abortedError();
     }
     if (reply.code === undefined) return reply.value as CoreFunctions[K][1];
-    const error = errorOf(name, reply, this.mechanisms());
+    const named = { mechanisms: this.mechanisms(), encoder: encoderIn(args) };
+    const error = errorOf(name, reply, named);
     throw 'released' in reply ? Object.assign(error, { released: reply.released }) : error;
   }
 

@@ -5,22 +5,22 @@
 import type { ErrorCode, Refusal } from '../types/all.js';
 
 /** The call, and the part of its input that is being read. */
-export type Where = string | Pick<Refusal, 'call' | 'part'>;
+export type ErrorPlace = string | Pick<Refusal, 'call' | 'part'>;
 
-function placeOf(where: Where): Pick<Refusal, 'call' | 'part'> {
+function placeOf(where: ErrorPlace): Pick<Refusal, 'call' | 'part'> {
   return typeof where === 'string' ? { call: where } : where;
 }
 
 /** Narrows a place to a part of its input, such as `'saved strategy'`. */
-export function within(where: Where, part: string): Where {
+export function within(where: ErrorPlace, part: string): ErrorPlace {
   const place = placeOf(where);
   return { ...place, part: place.part === undefined ? part : `${place.part}: ${part}` };
 }
 
-/** Returns the name that an interface (JavaScript, the command, the page) has for a parameter. */
+/** The name that an interface (JavaScript, the command, the page) has for a parameter. */
 export type NameOf = (parameter: string) => string;
 
-/** Replaces the names in braces by those of an interface. */
+/** Replaces the names in braces by the names that an interface uses. */
 export function withNames(text: string, nameOf: NameOf): string {
   const [start, ...rest] = text.split('{');
   const named = rest.map((piece) => {
@@ -60,13 +60,13 @@ export class DpError extends Error implements Refusal {
   declare readonly constraint?: string;
   declare readonly value?: string;
   /**
-   * With `store_failed`, `store_in_use` or `disposed`, the step that a call of a stream has decided:
-   * ask for it again by this index. Left out if the call did nothing.
+   * With `store_failed`, `store_in_use` or `disposed`, index of the step that a call of a stream
+   * has decided, by which its reading can be requested again. Left out if the call did nothing.
    */
   declare readonly step?: number;
   /**
-   * With `other_options`, the value of the option with which the stored stream was begun, and the
-   * given one; undefined where it was left out.
+   * With `other_options`: the option's value in the stored stream, and the value given now;
+   * undefined if left out.
    */
   declare readonly differs?: { readonly stored: unknown; readonly given: unknown };
 
@@ -105,7 +105,7 @@ function plainError(code: ErrorCode, message: string, options?: ErrorOptions): E
  */
 export function makeError(
   code: ErrorCode,
-  where: Where,
+  where: ErrorPlace,
   about: Refusal,
   cause?: unknown,
 ): RefusalError {
@@ -116,7 +116,6 @@ export function makeError(
   return Object.assign(error, { code, ...refusal });
 }
 
-/** Returns the fields of a refusal that an error has. */
 export function refusalOf(error: unknown): Refusal {
   const { call, row, part, parameter, constraint, value } = (error ?? {}) as Refusal;
   const fields = Object.entries({ call, row, part, parameter, constraint, value });
@@ -129,7 +128,9 @@ export function recalled(code: ErrorCode, message: string, refusal: Refusal): Er
   return constraint === undefined ? plainError(code, message) : makeError(code, {}, refusal);
 }
 
-/** Turns an error of the core into one of the method that was called and, if given, of a row. */
+/**
+ * Turns an error of the core into an error of the method that was called and, if given, of a row.
+ */
 export function told(
   error: RefusalError,
   as: Pick<Refusal, 'call' | 'part' | 'row'>,
@@ -144,14 +145,14 @@ const OF_STORES: readonly unknown[] = [
   'disposed',
 ] satisfies ErrorCode[];
 
-/** Adds the step that a call has decided to an error of its store. */
+/** Adds to an error of the store the step that the call has decided. */
 export function ofStep(error: unknown, step: number | undefined): unknown {
   const isOfStore = OF_STORES.includes((error as Partial<RefusalError> | undefined)?.code);
   return isOfStore && step !== undefined ? Object.assign(error as object, { step }) : error;
 }
 
 /** Calls `act`; its errors name `where` as the place. */
-export function asErrorsOf<T>(where: Where, act: () => T): T {
+export function asErrorsOf<T>(where: ErrorPlace, act: () => T): T {
   try {
     return act();
   } catch (error) {
@@ -160,16 +161,16 @@ export function asErrorsOf<T>(where: Where, act: () => T): T {
 }
 
 /** Rows of `width` entries each. */
-interface Rows {
+interface RowShape {
   kind: 'record' | 'example';
   width: number;
 }
 
 /** An error of the core within an array of rows, with the number of entries processed before it. */
-export type Partway = RefusalError & { released?: number };
+export type PartialError = RefusalError & { released?: number };
 
-/** Turns it into an error of the method that was called, with the index of the row at fault. */
-export function atRow(error: Partway, call: string, { kind, width }: Rows): RefusalError {
+/** Turns the error into one of the method that was called, with the index of the row at fault. */
+export function atRow(error: PartialError, call: string, { kind, width }: RowShape): RefusalError {
   const { released } = error;
   const row = released === undefined ? {} : { row: { kind, index: released / width } };
   return told(error, { call, ...row });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** The same fields, which may be missing but are never undefined. */
-export type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
+/** Fields may be missing but are never undefined. */
+export type DefinedFields<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> };
 
-/** Returns the fields that have a value. */
-export function given<T extends object>(fields: T): Given<T> {
+/** Leaves out fields without a value. */
+export function given<T extends object>(fields: T): DefinedFields<T> {
   const all = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(all) as Given<T>;
+  return Object.fromEntries(all) as DefinedFields<T>;
 }

@@ -27,7 +27,7 @@ export class Backstop {
   }
 }
 
-/** A core, and the data shared by all objects made from it. */
+/** A core, and the data that its objects share. */
 export interface Instance {
   readonly core: Core;
   readonly backstop: Backstop;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { makeError, type Where } from './errors.js';
+import { makeError, type ErrorPlace } from './errors.js';
 
 export const KEY_BYTES = 32;
 
 /**
- * Returns 256 bits from the platform. Drawn in JavaScript, so that an exception of its generator is
- * an error like any other; one that goes through the core would end the instance.
+ * Draws 256 bits from the platform, in JavaScript, so that an exception of its generator is an
+ * error like any other; one that goes through the core would end the instance.
  */
-export function keyFromEntropy(where: Where): Uint8Array<ArrayBuffer> {
+export function keyFromEntropy(where: ErrorPlace): Uint8Array<ArrayBuffer> {
   const key = new Uint8Array(KEY_BYTES);
   const constraint = 'the platform gave no random bytes';
   try {
@@ -28,7 +28,7 @@ export function keyFromEntropy(where: Where): Uint8Array<ArrayBuffer> {
  * seed there is no key.
  */
 export function withKey<O extends { insecureSeed: bigint | undefined }, T>(
-  where: Where,
+  where: ErrorPlace,
   options: O,
   make: (options: O & { key: Uint8Array | undefined }) => T,
   given?: Uint8Array,

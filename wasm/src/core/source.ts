@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiles `options.wasm`, in each form it may have, to a module.
+// Compiles `options.wasm`, in any of its forms, to a module.
 
 import { wrongType } from './check.js';
 import { DpError } from './errors.js';
@@ -49,8 +49,8 @@ function isForbidden(): boolean {
 }
 
 /**
- * Returns the error for a module that found no memory. The engines throw a RangeError for that
- * alone: other failures of a module have types of their own.
+ * Error for a module that could not allocate its memory. Engines throw a RangeError for nothing
+ * else: other failures of a module have types of their own.
  */
 export function memoryError(cause: unknown): DpError | undefined {
   if (!(cause instanceof RangeError)) return undefined;
@@ -59,8 +59,8 @@ export function memoryError(cause: unknown): DpError | undefined {
 }
 
 /**
- * Returns the error for a failed compilation, caused by a policy of the page or host or by bytes
- * that are not a module.
+ * Error for a failed compilation, caused by a policy of the page or host or by bytes that are not a
+ * module.
  */
 function compileError(cause: unknown, from: string, bytes?: Uint8Array<ArrayBuffer>): DpError {
   const exhausted = memoryError(cause);
@@ -123,7 +123,7 @@ async function compileResponse(response: Response): Promise<WebAssembly.Module> 
 
 function readError(cause: unknown, from: string): DpError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  // A data URL may have megabytes.
+  // A data URL may be megabytes long.
   return new DpError('load_failed', `load: could not read ${from}: ${why}`.slice(0, 300), {
     cause,
   });
@@ -188,7 +188,7 @@ export async function compileSource(
   );
 }
 
-/** Compiles the file beside an entry. Hosts that bundle modules may not know its address. */
+/** Compiles the file beside an entry. Hosts that bundle modules may not know the file's address. */
 export async function compileBeside(
   find: () => URL,
   signal: AbortSignal,

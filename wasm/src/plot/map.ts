@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Draws a matrix as a square of colours, blue for values above zero and yellow for those below.
+// Draws a matrix as a square of colours, blue for values above zero and yellow for values below.
 
 import type { MapPanel } from './picture.js';
 import { PANEL, round, text } from './svg.js';
 
 type Rgb = readonly [number, number, number];
 const ZERO = '#f3f1ea';
-/** From weak to strong; the two ramps differ for colour-blind readers as well. */
+/** Colours from weak to strong; the two ramps differ for colour-blind readers as well. */
 const POSITIVE: readonly Rgb[] = [
   [207, 224, 238],
   [75, 147, 201],
@@ -18,7 +18,7 @@ const NEGATIVE: readonly Rgb[] = [
   [189, 138, 44],
   [85, 51, 0],
 ];
-/** Number of shades on either side of zero. */
+/** Shades on either side of zero. */
 const LEVELS = 32;
 
 function colourOf(level: number): string {
@@ -31,10 +31,7 @@ function colourOf(level: number): string {
   return `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/**
- * Returns the elements of a panel. Entries of one colour form one path; the background shows the
- * zeros.
- */
+/** Draws the entries of each colour as one path; zeros show the background. */
 export function mapText({ title, note, numColumns, shades }: MapPanel): string[] {
   const { width, height, top, bottom } = PANEL;
   const size = height - top - bottom;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Contents of a picture, as plain data.
+// The contents of a picture, as plain data.
 
 export interface Axis {
   label: string;
   log: boolean;
-  /** Whether values are whole numbers, such as steps, so that ticks are, too. */
+  /** Whether values are whole numbers, such as steps; ticks then are as well. */
   isWhole?: boolean;
   /** Names of the values 0, 1, 2, ..., if they are categories and not numbers. */
   names?: readonly string[];
@@ -13,20 +13,25 @@ export interface Axis {
   shows?: readonly number[];
 }
 
-/** The axis of steps, if they are not times. */
+/** The axis for steps that are not times. */
 export const STEP_AXIS: Axis = { label: 'step', log: false, isWhole: true };
 
 /** Points of one curve; `spread` is a standard error in each direction. */
 export interface Series {
   name: string;
-  /** The curve that this one bounds, whose colour it takes. */
+  /** Name of the curve that this series bounds, and whose colour it takes. */
   of?: string;
   x: number[];
   y: number[];
   spread?: number[];
-  /** A second edge: the area between it and `y` is shaded, without a line or a legend entry. */
+  /**
+   * A second edge: the area between `y` and this edge is shaded, without a line or a legend entry.
+   */
   to?: number[];
-  /** An SVG colour. Default: that of the curve it belongs to, or one of a palette, by its place. */
+  /**
+   * An SVG colour. Default: the colour of the curve it belongs to, or the colour of the palette at
+   * its index.
+   */
   colour?: string;
   /**
    * `ghost`: one of many curves that only show their spread; `marks`: a dot for every value;
@@ -45,7 +50,7 @@ export interface Panel {
 /** A matrix drawn in colours. */
 export interface MapPanel {
   title: string;
-  /** Says what the strongest colours stand for. */
+  /** Meaning of the strongest colours. */
   note: string;
   numColumns: number;
   /** From -1 to 1, row after row. */

@@ -1,31 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Draws pictures as SVG text: panels side by side, each with a legend. The command draws its
-// experiments with it, the page the figures for download.
+// Draws pictures as SVG text: panels side by side, each with a legend. Used for the figures of the
+// command and of the experiments, and for pictures that the page offers for download.
 
 import { mapText } from './map.js';
 import type { Axis, Panel, Picture, Series } from './picture.js';
 import { escape, PANEL, round, text } from './svg.js';
 import { tickTexts } from './ticks.js';
+import { fit, FONT_SIZE, linesOf, widthOf } from './words.js';
 
-/** `least` is the width to which a letter may be squeezed. */
-const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6, least: 4.5 };
-/** Approximate width of a letter, and of a digit in wide fonts. */
-const LETTER = 6;
-const WIDEST = 7;
-/** Room for the words beside an axis, left of its ticks. */
+/**
+ * Layout of the legend; `least` is the narrowest width to which a name is squeezed, as a fraction
+ * of its natural width.
+ */
+const LEGEND = { line: 15, column: 205, stroke: 22, gap: 6, least: 0.7 };
+/** Room for the label beside an axis, left of its ticks. */
 const LABEL = 26;
-/** Width of a letter of the title. */
-const TITLE_LETTER = 9;
-/** Layout of the sentences below the panels; `letter` is the approximate width of a letter. */
-const NOTE = { line: 15, left: 14, letter: 5.6 };
-/** With fewer ticks the values between them could not be read. */
+/** Least distance between two names below an axis. */
+const NAME_GAP = 12;
+/**
+ * Font size of titles, and larger sizes to measure titles and panel titles, which are bold and so
+ * wider.
+ */
+const TITLE = { size: 14, width: 16, panel: 12.5 };
+/** Layout of the sentences below the panels. */
+const NOTE = { line: 15, left: 14 };
+/** With fewer ticks, values between them could not be read off. */
 const MIN_TICKS = 3;
-/** Values that differ by a smaller share of their size are drawn as one. */
+/** Values whose relative difference is smaller are drawn as one. */
 const LEAST_SPREAD = 1e-9;
-/** Most letters of a name below an axis. */
+/** Maximum number of letters of a name below an axis. */
 const MOST_LETTERS = 24;
-/** Colours of curves, by their places. */
+/** Colours of curves, by index. */
 export const COLOURS = [
   '#0072b2',
   '#d55e00',
@@ -38,12 +44,14 @@ export const COLOURS = [
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 const BOUND = 'stroke-width="1" stroke-dasharray="4 4"';
 
-/** The number, or the largest of its sign if a sum beyond all numbers made it. */
+/** The number, or the largest double of its sign if a sum overflowed. */
 export function finite(value: number): number {
   return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
 }
 
-/** Returns 4 to 10 equally spaced round values, or all whole ones if those are fewer. */
+/**
+ * Places 4 to 10 ticks at equally spaced round values, or at all whole numbers if there are fewer.
+ */
 function steps(low: number, high: number, isWhole = false): number[] {
   const most = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(most));
@@ -55,12 +63,10 @@ function steps(low: number, high: number, isWhole = false): number[] {
   return all.filter(Number.isFinite);
 }
 
-/**
- * Returns some of the places 0, 1, 2, ..., few enough for their names to fit, including the last.
- */
+/** Picks indices among 0, 1, 2, ..., few enough for their names to fit, including the last. */
 function somePlaces(names: readonly string[], room: number): number[] {
-  const longest = Math.max(...names.map(({ length }) => length));
-  const most = Math.max(1, Math.floor(room / (LETTER * (longest + 2))));
+  const longest = Math.max(...names.map((name) => widthOf(name)));
+  const most = Math.max(1, Math.floor(room / (longest + NAME_GAP)));
   if (most === 1 || names.length <= most) return [...names.keys()].slice(0, most);
   // Prefers equal distances unless they leave out too many places.
   const last = names.length - 1;
@@ -69,13 +75,13 @@ function somePlaces(names: readonly string[], room: number): number[] {
   return Array.from({ length: numSpans + 1 }, (_, i) => Math.round((i * last) / numSpans));
 }
 
-/** Cuts the ends of long names or, if names would then be equal, their beginnings. */
+/** Cuts the ends of long names or, if that makes names equal, their beginnings. */
 function shortNames(names: readonly string[]): string[] {
-  const cut = (shorten: (name: string) => string) =>
-    names.map((name) => (name.length > MOST_LETTERS ? shorten(name) : name));
-  const begun = cut((name) => `${name.slice(0, MOST_LETTERS - 1)}…`);
+  const cut = (shorten: (letters: string[]) => string) =>
+    names.map((name) => ([...name].length > MOST_LETTERS ? shorten([...name]) : name));
+  const begun = cut((letters) => `${letters.slice(0, MOST_LETTERS - 1).join('')}…`);
   const isDistinct = new Set(begun).size === new Set(names).size;
-  return isDistinct ? begun : cut((name) => `…${name.slice(1 - MOST_LETTERS)}`);
+  return isDistinct ? begun : cut((letters) => `…${letters.slice(1 - MOST_LETTERS).join('')}`);
 }
 
 /** A power of ten by which values of this size are divided, so that their sums and steps are numbers. */
@@ -84,11 +90,11 @@ function unitOf(size: number): number {
   return size > 0 && size < 1e-290 ? 1e-20 : 1;
 }
 
-/** Maps values to places between `from` and `to`, with ticks at round values. */
+/** Maps values to positions between `from` and `to`, with ticks at round values. */
 class Scale {
   private readonly low: number;
   private readonly high: number;
-  /** Value of a place of 1, unless the axis is logarithmic. */
+  /** Unit of the scaled values, unless the axis is logarithmic. */
   private readonly unit: number;
   readonly ticks: number[];
   /** Texts of the ticks, in their order. */
@@ -121,7 +127,7 @@ class Scale {
       : tickTexts(this.ticks, { log: axis.log });
   }
 
-  /** True if the value has a place: on a logarithmic axis only positive values do. */
+  /** True if the value can be drawn: on a logarithmic axis only positive values can. */
   has(value: number): boolean {
     return Number.isFinite(this.place(value));
   }
@@ -141,7 +147,8 @@ class Scale {
   }
 
   /**
-   * Returns powers of ten, with 2 and 5 between them if there are few, or else less round values.
+   * Ticks at powers of ten, with 2 and 5 between them if there are few, or else at less round
+   * values.
    */
   private decades(): number[] {
     const all = [[1], [1, 2, 5]].map((factors) => this.multiples(factors));
@@ -172,15 +179,10 @@ interface Frame {
   left: number;
 }
 
-/** Returns the middle of a word, moved away from the right edge so that all of it is inside. */
+/** Middle of a word, moved away from the edges so that the whole word is inside. */
 function within(place: number, word: string): number {
-  return Math.min(place, PANEL.width - (WIDEST * word.length) / 2);
-}
-
-/** Cuts words that would not fit. */
-function fit(words: string, room: number, letter = WIDEST): string {
-  const most = Math.floor(room / letter);
-  return words.length > most ? `${words.slice(0, most - 1)}…` : words;
+  const half = widthOf(word) / 2;
+  return Math.max(half, Math.min(place, PANEL.width - half));
 }
 
 function axes({ x, y, left }: Frame, panel: Panel): string[] {
@@ -209,7 +211,7 @@ function axes({ x, y, left }: Frame, panel: Panel): string[] {
     text(
       (left + edge) / 2,
       top - 12,
-      fit(panel.title, edge - left),
+      fit(panel.title, edge - left, TITLE.panel),
       `${middle} font-weight="bold"`,
     ),
   ];
@@ -220,23 +222,21 @@ function line(colour: string, rest: string): string {
 }
 
 const SOLID = 'stroke-width="1.6"';
-/** A path of zero length is a dot; in the legend, dashes of zero length are. */
+/** A path of zero length is a dot; in the legend, dashes of zero length are dots. */
 const MARKS = 'stroke-width="5" stroke-linecap="round"';
 const LEGEND_MARKS = `${MARKS} stroke-dasharray="0 8"`;
-/** Share of the available width that a bar fills. */
+/** Width of a bar, as a fraction of the distance to the nearest bar. */
 const BAR_SHARE = 0.36;
 const LEGEND_BAR = 'stroke-width="8"';
 
-/** Returns the place of a series among the named ones, or that of the series it belongs to. */
+/** Index of a series among the named series; a bounding series has the index of its curve. */
 function placeOf(panel: Panel, index: number): number {
   const { series } = panel;
   const owner = series.findIndex(({ name }) => name === series[index]!.of);
   return named(panel).indexOf(owner >= 0 ? owner : index);
 }
 
-/**
- * Returns the colour of a series: its own, that of the series it belongs to, or one of the palette.
- */
+/** Colour of a series: its own, the colour of the series it belongs to, or one of the palette. */
 function colourOf(panel: Panel, index: number): string {
   const place = placeOf(panel, index);
   const owner = panel.series[named(panel)[place] ?? index]!;
@@ -269,7 +269,7 @@ function area({ x, y }: Frame, panel: Panel, index: number, series: Series): str
   ];
 }
 
-/** Draws bars from zero, as wide as the two nearest ones allow. */
+/** Draws bars from zero, as wide as the least distance between two bars allows. */
 function bars({ x, y }: Frame, panel: Panel, index: number): string[] {
   const series = panel.series[index]!;
   const places = series.x.map((at) => x.at(at)).sort((one, other) => one - other);
@@ -315,15 +315,15 @@ function curve(frame: Frame, panel: Panel, index: number): string[] {
   ];
 }
 
-/** Returns the places of the named series; areas are represented by the series they belong to. */
+/** Indices of the named series; areas are represented by the series they belong to. */
 function named({ series }: Panel): number[] {
   return [...series.keys()].filter((i) => series[i]!.name !== '' && series[i]!.to === undefined);
 }
 
-/** Returns two columns, or one if a name would not fit. */
+/** Number of columns of the legend: two, or one if a name would not fit. */
 function legendColumns(panel: Panel): number {
-  const longest = Math.max(...named(panel).map((i) => panel.series[i]!.name.length));
-  return LEGEND.stroke + LEGEND.gap + LETTER * longest <= LEGEND.column ? 2 : 1;
+  const longest = Math.max(...named(panel).map((i) => widthOf(panel.series[i]!.name)));
+  return LEGEND.stroke + LEGEND.gap + longest <= LEGEND.column ? 2 : 1;
 }
 
 function legendHeight(panel: Panel): number {
@@ -334,7 +334,8 @@ function legendHeight(panel: Panel): number {
 function legendName(name: string, left: number, y: number): string {
   const room = PANEL.width - left;
   const squeezed = ` textLength="${room}" lengthAdjust="spacingAndGlyphs"`;
-  return text(left, y, fit(name, room, LEGEND.least), name.length * LETTER > room ? squeezed : '');
+  const shown = fit(name, room / LEGEND.least);
+  return text(left, y, shown, widthOf(shown) > room ? squeezed : '');
 }
 
 function legend(panel: Panel): string[] {
@@ -359,8 +360,8 @@ function lines(panel: Panel): string[] {
   ]);
   extremes.push(...(panel.y.shows ?? []));
   const y = new Scale(panel.y, extremes, height - bottom, top);
-  const longest = Math.max(...y.texts.map(({ length }) => length));
-  const left = Math.max(PANEL.left, LABEL + WIDEST * longest);
+  const longest = Math.max(...y.texts.map((words) => widthOf(words)));
+  const left = Math.max(PANEL.left, LABEL + longest);
   const x = new Scale(
     panel.x,
     panel.series.flatMap((series) => series.x),
@@ -375,20 +376,6 @@ function lines(panel: Panel): string[] {
   ];
 }
 
-/** Wraps sentences into lines that fit the width. */
-function noteLines(notes: readonly string[], width: number): string[] {
-  const most = Math.floor((width - 2 * NOTE.left) / NOTE.letter);
-  return notes.flatMap((note) => {
-    const lines: string[] = [];
-    for (const word of note.split(' ')) {
-      const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
-      if (lines.length === 0 || longer.length > most) lines.push(word);
-      else lines[lines.length - 1] = longer;
-    }
-    return lines;
-  });
-}
-
 /** Draws a picture of panels; deterministic, so equal panels give equal text. */
 export function plot({
   title,
@@ -401,11 +388,11 @@ export function plot({
   const below = Math.max(...panels.map((panel) => ('shades' in panel ? 0 : legendHeight(panel))));
   const row = PANEL.height + 20 + below;
   const bottom = 24 + row * Math.ceil(panels.length / perRow);
-  const said = noteLines(notes, width);
+  const said = notes.flatMap((note) => linesOf(note, width - 2 * NOTE.left));
   const height = bottom + NOTE.line * said.length + (said.length > 0 ? NOTE.line : 0);
   const open =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" ` +
-    `height="${height}" font-family="sans-serif" font-size="11">`;
+    `height="${height}" font-family="sans-serif" font-size="${FONT_SIZE}">`;
   const drawn = panels.map((panel, i) => {
     const parts = 'shades' in panel ? mapText(panel) : lines(panel);
     const [x, y] = [(i % perRow) * PANEL.width, 24 + row * Math.floor(i / perRow)];
@@ -419,8 +406,8 @@ export function plot({
     text(
       width / 2,
       18,
-      fit(title, width, TITLE_LETTER),
-      ' text-anchor="middle" font-size="14" font-weight="bold"',
+      fit(title, width, TITLE.width),
+      ` text-anchor="middle" font-size="${TITLE.size}" font-weight="bold"`,
     ),
     ...drawn,
     ...said.map((words, i) => text(NOTE.left, bottom + NOTE.line * (i + 1), words, ' fill="#333"')),

@@ -5,6 +5,9 @@
 /** Size of every panel, and the margins around its contents. */
 export const PANEL = { width: 470, height: 320, left: 62, right: 12, top: 44, bottom: 46 };
 
+/** Matches characters that XML may not contain, not even escaped. */
+const NO_XML = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
 export function escape(text: string): string {
   const entities: Record<string, string> = {
     '&': '&amp;',
@@ -12,7 +15,7 @@ export function escape(text: string): string {
     '>': '&gt;',
     '"': '&quot;',
   };
-  return text.replace(/[&<>"]/g, (letter) => entities[letter]!);
+  return text.replace(NO_XML, '\ufffd').replace(/[&<>"]/g, (letter) => entities[letter]!);
 }
 
 export const round = (value: number) => String(Number(value.toFixed(2)));

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Texts of the ticks of an axis. All have the digits that tell the closest two of them apart, and
-// one notation, unless the axis is logarithmic. Figures of command, page and experiments use it.
+// Texts of the ticks of an axis. All texts of an axis have one notation and, unless the axis is
+// logarithmic, enough digits to tell the closest two apart. Used for the figures of the command,
+// the page and the experiments.
 
-/** Largest error of a text, as a share of the distance to the nearest other tick. */
+/** Largest error of a text, relative to the distance to the nearest other tick. */
 const ERROR = 1e-3;
-/** Largest error of the text of an only tick, as a share of its size. */
+/** Largest relative error of the text of a single tick. */
 const ERROR_ALONE = 1e-12;
 /** Digits that every double has. */
 const MOST_DIGITS = 17;
-/** Numbers from the first up to the second are written without a power of ten. */
+/** Range of numbers that are written without a power of ten. */
 const PLAIN = [1e-4, 1e7] as const;
 
-/** Writes a number to so many significant digits, with a power of ten if `power` says so. */
+/**
+ * Writes a number with this many significant digits, as a multiple of a power of ten if `power` is
+ * set.
+ */
 export type Notation = (value: number, digits: number, power: boolean) => string;
 
-/** Notation that programs read: 250000, 0.002, 1.5e7. */
+/** Notation that programs can read: 250000, 0.002, 1.5e7. */
 function machine(value: number, digits: number, power: boolean): string {
   const written = Number(value.toPrecision(digits));
   if (!power) return String(written);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Finds the minute, hour, day, week, month or year that a time lies in, by the clocks of a zone. The
-// page uses this file, too.
+// Finds the minute, hour, day, week, month or year that a time lies in, by the clocks of a zone.
+// Also used by the page.
 
 import { BLOCK, DAY, HOUR, MINUTE, offsetText, type Stretch, type Zone } from './zone.js';
 
@@ -19,12 +19,15 @@ const LENGTH = { minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY };
 const WEEK_SHIFT = 3 * DAY;
 
 /**
- * Numbers the minutes or hours of a zone whose offset changes. One begins when clocks show its
- * beginning, and when they are moved: a repeated hour counts twice, a skipped one not at all, and
- * one of which half is skipped or repeated is shorter.
+ * Numbers the minutes or hours of a zone whose offset changes. Each begins when clocks show its
+ * start, or when clocks are moved: a repeated hour counts twice, a skipped hour not at all, and an
+ * hour of which half is skipped or repeated is shorter.
  */
 class Beginnings {
-  /** Number of beginnings from 1970 to the start of each block, and of earlier blocks to 1970. */
+  /**
+   * Number of beginnings from 1970 to the start of each block, and from the start of each earlier
+   * block to 1970.
+   */
   private readonly up = [0];
   private readonly down = [0];
 
@@ -33,7 +36,7 @@ class Beginnings {
     private readonly unit: number,
   ) {}
 
-  /** Number of the latest beginning. */
+  /** Index of the latest beginning. */
   numberOf(time: number): number {
     const block = Math.floor(time / BLOCK);
     let number = this.before(block) - 1;
@@ -46,7 +49,6 @@ class Beginnings {
     return number;
   }
 
-  /** Returns the time of a beginning. */
   timeOf(number: number): number {
     let block = Math.floor((number * this.unit) / BLOCK);
     while (this.before(block) > number) --block;
@@ -85,7 +87,7 @@ class Beginnings {
     return Math.ceil((from + offset) / this.unit);
   }
 
-  /** Number of beginnings in a stretch, or of those before a multiple of the unit. */
+  /** Counts the beginnings in a stretch, or before a multiple of the unit. */
   private begun(
     stretch: Stretch,
     next = Math.ceil((stretch.to + stretch.offset) / this.unit),
@@ -96,7 +98,7 @@ class Beginnings {
 
 const known = new WeakMap<Zone, Map<number, Beginnings>>();
 
-/** Minutes or hours of a zone; undefined if its offset never changes. */
+/** Beginnings of the minutes or hours of a zone; undefined if its offset never changes. */
 function beginningsOf({ zone, bucket }: Buckets): Beginnings | undefined {
   if (zone.fixedOffset !== undefined || (bucket !== 'minute' && bucket !== 'hour'))
     return undefined;
@@ -107,9 +109,7 @@ function beginningsOf({ zone, bucket }: Buckets): Beginnings | undefined {
   return units.get(unit)!;
 }
 
-/**
- * Returns the number of the bucket a time lies in. Consecutive buckets have consecutive numbers.
- */
+/** Number of the bucket that a time lies in; consecutive buckets have consecutive numbers. */
 export function bucketOf(time: number, { bucket, zone }: Buckets): number {
   const beginnings = beginningsOf({ bucket, zone });
   if (beginnings) return beginnings.numberOf(time);

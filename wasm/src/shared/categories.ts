@@ -9,7 +9,10 @@ import { parseNumber, wholeNumber } from './number.js';
 /** Categories by their texts. */
 export class CategoryIndex {
   private readonly byText: ReadonlyMap<string, number>;
-  /** Undefined for a number of which two categories are spellings: only their texts are found. */
+  /**
+   * Undefined for a number that is the value of two categories: those are found by their texts
+   * only.
+   */
   private readonly byNumber = new Map<number, number | undefined>();
 
   constructor(labels: readonly string[]) {
@@ -20,12 +23,11 @@ export class CategoryIndex {
     });
   }
 
-  /** Number of different texts. */
   get size(): number {
     return this.byText.size;
   }
 
-  /** Index of the category of a cell, or undefined if it is of none. */
+  /** Index of the category of a cell; undefined if the cell has no category. */
   find(cell: string): number | undefined {
     const text = nameOf(cell);
     const same = this.byText.get(text);
@@ -36,8 +38,9 @@ export class CategoryIndex {
 }
 
 /**
- * Whether labels are meant as a range: one of them is two or more numbers, such as 0:2.5, 0..5 or
- * 1-5, and all others are numbers. Times of a day and groups of ages are several such labels.
+ * Whether labels are meant as a range: exactly one of them consists of two or more numbers, such as
+ * 0:2.5, 0..5 or 1-5, and all others are numbers. Several such labels are categories, such as times
+ * of day or age groups.
  */
 export function isRange(labels: readonly string[]): boolean {
   const others = labels.filter((label) => parseNumber(label) === undefined);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Returns 16 or fewer hexadecimal digits that tell lists of words apart by all likelihood. */
+/**
+ * Checksum of at most 16 hexadecimal digits, which in all likelihood differs between different
+ * lists of words.
+ */
 export function checksumOf(words: Iterable<number>): string {
   let [low, high] = [0x811c9dc5, 0x9747b28c];
   for (const word of words) {

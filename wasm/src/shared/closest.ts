@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Returns the known name closest to a misspelt one, if they differ in few letters: one in three at
- * most, or a single one, and not in every letter.
+ * Known name closest to a misspelt name, if they differ in few letters: at most one in three, or a
+ * single letter, and not in every letter.
  */
 export function closest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
@@ -15,7 +15,7 @@ export function closest(name: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** True if a text is another but for a typo in one of `every` letters, or for a single one. */
+/** True if a text equals another except for one typo per `every` letters, or for a single typo. */
 export function isNear(text: string, other: string, every: number): boolean {
   return editDistance(text, other) <= mostTypos(text, every);
 }
@@ -24,7 +24,10 @@ function mostTypos(text: string, every: number): number {
   return Math.max(1, Math.floor(text.length / every));
 }
 
-/** Fewest letters to insert, delete, replace, or swap with the next one (each at most once). */
+/**
+ * Least number of letters to insert, delete, replace, or swap with the next letter (each at most
+ * once).
+ */
 function editDistance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; ++i) {

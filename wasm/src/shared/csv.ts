@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // CSV as in RFC 4180, for the command and the page. A record is returned as soon as its line end
-// has arrived. The parsers we looked at wait for the next byte, which would delay a release that
-// could already be made.
+// has arrived. Other parsers wait for the next byte, which would delay a release that could already
+// be made.
 
 import { parseNumber } from './number.js';
 
@@ -10,7 +10,7 @@ export interface CsvRecord {
   cells: string[];
   /** 1-based line on which the record begins. */
   line: number;
-  /** True if the only cell is empty and has quotes, which tell it from a blank line. */
+  /** True if the only cell is empty and quoted, unlike a blank line. */
   isQuoted?: true;
 }
 
@@ -28,11 +28,13 @@ export class CsvFault extends Error {
 export interface CsvOptions {
   /** One character. Default: a comma. */
   separator?: string;
-  /** Trims spaces around cells, also those around quotes. Default: they belong to the cell. */
+  /**
+   * Trims spaces around cells, including spaces around quotes. Default: spaces belong to the cell.
+   */
   trims?: boolean;
 }
 
-/** Separators of cells, in order of preference if they occur equally often. */
+/** Separators of cells; if several occur equally often, the first is preferred. */
 export const SEPARATORS = [',', ';', '\t'] as const;
 export type Separator = (typeof SEPARATORS)[number];
 
@@ -41,17 +43,26 @@ const LF = 10;
 const CR = 13;
 const MAX_CELL = 1 << 20;
 
+/** Index of the first occurrence of `wanted` from a position on; Infinity if there is none. */
+function indexFrom(text: string, wanted: string, from: number): number {
+  const found = text.indexOf(wanted, from);
+  return found < 0 ? Infinity : found;
+}
+
 function isSpace(code: number): boolean {
   return code === 32 || code === 9 || code === 0xa0;
 }
 
-/** Separators found in a header before it is parsed. */
+/** Separators detected in a header before it is parsed. */
 export interface SeenSeparators {
-  /** The most frequent one outside of quotes; a comma if there is none. */
+  /** The most frequent separator outside of quotes; a comma if there is none. */
   most: Separator;
-  /** Another one that occurs as often. */
+  /** Another separator that occurs equally often. */
   rival: Separator | undefined;
-  /** False if the text ends before the header does and is short enough to hold a longer one. */
+  /**
+   * False if the text ends before the header does and is not longer than a cell may be, so that
+   * more text should be read.
+   */
   isComplete: boolean;
 }
 
@@ -92,11 +103,11 @@ export class CsvParser {
   private afterCr = false;
   private first = true;
   private isQuoted = false;
-  private readonly separator: number;
+  private readonly separator: string;
   private readonly trims: boolean;
 
   constructor({ separator = ',', trims = false }: CsvOptions = {}) {
-    this.separator = separator.charCodeAt(0);
+    this.separator = separator;
     this.trims = trims;
   }
 
@@ -108,6 +119,11 @@ export class CsvParser {
       this.first = false;
       if (text.charCodeAt(0) === 0xfeff) at = 1;
     }
+    const hasCr = text.includes('\r');
+    if (this.state === State.start && this.cells.length === 0) {
+      at = this.pushPlain(text, { from: at, hasCr }, records);
+    }
+    const separator = this.separator.charCodeAt(0);
     let from = at; // Start of the part of the cell that is not yet in `this.cell`.
     for (; at < text.length; ++at) {
       const code = text.charCodeAt(at);
@@ -124,13 +140,16 @@ export class CsvParser {
           this.state = State.closing;
         }
       } else if (this.state === State.closing && code === QUOTE) {
-        from = at; // The second of a pair stays in the cell.
+        from = at; // The second quote of a pair stays in the cell.
         this.state = State.quoted;
-      } else if (code === this.separator || code === LF || code === CR) {
+      } else if (code === separator || code === LF || code === CR) {
         if (this.state !== State.closing) this.take(text, from, at);
         from = at + 1;
         this.endCell();
-        if (code !== this.separator) records.push(this.endRecord());
+        if (code === separator) continue;
+        records.push(this.endRecord());
+        from = this.pushPlain(text, { from, hasCr }, records);
+        at = from - 1;
       } else if (this.trims && this.state !== State.plain && isSpace(code)) {
         from = at + 1;
       } else if (this.state === State.start) {
@@ -146,7 +165,6 @@ export class CsvParser {
     return records;
   }
 
-  /** Returns the last record if the text does not end with a line end. */
   end(): CsvRecord[] {
     if (this.state === State.quoted) {
       throw new CsvFault(this.recordLine, 'a quoted cell is not closed');
@@ -154,6 +172,41 @@ export class CsvParser {
     if (this.state === State.start && this.cells.length === 0) return [];
     this.endCell();
     return [this.endRecord()];
+  }
+
+  /**
+   * Between two records, splits the complete lines before the first quote, where cells are exactly
+   * the texts between separators. Returns the start of the rest.
+   */
+  private pushPlain(
+    text: string,
+    { from, hasCr }: { from: number; hasCr: boolean },
+    records: CsvRecord[],
+  ): number {
+    if (this.trims) return from;
+    const quote = text.indexOf('"', from);
+    const end = text.lastIndexOf('\n', quote < 0 ? text.length : quote) + 1;
+    if (end <= from || end - from > MAX_CELL) return from;
+    const isRest = this.afterCr && text.charCodeAt(from) === LF;
+    const plain = text.slice(isRest ? from + 1 : from, end);
+    const lines = hasCr ? plain.replace(/\r\n?/g, '\n') : plain;
+    let comma = -1;
+    for (let at = 0, next: number; at < lines.length; at = next) {
+      const lineEnd = lines.indexOf('\n', at);
+      next = lineEnd + 1;
+      const cells: string[] = [];
+      for (;;) {
+        if (comma < at) comma = indexFrom(lines, this.separator, at);
+        if (comma > lineEnd) break;
+        cells.push(lines.slice(at, comma));
+        at = comma + 1;
+      }
+      cells.push(lines.slice(at, lineEnd));
+      records.push({ cells, line: this.line++ });
+    }
+    this.recordLine = this.line;
+    this.afterCr = false;
+    return end;
   }
 
   private take(text: string, from: number, to: number): void {
@@ -174,11 +227,8 @@ export class CsvParser {
 
   private endRecord(): CsvRecord {
     const isQuoted = this.isQuoted && this.cells.length === 1 && this.cells[0] === '';
-    const record = {
-      cells: this.cells,
-      line: this.recordLine,
-      ...(isQuoted && { isQuoted }),
-    };
+    const { cells, recordLine: line } = this;
+    const record: CsvRecord = isQuoted ? { cells, line, isQuoted } : { cells, line };
     this.cells = [];
     this.recordLine = this.line;
     return record;
@@ -195,12 +245,12 @@ export function quotedCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Matches what a spreadsheet may run as a formula; full-width signs count where they are typed. */
+/** Matches texts that a spreadsheet may run as a formula; some accept full-width signs. */
 const FORMULA = /^[\t\r\n]|^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
 
 /**
- * Writes a name or a category that others may have chosen: one that a spreadsheet would run as a
- * formula follows an apostrophe, which makes it text. Numbers stay as they are.
+ * Writes a name or category that others may have chosen: if a spreadsheet would run it as a
+ * formula, a leading apostrophe makes it text. Numbers stay as they are.
  */
 export function csvCell(text: string): string {
   const isFormula = FORMULA.test(text) && parseNumber(text) === undefined;

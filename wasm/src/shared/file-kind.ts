@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Recognises files that are no table in UTF-8 by their first bytes, for the command and the page.
+// Recognises files other than tables in UTF-8 by their first bytes, for the command and the page.
 
-/** Number of first bytes that tell the kind of a file. */
+/** Number of leading bytes that reveal the kind of a file. */
 export const FIRST_BYTES = 64;
 
 const UTF_16 = 'is text in UTF-16: save it as UTF-8, as by iconv -f UTF-16 -t UTF-8';
 const UTF_32 = 'is text in UTF-32: save it as UTF-8, as by iconv -f UTF-32 -t UTF-8';
+const BINARY = 'is not text in UTF-8, as its first line has a byte 0: save it as CSV in UTF-8';
 const PACKED = 'decompress it first';
 const PICKLE = 'is a pickle of Python: write its table as CSV, as by to_csv(..., index=False)';
 
-/** Beginnings of files in hexadecimal, and what they are. */
+/** First bytes of files in hexadecimal, and the kind of file that has them. */
 const BEGINNINGS: readonly (readonly [hex: string, what: string])[] = [
   ['fffe0000', UTF_32],
   ['0000feff', UTF_32],
@@ -55,7 +56,7 @@ const BEGINNINGS: readonly (readonly [hex: string, what: string])[] = [
 const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** True if every second byte is 0, as of Latin letters in UTF-16 without a mark. */
+/** True if every second byte is 0, as for Latin letters in UTF-16 without a byte order mark. */
 function isWide(bytes: Uint8Array): boolean {
   if (bytes.length < 4) return false;
   const zeros = [0, 1].map((first) =>
@@ -64,14 +65,23 @@ function isWide(bytes: Uint8Array): boolean {
   return zeros[0] !== zeros[1];
 }
 
-/** Says, of a file, what it is and what to do, if it is no table in UTF-8. */
+/** True if the first line has a byte 0, as in binary files. */
+function isBinary(bytes: Uint8Array): boolean {
+  const end = bytes.findIndex((byte) => byte === 0x0a || byte === 0x0d);
+  return bytes.subarray(0, end < 0 ? bytes.length : end).includes(0);
+}
+
+/** Explains what a file is and what to do, if it is not a table in UTF-8. */
 export function kindOfFile(first: Uint8Array): string | undefined {
   const hex = hexOf(first.subarray(0, 8));
   const known = BEGINNINGS.find(([beginning]) => hex.startsWith(beginning))?.[1];
-  return known ?? (isWide(first.subarray(0, FIRST_BYTES)) ? UTF_16 : undefined);
+  if (known !== undefined) return known;
+  const beginning = first.subarray(0, FIRST_BYTES);
+  if (isWide(beginning)) return UTF_16;
+  return isBinary(beginning) ? BINARY : undefined;
 }
 
-/** Says, of a file that begins with a text, what it is and what to do, if it is markup. */
+/** Explains what a file that begins with this text is and what to do, if it is markup. */
 export function kindOfMarkup(text: string): string | undefined {
   if (/^\uFEFF?\s*<(!doctype html|html|head|body|table)\b/i.test(text))
     return 'is HTML: write its table as CSV';
@@ -81,14 +91,19 @@ export function kindOfMarkup(text: string): string | undefined {
   return `begins with the line sep=${separator}, which is for Excel: remove it`;
 }
 
-/** Says, of a text, that it is JSON where CSV or JSON lines were expected. */
-export function kindOfText(text: string): 'array' | 'object' | undefined {
+/** Kind of JSON in a text that should be CSV or JSON lines; `lines` may be JSON lines. */
+export function kindOfText(text: string): 'array' | 'object' | 'lines' | undefined {
   if (/^\uFEFF?\s*\[\s*[[{"\]]/.test(text)) return 'array';
-  return /^\uFEFF?\s*\{\s*["}]/.test(text) ? 'object' : undefined;
+  if (!/^\uFEFF?\s*\{\s*["}]/.test(text)) return undefined;
+  return /^\uFEFF?\s*\{[ \t]*[\r\n]/.test(text) ? 'object' : 'lines';
 }
 
-export const JSON_ARRAY = 'is a JSON array: write one object per line, as by jq -c ".[]"';
+/** Advice for JSON that is not one object per line. */
+export const JSON_TEXTS = {
+  array: 'is a JSON array: write one object per line, as by jq -c ".[]"',
+  object: 'is JSON on several lines: write one object per line, as by jq -c .',
+};
 
-/** Says, of a file, that its bytes are no UTF-8, and how to mend the likely cause. */
+/** Explains that the bytes of a file are not UTF-8, and how to fix the likely cause. */
 export const NOT_UTF_8 =
   'is not UTF-8 text, but perhaps Latin-1: save it as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8';

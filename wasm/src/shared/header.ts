@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Columns without a name of their own, for the command and the page. A column without a name, such
-// as the row numbers that pandas writes first, is left out; a name that two columns have is refused,
-// with their numbers, where one of them is read.
+// as the row numbers that pandas writes first, is left out; a name that two columns share is
+// refused, with the numbers of both, when one of them is read.
 
-/** Says, of a table, which columns are left out because they have no name; undefined if all have one. */
+/** Names the columns that are left out because they have no name; undefined if all have one. */
 export function unnamedText(names: readonly string[]): string | undefined {
   const numbers = names.flatMap((name, i) => (name === '' ? [i + 1] : []));
   const [first, ...rest] = numbers;
@@ -14,7 +14,7 @@ export function unnamedText(names: readonly string[]): string | undefined {
   return `has no names for columns ${all}, which are left out`;
 }
 
-/** Returns the 0-based places of the first two columns with a name. */
+/** 0-based indices of the first two columns with a name. */
 export function placesOf(
   names: readonly string[],
   name: string,
@@ -24,7 +24,7 @@ export function placesOf(
   return [first, first < 0 || second < 0 ? undefined : second];
 }
 
-/** Numbers of two columns with one name, for a message. */
+/** Numbers of two columns with the same name, for a message. */
 export function cellsText(first: number, second: number): string {
   return `cells ${first + 1} and ${second + 1}`;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which cells of a table are missing, for the command and the page: those that are empty, and those
-// that hold a text which the user lists. Texts that often stand for a missing value are suggested,
-// and never taken for one.
+// Which cells of a table are missing, for the command and the page: empty cells, and cells with a
+// text that the user listed. Texts that often stand for a missing value are suggested, never
+// assumed.
 
 import { listed } from './listed.js';
 import { nameOf } from './name.js';
+import { canonicalNumber } from './number.js';
 
-/** The list that is suggested where the user gave none. */
+/** Suggested list if the user gave none. */
 export const SUGGESTED = ['NA', 'NaN', 'null', '-'];
 /** Texts that often stand for a missing value, in lower case. */
 const MARKS: ReadonlySet<string> = new Set(
@@ -21,19 +22,13 @@ export function isMark(cell: string): boolean {
   return text.length <= LONGEST && MARKS.has(text.toLowerCase());
 }
 
-/**
- * Returns the list of texts to suggest for some cells that look missing: those that the user gave,
- * and theirs.
- */
+/** Suggests the list of the user, extended by the texts of the cells that look missing. */
 export function listWith(cells: Iterable<string>, given: readonly string[] = []): string[] {
   const texts = Array.from(cells, (cell) => cell.trim());
   return [...new Set([...(given.length > 0 ? given : SUGGESTED), ...texts])];
 }
 
-/**
- * Says, of a column of ids, that some look missing: each such text is one person, however many
- * rows have it.
- */
+/** Warns that some ids of a column look missing: each is one person, however many rows have it. */
 export function markedIdsText(column: string, marks: readonly string[]): string {
   const texts = listed(
     marks.map((text) => JSON.stringify(text)),
@@ -53,13 +48,23 @@ export type MissingPolicy = (typeof POLICIES)[number];
 /** Describes the list of texts in messages. */
 export const MARKS_WANTED = `texts separated by commas, such as ${SUGGESTED.join(',')}`;
 
-/** Returns the texts of a list with commas between them; undefined if one of them is empty. */
+/** Splits a list at commas; undefined if a text in it is empty. */
 export function marksOf(list: string): string[] | undefined {
   const texts = list.split(',').map(nameOf);
   return texts.includes('') ? undefined : texts;
 }
 
+/** True if a cell holds one of the texts, or the same number: pandas turns -999 into -999.0. */
+function isListed(cell: string, texts: readonly string[]): boolean {
+  const name = nameOf(cell);
+  if (texts.includes(name)) return true;
+  const numbers = texts.filter((text) => /\d/.test(text)).map(canonicalNumber);
+  if (numbers.length === 0) return false;
+  const number = canonicalNumber(name);
+  return number !== undefined && numbers.includes(number);
+}
+
 /** True if a cell is empty or holds one of the texts. */
 export function isMissing(cell: string, texts: readonly string[] = []): boolean {
-  return cell.trim() === '' || (texts.length > 0 && texts.includes(nameOf(cell)));
+  return cell.trim() === '' || (texts.length > 0 && isListed(cell, texts));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Numbers are decimal texts that a double can hold: cells, options and ids of persons that are
-// numbers follow this one rule, in the command and on the page.
+// Numbers are decimal texts within the range of a double: one rule for cells, options and numeric
+// ids of persons, in the command and on the page.
 
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
@@ -15,7 +15,9 @@ export function parseNumber(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Says, of a decimal number that no double can hold, what it is beyond; undefined for other texts. */
+/**
+ * Names the limit that a decimal number exceeds if it is out of range for a double; else undefined.
+ */
 export function beyondText(text: string): string | undefined {
   if (!DECIMAL.test(text)) return undefined;
   if (parseNumber(text) === undefined) return 'is beyond the largest number, 1.8e308';
@@ -32,16 +34,16 @@ export function roundedUp(bound: number, numDigits = 6): number {
   return Number(`${Math.round(Number(digits) * 10 ** after) + 1}e${Number(exponent) - after}`);
 }
 
-/** Decimal digits and a power of ten; all texts of a number have the same ones. */
-interface Decimal {
+/** Decimal digits and a power of ten, equal for all texts of a number. */
+interface DecimalNumber {
   isNegative: boolean;
   /** Without zeros at either end; '' for zero. */
   digits: string;
   exponent: number;
 }
 
-/** Parses a decimal number exactly, also one with more digits than a double has. */
-function parseDecimal(text: string): Decimal | undefined {
+/** Parses a decimal number exactly, even with more digits than a double has. */
+function parseDecimal(text: string): DecimalNumber | undefined {
   const match = /^([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,9}))?$/.exec(text);
   if (match === null) return undefined;
   const [, sign, whole, part, power = '0'] = match;
@@ -53,9 +55,9 @@ function parseDecimal(text: string): Decimal | undefined {
 }
 
 /**
- * Returns one text for all texts of a decimal number: "7" for 7, 7.0, +7, 007 and 7e0. Numbers that
- * are different have different texts, however many digits they have. Undefined for other texts, and
- * for numbers that are too large for a double.
+ * The canonical text of a decimal number: "7" for 7, 7.0, +7, 007 and 7e0. Different numbers have
+ * different texts, however many digits they have. Undefined for other texts, and for numbers too
+ * large for a double.
  */
 export function canonicalNumber(text: string): string | undefined {
   const decimal = parseDecimal(text);
@@ -67,10 +69,10 @@ export function canonicalNumber(text: string): string | undefined {
   return `${isNegative ? '-' : ''}${written}`;
 }
 
-/** Zeros at the end of a canonical number; more are a power of ten. */
+/** Maximum number of zeros at the end of a canonical number; more are written as a power of ten. */
 const MOST_ZEROS = 30;
 
-/** Returns the whole number of up to 15 digits that a text denotes: 1 for 1.0, 01, +1 and 1e0. */
+/** Whole number of up to 15 digits that a text denotes: 1 for 1.0, 01, +1 and 1e0. */
 export function wholeNumber(text: string): number | undefined {
   const canonical = canonicalNumber(text);
   return canonical !== undefined && /^-?\d{1,15}$/.test(canonical) ? Number(canonical) : undefined;

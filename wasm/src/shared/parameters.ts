@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The only table of the parameters of mechanisms. The facade's checks, the command's options and
-// help, the page's controls and the guide's table come from it. The core's catalogue decides which
-// mechanism takes which parameter, and which values are out of range.
+// The one table of mechanism parameters, from which checks, options, help, the page's controls and
+// the guide's table are derived. The core's catalogue decides which mechanism takes which
+// parameter, and the range of its values.
 
 import type { MechanismParameters } from '../types/mechanism.js';
 
@@ -39,20 +39,23 @@ export const GENERAL: readonly ParameterName[] = [
 ];
 
 /** Help text of a parameter. */
-interface Explained {
+interface ParameterHelp {
   /** Placeholder for the value in a help text; a flag has none. */
   value?: string;
   /** One sentence, without the default if the core chooses it. */
   meaning: string;
 }
 
-/** Separate from the kinds, so that the library does not include the sentences. */
-export const EXPLAINED: Readonly<Record<ParameterName, Explained>> = {
+/**
+ * Kept apart from the kinds of parameters, so that the library does not include these sentences.
+ */
+export const EXPLAINED: Readonly<Record<ParameterName, ParameterHelp>> = {
   bands: { value: 'B', meaning: 'Number of diagonals that are kept, the main one included.' },
   buffers: {
     value: 'K|exact',
     meaning:
-      'Number of fading sums that stand in for the past; for optimal 8 by default, or exact.',
+      'Number of fading sums that stand in for the past: by default optimal has 8, and with exact ' +
+      'as many as full accuracy needs.',
   },
   objective: {
     value: 'max|mean',
@@ -68,11 +71,14 @@ export const EXPLAINED: Readonly<Record<ParameterName, Explained>> = {
   subtractive: {
     meaning: 'Totals may also subtract nodes, if the arity is odd: fewer of them are needed.',
   },
-  nu: { value: 'V', meaning: 'Share that fades in a step; 0 for none.' },
+  nu: { value: 'V', meaning: 'Coefficient j of the square root is multiplied by (1 - nu)^j.' },
   lambda: { value: 'L', meaning: 'Share of the noise of the last step that is taken back.' },
   alpha: { value: 'A', meaning: 'The error grows like the logarithm to the power 1 + alpha.' },
   loglogPower: { value: 'D', meaning: 'Power of the iterated logarithm in the coefficients.' },
-  horizonCap: { value: 'N', meaning: 'Steps that the noise is made for, should the stream go on.' },
+  horizonCap: {
+    value: 'N',
+    meaning: 'Number of steps the noise is scaled for: at least the horizon, which is the default.',
+  },
   epochLength: {
     value: 'E',
     meaning: 'Steps after which any mechanism starts afresh; by default it never does.',
@@ -86,7 +92,6 @@ export const EXPLAINED: Readonly<Record<ParameterName, Explained>> = {
   },
 };
 
-/** Returns the name of the command's option: `epochLength` -> `epoch-length`. */
 export function optionOf(name: ParameterName): string {
   if (name === 'normalizeColumns') return 'normalize';
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

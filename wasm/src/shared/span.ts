@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The span of the times of a table whose first and last bucket are those of its rows. One row of
-// the year 9999 or 1970, which often stands for a missing time, makes it absurdly long; that is
-// said before anything is computed for so many steps. The page uses this file, too.
+// The span of a table whose first and last bucket come from its rows. One row of the year 9999 or
+// 1970, which often stands for a missing time, makes the span absurdly long, and is reported before
+// anything is computed.
 
 import type { Bucket } from './calendar.js';
 import { nounAfter } from './counted.js';
 
-/** Most buckets without rows between two rows, if they are more than half of all buckets. */
+/**
+ * Largest distance between two rows, in buckets, that is accepted if it is more than half of all
+ * buckets.
+ */
 const MOST_EMPTY: Readonly<Record<Bucket, number>> = {
   minute: 31 * 24 * 60,
   hour: 366 * 24,
@@ -17,16 +20,19 @@ const MOST_EMPTY: Readonly<Record<Bucket, number>> = {
   year: 100,
 };
 
-/** Horizon that is never too long, and most buckets per row of a longer one. */
+/** Horizon that is never too long, and the largest number of buckets per row beyond it. */
 const [SHORT, MOST_PER_ROW] = [100_000, 100];
 
-/** Longest horizon of any mechanism. */
+/** Longest horizon that is accepted, the limit of Toeplitz mechanisms. */
 const MOST_STEPS = 2 ** 24;
 
 const counted = (number: number, bucket: Bucket): string =>
   `${number.toLocaleString('en-US')} ${nounAfter(number, bucket)}`;
 
-/** Says that a row is so many buckets before the row above it, and if that is absurd. */
+/**
+ * Says that a row is in an earlier bucket than the row above it, and how many buckets earlier if
+ * that is absurd.
+ */
 export function earlierText(distance: number, bucket: Bucket): string {
   if (distance <= MOST_EMPTY[bucket]) return `is in an earlier ${bucket} than the row above it`;
   return `is ${counted(distance, bucket)} before the row above it, so that one of them may be wrong`;
@@ -47,7 +53,7 @@ export class Span<Place> {
   private last: { step: number; place: Place } | undefined;
   private widest: Gap<Place> | undefined;
 
-  /** @param hasFirst  whether step 0 is declared, instead of that of the first row. */
+  /** @param hasFirst  whether step 0 is declared; otherwise it is the step of the first row. */
   constructor(
     private readonly bucket: Bucket,
     private readonly hasFirst: boolean,

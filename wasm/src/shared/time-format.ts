@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Formats of the cells in a time column, for the command and the page. A format is never guessed,
-// because 03/04 is a day in March or in April; of a cell that others would read, those are named.
+// because 03/04 is a day in March or in April; a message names the formats that would read a cell.
 
 import type { Buckets } from './calendar.js';
 import {
@@ -16,7 +16,7 @@ import {
   writtenOf,
   yearFirst,
 } from './time-text.js';
-import type { Written } from './time-text.js';
+import type { ClockTime } from './time-text.js';
 
 export const TIME_FORMATS = [
   'iso',
@@ -32,19 +32,19 @@ export type TimeFormatName = (typeof TIME_FORMATS)[number];
 export interface CellFormat {
   /** Description of a cell in this format. */
   wanted: string;
-  parse(text: string): Written | undefined;
+  parse(text: string): ClockTime | undefined;
 }
 
-/** Times that a column of numbers or of another format plausibly has. */
+/** Range of plausible times in a column of numbers or of another ambiguous format. */
 const [FIRST_LIKELY, LAST_LIKELY] = [Date.UTC(1973), Date.UTC(2101)];
 
 const isLikely = (time: number): boolean => time >= FIRST_LIKELY && time < LAST_LIKELY;
 
 /**
- * Parses a number of seconds or milliseconds. One that is an unlikely time, but would be a likely
- * one in the other unit, is refused: all rows would be in another century.
+ * Parses a number of seconds or milliseconds. An unlikely time that would be likely in the other
+ * unit is refused: all rows would be in another century.
  */
-function sinceEpoch(text: string, unit: 1 | 1000): Written | undefined {
+function sinceEpoch(text: string, unit: 1 | 1000): ClockTime | undefined {
   if (!/^-?\d{1,15}(?:\.\d+)?$/.test(text)) return undefined;
   const number = Number(text);
   const [wall, other] = [number * unit, (number * 1000) / unit];
@@ -52,10 +52,12 @@ function sinceEpoch(text: string, unit: 1 | 1000): Written | undefined {
   return { wall, offset: 0, unit: 'time' };
 }
 
-/** Parts of a millisecond since 1970 in which some files have times, and how many make one. */
+/**
+ * Units finer than a millisecond in which some files give times, and their number in a millisecond.
+ */
 const FINER = { microseconds: 1000, nanoseconds: 1e6 };
 
-/** Says how to make milliseconds of a number that would be a likely time in a finer unit. */
+/** Says how to convert to milliseconds a number that would be a likely time in a finer unit. */
 export function finerText(text: string): string | undefined {
   if (!/^\d{15,20}(?:\.0*)?$/.test(text)) return undefined;
   const found = Object.entries(FINER).find(([, parts]) => isLikely(Number(text) / parts));
@@ -64,10 +66,25 @@ export function finerText(text: string): string | undefined {
   return `if these are ${unit} since 1970, divide them by ${parts}`;
 }
 
-/** Two numbers and a year with equal separators, and optionally a clock. */
+/** The range of days since 1900 that lie between 1973 and 2100. */
+const [FIRST_DAY, LAST_DAY] = [26_665, 73_415];
+
+/**
+ * Describes a text that looks like a spreadsheet's serial date, or like a time with a named zone.
+ */
+export function lookAlikeText(text: string): string | undefined {
+  const day = /^\d{5}(?:\.\d+)?$/.test(text) ? Number(text) : NaN;
+  if (day >= FIRST_DAY && day <= LAST_DAY)
+    return 'if these are days since 1900, as spreadsheets count them, save the column as dates';
+  const [, time = '', zone = ''] = /^(.*\d) ?([a-z]{2,5})$/i.exec(text) ?? [];
+  if (unambiguous(time)?.unit !== 'time') return undefined;
+  return `${zone.toUpperCase()} is the name of several zones: write the offset instead, such as -05:00`;
+}
+
+/** Two numbers and a year with equal separators, and optionally a time of day. */
 const DATED = new RegExp(String.raw`^(\d{1,2})([./-])(\d{1,2})\2(\d{4})${TIME}$`, 'i');
 
-function dated(text: string, isDayFirst: boolean): Written | undefined {
+function dated(text: string, isDayFirst: boolean): ClockTime | undefined {
   const match = DATED.exec(text);
   if (match === null) return undefined;
   const [, first, , second, year, ...rest] = match;
@@ -77,7 +94,7 @@ function dated(text: string, isDayFirst: boolean): Written | undefined {
 const LOGGED = new RegExp(String.raw`^\[?(\d\d)/${MONTH}/(\d{4}):(.*?)\]?$`, 'i');
 
 /** Parses a time in the Common Log Format of web servers. */
-function logged(text: string): Written | undefined {
+function logged(text: string): ClockTime | undefined {
   const match = LOGGED.exec(text);
   if (match === null) return undefined;
   const [, day, month, year, clock] = match;
@@ -112,15 +129,15 @@ const FORMATS: Readonly<Record<TimeFormatName, CellFormat>> = {
   log: { wanted: 'a time such as 31/Dec/2026:18:30:00 +0000', parse: logged },
 };
 
-/** Reads what can be read in one way only. */
+/** Reads unambiguous times. */
 const UNAMBIGUOUS: CellFormat = { wanted: WANTED, parse: unambiguous };
 
-/** Returns a format; without a name, that of times that can be read in one way only. */
+/** The format of unambiguous times, which has no name. */
 export function formatOf(name: TimeFormatName | undefined): CellFormat {
   return name === undefined ? UNAMBIGUOUS : FORMATS[name];
 }
 
-/** Returns the formats that read all of some cells as likely times of these buckets. */
+/** Formats that read all given cells as likely times of these buckets. */
 export function formatsOf(cells: readonly string[], buckets: Buckets): TimeFormatName[] {
   return TIME_FORMATS.filter((name) =>
     cells.every((cell) => {
@@ -131,7 +148,10 @@ export function formatsOf(cells: readonly string[], buckets: Buckets): TimeForma
   );
 }
 
-/** Returns the formats to suggest for a cell: those that also read `cells`, or else any. */
+/**
+ * Suggests formats for a cell: formats that read `cells` as well or, if there are none, any
+ * formats.
+ */
 export function formatsFor(
   cell: string,
   cells: readonly string[],

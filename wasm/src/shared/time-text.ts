@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parses times that can be read in one way only: the year comes first, or the month is a word. The
-// page uses this file, too.
+// Parses unambiguous times: the year comes first, or the month is a word. Also used by the page.
 
 import { bucketOf, BUCKETS, type Bucket, type Buckets } from './calendar.js';
 import { HOUR, MINUTE, offsetOf, SECOND } from './zone.js';
 
 /** A time as written. */
-export interface Written {
-  /** Milliseconds between 1970 and what the clock shows. */
+export interface ClockTime {
+  /** Reading of the clock, in milliseconds since 1970. */
   wall: number;
   /** Offset of that clock from UTC; undefined if it is not written. */
   offset: number | undefined;
-  /** How exact the time is. */
+  /** Precision of the time. */
   unit: 'year' | 'month' | 'day' | 'time';
-  /** Set if it has a leap second, which clocks here do not show. */
+  /** Set if the time is a leap second, which is not supported here. */
   isLeap?: true;
 }
 
@@ -30,16 +29,16 @@ export function isInRange(time: number): boolean {
 }
 
 const SPACE = String.raw`[ \u00a0\u202f]`;
-/** Hour 24 is the end of a day, and nothing after it. */
+/** Hour 24 is the end of a day: 24:00:00 and nothing later. */
 const CLOCK = String.raw`(?!24:00(?::00)?[.,]\d*[1-9])(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?:${SPACE}?([ap])\.?m\.?)?`;
 const OFFSET = String.raw`[+-]\d\d(?::?\d\d(?::\d\d)?)?`;
-/** UTC or an offset. A name after an offset says nothing more. */
+/** UTC or an offset. A zone name after an offset is ignored. */
 const ZONE = String.raw`(?:${SPACE}?(?:(z|utc?|gmt)|(?:utc|gmt)?(${OFFSET}))(?:${SPACE}?(?:\[[\w/+-]+\]|\([^)]*\)|utc|[a-z]{3,5}))?)?`;
-/** A clock and its zone, to follow a date. */
+/** A time of day and its zone, after a date. */
 export const TIME = `(?:(?:t|,?${SPACE}+)${CLOCK}${ZONE})?`;
 
-/** Texts of year, month and day, then of hour, minute, second, half of the day, UTC and offset. */
-export type Parts = readonly (string | undefined)[];
+/** Texts of year, month and day, then of hour, minute, second, am or pm, UTC and offset. */
+export type TimeParts = readonly (string | undefined)[];
 
 /** The hour on a 24-hour clock; `half` is the first letter of am or pm, if given. */
 function hourOf(hour: number, half: string | undefined): number {
@@ -48,8 +47,8 @@ function hourOf(hour: number, half: string | undefined): number {
   return (hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0);
 }
 
-/** @param parts  a missing month or day is the first; the unit is then a year or a month. */
-export function writtenOf(parts: Parts): Written | undefined {
+/** @param parts  a missing month or day means the first one; the unit is then a year or a month. */
+export function writtenOf(parts: TimeParts): ClockTime | undefined {
   const [year, month, day] = parts;
   const [y, m, d] = [Number(year), Number(month ?? 1), Number(day ?? 1)];
   const date = new Date(0);
@@ -81,7 +80,7 @@ const FULL =
   'january|february|march|april|may|june|july|august|september|october|november|december';
 export const MONTH = String.raw`(${FULL}|${MONTHS.join('|')}|sept)\.?`;
 
-/** The number of a month of which the name or its beginning is given. */
+/** The number of a month, from its name or the beginning of its name. */
 export function monthOf(name: string): string {
   return String(MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1);
 }
@@ -97,7 +96,7 @@ const YEAR_MONTH = /^(\d{4})[-/](\d{1,2})$/;
 const MONTH_YEAR = /^(\d{1,2})[-/](\d{4})$/;
 
 /** Reads a time whose year comes first, as in ISO 8601, a year, or a month of a year. */
-export function yearFirst(text: string): Written | undefined {
+export function yearFirst(text: string): ClockTime | undefined {
   const dated = DATED.exec(text);
   if (dated !== null) return writtenOf([dated[1], ...dated.slice(3)]);
   const compact = COMPACT.exec(text);
@@ -120,13 +119,13 @@ const NAMED_FIRST = pattern(`${WEEKDAY}${MONTH}${GAP}${DAY_OF_MONTH},?${GAP}(\\d
 const NAMED_SECOND = pattern(`${WEEKDAY}${DAY_OF_MONTH}${GAP}${MONTH},?${GAP}(\\d{4})${TIME}`);
 const NAMED_LAST = pattern(String.raw`(\d{4})${GAP}${MONTH}${GAP}${DAY_OF_MONTH}${TIME}`);
 const NAMED_ALONE = pattern(`${MONTH},?${GAP}(\\d{4})`);
-/** As by `date` and `asctime`: the year comes last. */
+/** Format of `date` and `asctime`, where the year comes last. */
 const SYSTEM = pattern(
   `${WEEKDAY}${MONTH}${SPACE}+(\\d{1,2})${SPACE}+${CLOCK}${ZONE}${SPACE}+(\\d{4})`,
 );
 
 /** Reads a time whose month is an English word. */
-export function monthNamed(text: string): Written | undefined {
+export function monthNamed(text: string): ClockTime | undefined {
   if (!/[a-z]{3}/i.test(text)) return undefined;
   let found: RegExpExecArray | null;
   if ((found = NAMED_FIRST.exec(text))) {
@@ -145,17 +144,17 @@ export function monthNamed(text: string): Written | undefined {
   return found === null ? undefined : writtenOf([found[2], monthOf(found[1]!)]);
 }
 
-/** Reads a time that can be read in one way only. */
-export function unambiguous(text: string): Written | undefined {
+/** Reads an unambiguous time. */
+export function unambiguous(text: string): ClockTime | undefined {
   return yearFirst(text) ?? monthNamed(text);
 }
 
-/** Why a text that is a time is none of some buckets: a clause. */
+/** A clause that says why a time falls into none of the buckets. */
 export type TimeFault = string;
 
-/** Returns the time in milliseconds since 1970, or why these buckets have none. */
+/** Milliseconds since 1970, or the reason why no bucket contains this time. */
 export function timeIn(
-  { wall, offset, unit, isLeap }: Written,
+  { wall, offset, unit, isLeap }: ClockTime,
   { bucket, zone }: Buckets,
 ): number | TimeFault {
   if (isLeap) return 'has second 60, a leap second: write second 59';
@@ -170,7 +169,7 @@ export function timeIn(
   return 'is not between the years 0 and 9999';
 }
 
-/** Returns the number of a bucket from its text; undefined for other texts. */
+/** Bucket number from its text; undefined for other texts. */
 export function bucketOfText(text: string, buckets: Buckets): number | undefined {
   const written = unambiguous(text);
   const time = written && timeIn(written, buckets);

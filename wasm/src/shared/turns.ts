@@ -2,10 +2,10 @@
 
 // Long work in slices, between which the event loop runs.
 
-/** Longest time of a slice, if one unit of work does not take longer. */
+/** Longest duration of a slice, unless a single unit of work takes longer. */
 const SLICE_MILLISECONDS = 8;
 
-/** Waits until other events have run; unlike a timer, also at full speed in a hidden tab. */
+/** Waits until other events have run; unlike a timer, it is not throttled in a hidden tab. */
 export function nextTask(): Promise<void> {
   return new Promise((resolve) => {
     const channel = new MessageChannel();
@@ -17,7 +17,7 @@ export function nextTask(): Promise<void> {
   });
 }
 
-export class Turns {
+export class TimeSlices {
   private start = performance.now();
 
   /** Lets other events run if the current slice is over. */

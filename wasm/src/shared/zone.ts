@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Time zones: what clocks show at a moment, and the moments at which they show something. Intl
-// knows the offset of a zone at one moment only, and slowly; here the moments at which clocks are
-// moved are found by bisection, once, and each time then costs a comparison. The page uses this
-// file, too.
+// Time zones: converts between times and what clocks show. Intl gives the offset of a zone at one
+// time, and slowly; here the times at which clocks are moved are found by bisection, once, and each
+// conversion then costs a comparison. Also used by the page.
 
 import { isNear } from './closest.js';
 
@@ -11,14 +10,16 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
-/** Clocks are searched for moves in blocks of this length, which begin at 1970. */
+/** Changes of offset are searched for in blocks of this length, which begin at 1970. */
 export const BLOCK = 64 * DAY;
 /**
- * No zone moves its clocks forth and back within this time: 7 days are the least so far. Rules of the
- * far future move them twice a year.
+ * No zone moves its clocks forth and back within this time: the shortest interval so far is 7 days.
+ * Rules for the far future move clocks twice a year.
  */
 const probeAfter = (time: number): number => (time < Date.UTC(2100) ? 4 * DAY : 32 * DAY);
-/** Years in which a zone may have skipped a day, and the least move that does. */
+/**
+ * Years in which a zone may have skipped a day, and the smallest change of offset that skips one.
+ */
 const DATE_LINE = { from: Date.UTC(1840), to: Date.UTC(2040), every: 365 * DAY, least: 20 * HOUR };
 
 /** Times from `from` to before `to`, at which clocks differ from UTC by `offset`. */
@@ -43,7 +44,7 @@ export class Zone {
     private readonly source: { fixed: number } | { asked: Intl.DateTimeFormat },
   ) {}
 
-  /** Returns a zone, or undefined if there is none of this name. */
+  /** Undefined if there is no zone of this name. */
   static of(name: string): Zone | undefined {
     const fixed = /^[+-]\d\d:\d\d$/.test(name) ? offsetOf(name) : undefined;
     if (fixed !== undefined) return new Zone(name, { fixed });
@@ -66,14 +67,14 @@ export class Zone {
     return 'fixed' in this.source ? this.source.fixed : undefined;
   }
 
-  /** Returns what clocks show at a time, in milliseconds since they showed 1970. */
+  /** Clock reading at a time, in milliseconds since clocks showed 1970. */
   wall(time: number): number {
     return time + (this.fixedOffset ?? this.stretchOf(time).offset);
   }
 
   /**
-   * Returns the first time at which clocks show `wall`: in the hour that clocks repeat there are two.
-   * Returns undefined if they skip it.
+   * First time at which clocks show `wall`; in a repeated hour there are two such times. Undefined
+   * if clocks skip it.
    */
   timeOf(wall: number): number | undefined {
     if (this.fixedOffset !== undefined) return wall - this.fixedOffset;
@@ -83,13 +84,13 @@ export class Zone {
     return [before, after].find((time) => this.wall(time) === wall);
   }
 
-  /** Returns the time on this day at which clocks are moved past its beginning, if they are. */
+  /** Time at which clocks are moved past the beginning of this day, if they are. */
   movedStart(midnight: number): number | undefined {
     const [time] = this.around(midnight);
     return Math.floor(this.wall(time) / DAY) * DAY === midnight ? time : undefined;
   }
 
-  /** Days since 1970 that clocks skipped, where the date line was moved. */
+  /** Days that clocks skipped because the date line was moved, counted from 1970. */
   get skippedDays(): readonly number[] {
     return (this.days ??= this.findSkippedDays());
   }
@@ -162,7 +163,7 @@ export class Zone {
   }
 }
 
-/** `Z`, `+01:00`, `+0100`, `+01` or, of old, `+00:19:32`: in milliseconds; undefined if invalid. */
+/** `Z`, `+01:00`, `+0100`, `+01` or, in old times, `+00:19:32`, in milliseconds; undefined if invalid. */
 export function offsetOf(text: string): number | undefined {
   if (text === 'Z') return 0;
   const match = /^([+-])(\d\d)(?::?(\d\d)(?::(\d\d))?)?$/.exec(text);
@@ -194,7 +195,7 @@ function isAbbreviation(name: string): boolean {
 
 const knownNames = (): string[] => Intl.supportedValuesOf('timeZone');
 
-/** The name in its usual letters; Intl has older names of some zones. */
+/** The name in its usual capitalisation; for some zones Intl has older names. */
 function asWritten(name: string, own: string): string {
   const same = (other: string) => other.toLowerCase() === name.toLowerCase();
   const usual = same(own) ? own : knownNames().find(same);
@@ -204,7 +205,7 @@ function asWritten(name: string, own: string): string {
   );
 }
 
-/** Says why there is no zone of a name, with a suggestion if there is one. */
+/** Explains an unknown name of a zone, with a suggestion if one is close. */
 export function unknownZone(name: string): string {
   if (isAbbreviation(name))
     return 'several zones share an abbreviation; give a name such as Europe/Berlin';
@@ -214,14 +215,14 @@ export function unknownZone(name: string): string {
   return `give an IANA name such as Europe/Berlin, or an offset such as +01:00; ${lists}, lists the names`;
 }
 
-/** Returns the zone of that city, or one whose city and region are those given but for a typo. */
+/** Zone of the city that is named, or a zone whose city and region match except for a typo. */
 function likelyZone(wanted: string): string | undefined {
   const partsOf = (zone: string): [region: string, city: string] => {
     const at = zone.lastIndexOf('/');
     return [zone.slice(0, Math.max(0, at)).toLowerCase(), zone.slice(at + 1).toLowerCase()];
   };
   const [region, city] = partsOf(wanted);
-  if (city.length > 40) return undefined; // No zone has so long a name.
+  if (city.length > 40) return undefined; // No zone has a name this long.
   const zones = knownNames().map((zone) => ({ zone, parts: partsOf(zone) }));
   const area = (name: string) => name.split('/')[0]!;
   const isThere = (other: string) => region === '' || isNear(area(region), area(other), 4);

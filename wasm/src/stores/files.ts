@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Operations, for Node, on a file that must never be two files: one name, one process at a time,
-// and bytes that have reached the disk.
+// File operations for Node on a file whose history must never fork: the file has one name and is
+// open in one process at a time, and its bytes have reached the disk.
 
 import { createHash, randomBytes } from 'node:crypto';
-import { link, lstat, open, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import { link, lstat, open, readdir, readFile, realpath, rename } from 'node:fs/promises';
+import { rm, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { getSystemErrorMap } from 'node:util';
 
 /** Only the owner may read: the bytes hold a key and sums. */
 const MODE = 0o600;
@@ -18,7 +20,7 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
 
-/** Explains error codes of the file system. */
+/** Plain words for the system's reasons. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
@@ -26,21 +28,20 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would be too large',
 };
 
-/** Returns why the file system refused, in words, if it is a common reason. */
-export function commonReason(error: unknown): string | undefined {
-  return REFUSALS[(error as NodeJS.ErrnoException).code ?? ''];
+/** The system's reason alone; an error's message also names the call and the file. */
+export function systemReason(error: unknown): string {
+  const { code, errno, message } = error as NodeJS.ErrnoException;
+  return REFUSALS[code ?? ''] ?? getSystemErrorMap().get(errno ?? 0)?.[1] ?? message;
 }
 
-/**
- * Returns why the file system refused, with the code if there is one: "the disk is full: ENOSPC".
- */
+/** The system's reason, with its code if there is one: "the disk is full: ENOSPC". */
 export function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const words = commonReason(error);
-  return words === undefined ? message : `${words}: ${code}`;
+  const { code } = error as NodeJS.ErrnoException;
+  const reason = systemReason(error);
+  return code === undefined ? reason : `${reason}: ${code}`;
 }
 
-/** True if there was no room for more. Bytes written before are unchanged. */
+/** True if the disk was full. Bytes written before are unchanged. */
 export function isFull(error: unknown): boolean {
   return hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG');
 }
@@ -55,11 +56,11 @@ async function isLink(path: string): Promise<boolean> {
 }
 
 /**
- * Returns the real path of a file, or of a new file that will be there. Renaming something over a
- * link would leave two files, only one of which continues.
+ * Real path of a file that exists or will be created. Renaming a file over a link would leave two
+ * files, only one of which is updated.
  *
  * @throws what `refuse` returns for "a link to nothing", for something that is not a file, and for
- *   a file with several names (hard links).
+ * a file with several names (hard links).
  */
 export async function placeOf(path: string, refuse: (got: string) => Error): Promise<string> {
   let place: string;
@@ -71,7 +72,7 @@ export async function placeOf(path: string, refuse: (got: string) => Error): Pro
     return join(await realpath(dirname(path)), basename(path));
   }
   const found = await stat(place);
-  if (!found.isFile()) throw refuse('something else');
+  if (!found.isFile()) throw refuse(found.isDirectory() ? 'a folder' : 'something else');
   if (found.nlink > 1) throw refuse(`one of ${found.nlink} names (hard links) of a file`);
   return place;
 }
@@ -115,7 +116,7 @@ async function writeSynced(
       await handle.close();
     }
   } catch (error) {
-    // A partial file is useless, and takes up room on a full disk.
+    // A partial file is useless, and takes up space on a full disk.
     await removeQuietly(path);
     throw error;
   }
@@ -140,7 +141,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Returns the permissions of a file; undefined if there is none. */
+/** Undefined if there is no file. */
 export async function permissionsOf(path: string): Promise<Permissions | undefined> {
   try {
     const { mode, gid } = await stat(path);
@@ -152,7 +153,7 @@ export async function permissionsOf(path: string): Promise<Permissions | undefin
 }
 
 /**
- * Replaces a file by way of FILE.new: at any instant it holds all the old bytes or all the new
+ * Replaces a file by renaming FILE.new: at any instant it holds all the old bytes or all the new
  * ones. Only the owner has access, unless permissions are given.
  */
 export async function replaceFile(
@@ -161,7 +162,7 @@ export async function replaceFile(
   permissions?: Permissions,
 ): Promise<void> {
   const temporary = `${path}.new`;
-  // Removes what a crash left, so that neither a link nor old permissions are reused.
+  // Remove what a crash left, so that neither a link nor old permissions are reused.
   await rm(temporary, { force: true });
   await writeSynced(temporary, bytes, permissions);
   try {
@@ -173,7 +174,7 @@ export async function replaceFile(
   await syncFolder(dirname(path));
 }
 
-/** Returns when a process began, in the system's units, or "-" if that is unknown. */
+/** Start of a process in the system's units; "-" if unknown. */
 async function startOf(pid: number): Promise<string> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -184,10 +185,7 @@ async function startOf(pid: number): Promise<string> {
   }
 }
 
-/**
- * Returns the content of a lock: id and start of its process, and a word that is unique to the
- * lock.
- */
+/** Content of a lock: id and start of its process, and a word that is unique to the lock. */
 async function nameLock(): Promise<string> {
   return `${process.pid} ${await startOf(process.pid)} ${randomBytes(12).toString('hex')}`;
 }
@@ -196,7 +194,7 @@ async function nameLock(): Promise<string> {
 async function isAlive(owner: string): Promise<boolean> {
   const [number, start = '-'] = owner.split(' ');
   const pid = Number(number);
-  if (!Number.isInteger(pid) || pid < 1) return true; // not written by us: unknown
+  if (!Number.isInteger(pid) || pid < 1) return true; // written by another program: unknown
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -206,7 +204,7 @@ async function isAlive(owner: string): Promise<boolean> {
   return now === start || now === '-' || start === '-';
 }
 
-/** Returns the text of a file; undefined if there is none. */
+/** Undefined if there is no file. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -216,7 +214,7 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** Creates the lock with all its content at once; false if there already is one. */
+/** Creates the lock with all its content at once; false if there already is a lock. */
 async function createLock(lock: string, own: string): Promise<boolean> {
   const temporary = `${lock}.${randomBytes(6).toString('hex')}`;
   await writeSynced(temporary, own);
@@ -232,9 +230,9 @@ async function createLock(lock: string, own: string): Promise<boolean> {
 }
 
 /**
- * Replaces the lock of a process that is gone by ours. Among all that find it, only the process
- * whose claim on this very lock exists may do so or, if that process died, the one with the next
- * claim. There is a lock at every moment, and none is ever put back.
+ * Replaces the lock of a process that is gone by ours. Among all processes that find such a lock,
+ * only the one that has created the claim on it may replace it or, if that process has died too,
+ * the one with the next claim. There is a lock at every moment, and no lock is ever put back.
  */
 async function takeOver(lock: string, gone: string, own: string): Promise<boolean> {
   const claims: string[] = [];
@@ -256,16 +254,30 @@ async function takeOver(lock: string, gone: string, own: string): Promise<boolea
   return isStill;
 }
 
+/** Suffixes of temporary files created while taking a lock. */
+const ON_THE_WAY = /^\.(?:[0-9a-f]{12}|[0-9a-f]{24}\.\d+)$/;
+
+/** Removes temporary files that dead processes left while taking a lock that is now ours. */
+async function removeLeft(lock: string): Promise<void> {
+  const [folder, name] = [dirname(lock), basename(lock)];
+  const all = await readdir(folder).catch(() => []);
+  for (const each of all) {
+    if (!each.startsWith(name) || !ON_THE_WAY.test(each.slice(name.length))) continue;
+    const path = join(folder, each);
+    const owner = await readText(path).catch(() => undefined);
+    if (owner !== undefined && !(await isAlive(owner))) await removeQuietly(path);
+  }
+}
+
 export interface LockOptions {
-  /** Milliseconds to wait for a process that runs. */
+  /** Milliseconds to wait for a running process. */
   patience: number;
-  /** Returns the error for the process that still has the lock: "process 7". */
+  /** Error for the process that holds the lock: "process 7". */
   refuse: (who: string, lock: string) => Error;
 }
 
 /**
- * FILE.lock, the mark that this process has the file. It replaces the lock of a process that is
- * gone.
+ * FILE.lock, which marks the file as this process's. Taking it replaces the lock of a dead process.
  */
 export class FileLock {
   private constructor(
@@ -278,11 +290,14 @@ export class FileLock {
     const own = await nameLock();
     const end = performance.now() + patience;
     for (;;) {
-      if (await createLock(lock, own)) return new FileLock(lock, own);
-      const owner = await readText(lock);
+      const isNew = await createLock(lock, own);
+      const owner = isNew ? own : await readText(lock);
       if (owner === undefined) continue;
-      const isGone = !(await isAlive(owner));
-      if (isGone && (await takeOver(lock, owner, own))) return new FileLock(lock, own);
+      const isGone = !isNew && !(await isAlive(owner));
+      if (isNew || (isGone && (await takeOver(lock, owner, own)))) {
+        await removeLeft(lock);
+        return new FileLock(lock, own);
+      }
       // If the owner is gone, another process is about to take over its lock.
       const isOver = performance.now() >= end;
       if (isOver && !isGone) throw refuse(`process ${owner.split(' ')[0]}`, lock);
@@ -290,7 +305,10 @@ export class FileLock {
     }
   }
 
-  /** Removes only our own lock: if someone removed it by hand, another one may be in its place. */
+  /**
+   * Removes only our own lock: another process may have taken over after someone removed it by
+   * hand.
+   */
   async release(): Promise<void> {
     if ((await readText(this.path)) === this.own) await unlink(this.path);
   }

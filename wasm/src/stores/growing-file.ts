@@ -34,7 +34,9 @@ export class GrowingFile {
     }
   }
 
-  /** True if the path still leads to this file, and no one else has appended to it or cut it. */
+  /**
+   * True if the path still leads to this file, and nothing else has appended to it or truncated it.
+   */
   async isSame(): Promise<boolean> {
     const own = await this.handle.stat({ bigint: true });
     try {
@@ -50,7 +52,7 @@ export class GrowingFile {
     return buffer.equals(this.end);
   }
 
-  /** Resolves when the bytes are on the disk; until then the file may have a part of them. */
+  /** Resolves once the bytes are on the disk; until then the file may have a part of them. */
   async append(bytes: Uint8Array): Promise<void> {
     for (let done = 0; done < bytes.length; ) {
       const rest = bytes.length - done;

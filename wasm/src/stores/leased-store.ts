@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A store as the one ledger that has loaded it sees it: every call names the ledger's lease, and
-// every error has a code.
+// A store as seen by the stream or budget that loaded it: every call carries its lease, and every
+// error has a code.
 
 import { isBytes, wrongType } from '../core/check.js';
-import { DpError, makeError, type Where } from '../core/errors.js';
+import { DpError, makeError, type ErrorPlace } from '../core/errors.js';
 import type { Store } from '../types/all.js';
 
-/** True for an error of this package, which says what happened. */
+/** True for an error of this package, which needs no explanation. */
 function isOurs(error: unknown): boolean {
   return error instanceof DpError || (error instanceof Error && 'constraint' in error);
 }
@@ -17,7 +17,7 @@ export class LeasedStore {
 
   constructor(
     private readonly store: Store,
-    private readonly where: Where,
+    private readonly where: ErrorPlace,
   ) {}
 
   get appends(): boolean {

@@ -3,24 +3,24 @@
 // Stores the decisions of a stream: appended if the store can append, else all of them at once.
 
 import type { Core, StreamFunctions } from '../core/core.js';
-import { Turns } from '../shared/turns.js';
+import { TimeSlices } from '../shared/turns.js';
 import type { LeasedStore } from './leased-store.js';
-import { pack, packBase, packLog, type Stored } from './stored.js';
+import { pack, packBase, packLog, type StoreContents } from './stored.js';
 
-/** A log shorter than this, about 1024 steps of one number, is not turned into a new base. */
+/** A log shorter than this (about 1024 steps of one number) is not replaced by a new base. */
 const LEAST_LOG_BYTES = 80 * 1024;
-/** A longer log is, once it has this many times the bytes of its base. */
+/** Compact the log beyond this multiple of its base. */
 const LOG_BYTES_PER_BASE = 4;
-/** Number of summed entries in the steps of a frame, at most 92 KiB. */
+/** Maximum number of sums, over all steps, in a frame of several steps, which is about 92 KiB. */
 const FRAME_ENTRIES = 2048;
-/** Bytes of a step in a frame of a stream with this many sums. */
+/** Number of bytes of a step in a frame, for a stream with this many sums. */
 const stepBytes = (numSums: number): number => (8 / 7) * (24 + 16 * numSums);
 
 /** A log that the next frame continues. */
 interface Frames {
   tag: Uint8Array;
   numBytes: number;
-  /** Length from which on it is turned into a new base. */
+  /** Length at which the log is replaced by a new base. */
   most: number;
 }
 
@@ -32,18 +32,18 @@ function framesAfter(tag: Uint8Array, base: Uint8Array): Frames {
 /** A stream whose decisions are stored. */
 export interface Decider {
   core: Core;
-  /** Returns the handle of the stream; throws if it was disposed of. */
+  /** Throws if the stream was disposed of. */
   id(): number;
   readonly numSums: number;
 }
 
 export class StreamLog {
-  /** Undefined if the next decisions are stored together with all earlier ones. */
+  /** Undefined if the next write stores all decisions, not only new ones. */
   private frames: Frames | undefined;
   /** Set while a write is under way, and after one that failed. */
   private isBehind = false;
   private readonly store: LeasedStore;
-  private readonly turns = new Turns();
+  private readonly turns = new TimeSlices();
 
   /**
    * Replays the part of the stored log that follows its base.
@@ -52,7 +52,7 @@ export class StreamLog {
    */
   constructor(
     private readonly stream: Decider,
-    private readonly stored: Pick<Stored, 'store' | 'key' | 'log'>,
+    private readonly stored: Pick<StoreContents, 'store' | 'key' | 'log'>,
     private readonly facts: Uint8Array,
   ) {
     const { store, log } = stored;
@@ -72,7 +72,7 @@ export class StreamLog {
 
   /**
    * Stores all decisions and the open step, and acknowledges them. A log that would become too long
-   * is turned into a new base instead. If this fails, `catchUp` stores the same.
+   * is replaced by a new base instead. If this fails, `catchUp` stores them.
    */
   async write(): Promise<void> {
     this.isBehind = true;
@@ -104,18 +104,21 @@ export class StreamLog {
     this.frames = undefined;
     const maxSteps = Math.max(1, Math.floor(FRAME_ENTRIES / this.stream.numSums));
     do {
-      const { bytes, tag, numSteps } = this.ask('streamLogFrame', frames.tag, maxSteps);
+      const { bytes, tag, steps } = this.ask('streamLogFrame', frames.tag, maxSteps);
       const { acknowledged } = this.ask('streamPlace');
       await this.store.append(bytes);
       frames.tag = tag;
       frames.numBytes += bytes.length;
-      this.ask('streamAcknowledge', acknowledged + numSteps);
+      this.ask('streamAcknowledge', acknowledged + steps);
       await this.turns.pass();
     } while (this.numPending > 0);
     this.frames = frames;
   }
 
-  /** Stores everything. If that fails, it is unknown what is stored, so the next write does, too. */
+  /**
+   * Stores everything. If that fails, it is unknown what is stored, so the next write stores
+   * everything again.
+   */
   private async replace(): Promise<void> {
     const { store, stored, turns } = this;
     this.frames = undefined;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Names of ledgers in a database. A number, an array or a date would be another ledger than its
-// text.
+// Names of streams and budgets in a database. Only texts are names: a number, an array or a date
+// would not be the same name as its text.
 
 import { wrongType } from '../core/check.js';
-import { makeError, type Where } from '../core/errors.js';
+import { makeError, type ErrorPlace } from '../core/errors.js';
 
 const MOST = 200;
 
@@ -18,8 +18,8 @@ function textOf(value: unknown): string | undefined {
   }
 }
 
-/** Requires the name of a ledger. */
-export function readStoreName(where: Where, name: unknown): string {
+/** Requires the name of a stored stream. */
+export function readStoreName(where: ErrorPlace, name: unknown): string {
   if (typeof name !== 'string') {
     const value = textOf(name);
     if (value === undefined) throw wrongType(where, 'name', 'a string', name);

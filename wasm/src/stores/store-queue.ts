@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Queue shared by the stores: it runs one operation after the other, and closing waits for the last
-// of them. If a store were released during a save, another one could continue from the previous
-// bytes.
+// Queue shared by the stores: it runs one operation after another, and closing waits for the last.
+// If a store were released during a save, another store could continue from the previous bytes.
 //
-// A store belongs to whoever loaded it last, and to nobody else, even if objects are wrapped around
-// it. A write that does not name the lease of the last load is refused. Callers without a lease
-// cannot be told apart, so after a second such load none of them may write.
+// A store belongs to its last loader alone, even if objects are wrapped around it. A write that
+// does not name the lease of the last load is refused. Callers without a lease cannot be told
+// apart, so after a second load without a lease none of them may write.
 
 import { makeError } from '../core/errors.js';
 import type { StoreLease } from '../types/all.js';

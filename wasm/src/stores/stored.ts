@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Format of the bytes that a ledger gives its store: the key; if there is a memo, a word, the
-// length of the memo in 4 bytes, lowest first, and the memo; then the state of the core, which
-// begins with another word. In a store that appends, memo and state are the base of a log: a word
-// and the length of the base in 4 bytes follow the key, and the appended frames follow the base.
+// Format of the bytes that a stream gives its store: the key; if there is a memo, a magic word, the
+// length of the memo in 4 bytes (little-endian), and the memo; then the state of the core, which
+// begins with another magic word. In a store that appends, memo and state are the base of a log: a
+// magic word and the length of the base in 4 bytes follow the key, and the appended frames follow
+// the base.
 
 import { wrongType, type Reader } from '../core/check.js';
-import { makeError } from '../core/errors.js';
+import { asErrorsOf, makeError } from '../core/errors.js';
 import { KEY_BYTES, keyFromEntropy } from '../core/key.js';
 import { joined } from '../shared/joined.js';
 import type { Store } from '../types/all.js';
@@ -15,14 +16,13 @@ import { StoreHold } from './store-hold.js';
 
 const MEMO = Uint8Array.of(0x6d, 0x65, 0x6d, 0x6f);
 const LOG = Uint8Array.of(0x6c, 0x6f, 0x67, 0x31);
-/** Number of bytes of a word and a length. */
+/** A magic word and a length. */
 const HEAD_BYTES = 8;
 
 function beginsWith(bytes: Uint8Array, word: Uint8Array): boolean {
   return word.every((byte, i) => bytes[i] === byte);
 }
 
-/** Returns a word, the length of `bytes`, and `bytes`. */
 function framed(word: Uint8Array, bytes: Uint8Array): Uint8Array[] {
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, bytes.length, true);
@@ -30,15 +30,15 @@ function framed(word: Uint8Array, bytes: Uint8Array): Uint8Array[] {
 }
 
 /**
- * Splits bytes that begin with a word and a length. If there are fewer, the error says that they
- * are cut short in `what`.
+ * Splits bytes that begin with a magic word and a length. If bytes are missing, the error says that
+ * they are cut short in `what`.
  */
 function unframed(bytes: Uint8Array, what: string): [Uint8Array, Uint8Array] {
   const isHead = bytes.length >= HEAD_BYTES;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = HEAD_BYTES + (isHead ? view.getUint32(4, true) : 0);
   if (!isHead || bytes.length < end) {
-    throw makeError('bad_state', 'ledger', {
+    throw makeError('bad_state', 'store', {
       parameter: 'store',
       constraint: 'must hold whole bytes',
       value: `some that are cut short in their ${what}`,
@@ -47,7 +47,7 @@ function unframed(bytes: Uint8Array, what: string): [Uint8Array, Uint8Array] {
   return [bytes.subarray(HEAD_BYTES, end), bytes.subarray(end)];
 }
 
-/** Joins memo and state in the form in which they follow the key. */
+/** Joins memo and state as they are stored after the key. */
 export function packBase(memo: Uint8Array | undefined, state: Uint8Array): Uint8Array {
   return memo === undefined ? state : joined([...framed(MEMO, memo), state]);
 }
@@ -69,14 +69,14 @@ export interface StoredLog {
   position: number;
 }
 
-interface Unpacked {
+interface StoreParts {
   memo: Uint8Array | undefined;
   state: Uint8Array;
   log: StoredLog | undefined;
 }
 
 /** Splits the bytes after the key. */
-export function unpack(rest: Uint8Array): Unpacked {
+export function unpack(rest: Uint8Array): StoreParts {
   if (beginsWith(rest, LOG)) {
     const [base, frames] = unframed(rest, 'state');
     const position = KEY_BYTES + HEAD_BYTES + base.length;
@@ -87,7 +87,7 @@ export function unpack(rest: Uint8Array): Unpacked {
   return { memo: memo.slice(), state, log: undefined };
 }
 
-/** Returns 32 hexadecimal digits that tell a key from others and reveal nothing about it. */
+/** 32 hexadecimal digits that identify a key and reveal nothing about it. */
 export function identityOf(commitment: Uint8Array): string {
   return Array.from(commitment, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
@@ -105,9 +105,9 @@ function readStore(reader: Reader): Store {
 }
 
 /** Contents of a store, with a fresh key if it was empty. */
-export interface Stored {
+export interface StoreContents {
   store: LeasedStore;
-  /** Released by the owner when that is disposed of. */
+  /** Released by the owner when the owner is disposed of. */
   hold: StoreHold;
   /** Stored before everything else; zeros for a fixed seed. */
   key: Uint8Array<ArrayBuffer>;
@@ -117,10 +117,10 @@ export interface Stored {
   log: StoredLog | undefined;
 }
 
-/** A store that is held, and what it has kept. */
+/** A store that is held, and its content. */
 export interface HeldStore {
   store: LeasedStore;
-  /** Released by the owner when that is disposed of. */
+  /** Released by the owner when the owner is disposed of. */
   hold: StoreHold;
   bytes: Uint8Array | undefined;
 }
@@ -138,7 +138,7 @@ export async function openHeld<T extends object>(
   const { where } = reader;
   const given = readStore(reader);
   const mustExist = reader.flagOr('mustExist', false);
-  const hold = await StoreHold.take(where, given);
+  const hold = StoreHold.take(where, given);
   try {
     const store = new LeasedStore(given, where);
     const bytes = await store.load();
@@ -153,13 +153,13 @@ export async function openHeld<T extends object>(
     hold.give(owner);
     return owner;
   } catch (error) {
-    hold.release(Promise.resolve());
+    hold.release();
     throw error;
   }
 }
 
-type Given<O> = O & { key: Uint8Array | undefined; state: Uint8Array | undefined };
-type Make<O, T> = (given: Given<O>, stored: Stored) => T | Promise<T>;
+type KeyedOptions<O> = O & { key: Uint8Array | undefined; state: Uint8Array | undefined };
+type StreamMaker<O, T> = (given: KeyedOptions<O>, stored: StoreContents) => T | Promise<T>;
 
 /**
  * Calls `make` with the options, completed for the core by key and state, and with the contents of
@@ -168,9 +168,9 @@ type Make<O, T> = (given: Given<O>, stored: Stored) => T | Promise<T>;
 export function openStored<O extends { insecureSeed: bigint | undefined }, T extends object>(
   reader: Reader,
   complete: O,
-  make: Make<O, T>,
+  make: StreamMaker<O, T>,
 ): Promise<T> {
-  return openHeld(reader, 'ledger', async ({ store, hold, bytes }) => {
+  return openHeld(reader, 'stream', async ({ store, hold, bytes }) => {
     const { where } = reader;
     const insecure = complete.insecureSeed !== undefined;
     if (bytes !== undefined && bytes.length < KEY_BYTES) {
@@ -185,7 +185,8 @@ export function openStored<O extends { insecureSeed: bigint | undefined }, T ext
     else if (!insecure) key = keyFromEntropy(where);
     try {
       const nothing = { memo: undefined, state: undefined, log: undefined };
-      const stored = bytes === undefined ? nothing : unpack(bytes.subarray(KEY_BYTES));
+      const stored =
+        bytes === undefined ? nothing : asErrorsOf(where, () => unpack(bytes.subarray(KEY_BYTES)));
       const given = { ...complete, key: insecure ? undefined : key, state: stored.state };
       return await make(given, { store, hold, key, ...stored });
     } catch (error) {

@@ -5,22 +5,25 @@
 import type { Handle, LoadOptions } from './instance.js';
 import type { Search } from './search.js';
 
-/** How far a call has come. */
+/** Progress of a call. */
 export interface CallProgress {
   /** From 0 to 1. */
   readonly fraction: number;
-  /** Only searches have it. */
+  /** Present for searches only. */
   readonly iterations?: number;
 }
 
 /** The last argument of asynchronous calls. */
 export interface Call {
-  /** Takes out a call that waits for its turn, and stops one that runs in pieces between two of them. */
+  /** Cancels a queued call, and stops a running call between two pieces of its work. */
   signal?: LoadOptions['signal'];
   onProgress?: (progress: CallProgress) => void;
 }
 
-/** The result of an asynchronous call: handles have promises, too, and searches end first. */
+/**
+ * The result of an asynchronous call: handles become asynchronous too, and searches run to their
+ * end.
+ */
 type Later<R> = R extends Search<infer Result> ? Later<Result> : R extends Handle ? Async<R> : R;
 
 /** A function that returns a promise. */
@@ -29,14 +32,15 @@ type AsyncFunction<A extends readonly unknown[], R> = (
 ) => Promise<Later<R>>;
 
 /**
- * An object whose methods return promises. Calls take their turn, in the order in which they are
- * made; properties are those after the last call that has settled.
+ * An object whose methods return promises. Calls run in the order in which they are made;
+ * properties have their values after the last settled call.
  */
 export type Async<T> = {
   readonly [Each in keyof T as Each extends typeof Symbol.dispose
     ? typeof Symbol.asyncDispose
     : Each]: T[Each] extends {
-    // As many as the functions of the library have signatures; one that has fewer is the same each time.
+    // As many overloads as any function of the library has; for functions with fewer, TypeScript
+    // repeats the last.
     (...args: infer A): infer P;
     (...args: infer B): infer Q;
     (...args: infer C): infer R;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Certificates: the numbers that a privacy claim rests on.
+// Certificates: the numbers that a privacy guarantee rests on.
 
 import type { EffectiveParameters, MechanismName } from './mechanism.js';
 import type { LatticeNoise, Neighbours } from './privacy.js';
@@ -8,7 +8,7 @@ import type { Problem } from './problem.js';
 import type { PrivacyTarget, Strategy } from './streams/options.js';
 import type { CertifiedBound } from './unit-error.js';
 
-/** Options of the claim that a stream would make. */
+/** Options of the stream whose certificate is wanted. */
 export interface CertificateOptions extends Problem, PrivacyTarget {
   /** Default: as for streams. */
   strategy?: Strategy;
@@ -18,22 +18,21 @@ export interface CertificateOptions extends Problem, PrivacyTarget {
   neighbours?: Neighbours;
 }
 
-/** The privacy claim of a mechanism, with every quantity it rests on. */
+/** The privacy guarantee of a mechanism, with every quantity it rests on. */
 export interface Certificate {
-  mechanism: MechanismName;
+  mechanism: MechanismName | 'offset-ar' | 'endless-ar';
   workload: string;
   participation: string;
-  /**
-   * Largest number of steps of a user. `separation` is the distance between them; see `UnitError`.
-   */
+  /** Largest number of steps that one user contributes to, `separation` apart; see `UnitError`. */
   maxParticipations: number;
   separation: number;
   numSteps: number;
   neighbours: Neighbours;
   /**
-   * Present for moments and histograms with 'replace-one': true if records are only replaced in
-   * their own steps, as promised, and false if also by records of other steps, of which
-   * `sensitivity` then takes account. Sums protect records that move in any case.
+   * Present for moments and histograms with 'replace-one': true if, as promised, a record is only
+   * replaced by another of its own step; false if it may also be replaced by a record of another
+   * step, which `sensitivity` then accounts for. Sums always protect records that move to another
+   * step.
    */
   fixedTimes?: boolean;
   epsilon: number;
@@ -45,38 +44,73 @@ export interface Certificate {
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   sensitivityMethod: string;
-  /** Present if this package clips nothing: the caller then guarantees `clipNorm`. */
+  /**
+   * Present for learners: algorithm, passes over the rows and mechanism, such as 'DP-FTRL, one pass,
+   * optimal' or 'private gradient descent, 120 passes'.
+   */
+  algorithm?: string;
+  /**
+   * Present if this package clips nothing: the caller then guarantees `clippedTo`, and `clipNorm`
+   * is larger by what rounding to the grid may add.
+   */
   clipping?: 'by the caller';
   noiseMultiplier: number;
   noiseStddev: number;
   maxError: number;
   meanError: number;
-  /** The error the mechanism is designed for; 'max' if it has no objective. */
+  /** The error that the mechanism is designed for; 'max' if it has no objective. */
   objective: 'max' | 'mean';
   effectiveParameters: EffectiveParameters;
   /**
    * The participation that 'optimal' was optimised for, in words. Present if it differs from the
-   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` of `strategies` (beyond
-   * `limits.epochSumSteps` for prefix sums, with or without decay, and objective 'mean'), a minimum
-   * separation, or a number of buffers. The sensitivity is always that of the requested
-   * participation. 'banded-toeplitz' is optimised for any participation.
+   * requested one, for which no optimum is available: epochs beyond `limits.epochSteps` of
+   * `strategies` (beyond `limits.epochSumSteps` for prefix sums, with or without decay, and
+   * objective 'mean'), a minimum separation, or a given number of buffers. The sensitivity is
+   * always for the requested participation. 'banded-toeplitz' is optimised for any participation.
    */
   optimisedFor?: string;
   /**
-   * Present for releases in mode 'lattice'; sensitivity and noise are then those of the integers.
+   * Present for releases in mode 'lattice'; sensitivity and noise are then in units of the
+   * integers.
    */
   lattice?: LatticeClaim;
   /**
    * Present for pure-DP releases, whose `delta` is 0: `clipNorm` and `sensitivity` are then
-   * l1-norms, and `mu` and `rho` are those implied by epsilon.
+   * l1-norms, and `mu` and `rho` are the values implied by epsilon.
    */
   laplace?: LaplaceClaim;
   /**
-   * Present for several workloads: the errors of each, at noise multiplier 1 and clip norm 1. Those
-   * above are over all of them: `maxError` is the largest, `meanError` the root of the mean of the
-   * squares, weighted by importance.
+   * Present for several workloads: the errors of each, at noise multiplier 1 and clip norm 1. The
+   * errors above cover all workloads: `maxError` is the largest error of a workload, `meanError`
+   * the root of the mean of the squared errors, weighted by importance.
    */
   workloads?: Readonly<Record<string, { readonly maxError: number; readonly meanError: number }>>;
+  /**
+   * Present for active people: mechanism and noise of each window. With several windows,
+   * `sensitivity` is that of the first window, and the privacy loss of all windows together is an
+   * upper bound.
+   */
+  active?: Readonly<Record<string, ActiveClaim>>;
+  /**
+   * Present for active people with `steps: 'endless'`: the events of one person in any window of
+   * this many consecutive steps are protected, not all of the person's events.
+   */
+  protectedSteps?: number;
+}
+
+/** Mechanism and noise of one window of active people. */
+export interface ActiveClaim {
+  /** Steps for which a person counts as active after an event. */
+  readonly window: number;
+  readonly closedStart: boolean;
+  /** The mechanism with the least noise for this window. */
+  readonly mechanism: MechanismName | 'offset-ar' | 'endless-ar';
+  readonly sensitivity: number;
+  readonly sensitivityExactness: 'exact' | 'upper bound';
+  readonly noiseStddev: number;
+  /** Largest standard deviation of a count. */
+  readonly stddev: number;
+  readonly effectiveParameters: EffectiveParameters;
 }
 
 /**
@@ -102,9 +136,8 @@ export interface CheckedCertificate extends Certificate, CertifiedBound {
 }
 
 /**
- * Claims of pure-DP releases, in addition to the certificate: each entry of each tree node gets
- * integer noise k with probability proportional to exp(-|k| / scale). Lengths are in units of
- * `grid`.
+ * Additional facts about pure-DP releases: each entry of each tree node gets integer noise k with
+ * probability proportional to exp(-|k| / scale). Lengths are in units of `grid`.
  */
 export interface LaplaceClaim {
   /** Norm by which records are clipped, over all their entries. */
@@ -121,12 +154,10 @@ export interface LaplaceClaim {
   grid: number;
 }
 
-/**
- * Claims of mode 'lattice', in addition to the certificate. Lengths are in units of a measurement.
- */
+/** Additional facts about releases in mode 'lattice'. Lengths are in units of a measurement. */
 export interface LatticeClaim {
   noise: LatticeNoise;
-  /** Number of bits after the binary point in the encoder's coefficients. */
+  /** Bits after the binary point in the encoder's coefficients. */
   precisionBits: number;
   /** Unit of a measurement, in input units. */
   measurementUnit: number;

@@ -2,35 +2,41 @@
 
 // Mechanisms side by side.
 
-import type { MechanismName, MechanismParameters, SavedStrategy } from './mechanism.js';
+import type { EncoderStrategy, MechanismName, MechanismParameters } from './mechanism.js';
+import type { SavedStrategy } from './mechanism.js';
 import type { Problem } from './problem.js';
 import type { Refusal } from './refusal.js';
 import type { CertifiedBound } from './unit-error.js';
 
 export interface CompareOptions extends Problem {
-  /** Error the table is sorted by. Default 'max'. */
+  /** Error by which the table is sorted. Default 'max'. */
   objective?: 'max' | 'mean';
   /**
    * Adds the errors of pure-DP prefix sums at this epsilon, and the delta above which Gaussian
    * noise is better.
    */
   epsilon?: number;
-  /** Saved strategies to include in the comparison. */
-  strategies?: readonly SavedStrategy[];
+  /** Saved strategies, and encoders of your own, to include in the comparison. */
+  strategies?: readonly (SavedStrategy | EncoderStrategy)[];
 }
 
 export interface ComparedMechanism {
   mechanism: MechanismName;
   /** Parameters that differ from the defaults. */
   parameters: MechanismParameters;
-  /** True if this is one of the given saved strategies. */
+  /** True if this is one of the given `strategies`. */
   saved: boolean;
+  /** If so, its index among them. */
+  index?: number;
   /** As in `Certificate`: present if there is no search for the requested participation. */
   optimisedFor?: string;
   sensitivity: number;
   sensitivityExactness: 'exact' | 'upper bound';
   maxError: number;
+  /** Root mean squared error over the steps. */
   meanError: number;
+  /** Mean squared error, the square of `meanError`. */
+  meanSquaredError: number;
   /** Error named by `objective`, divided by `lowerBound`; null if no bound is available. */
   ratio: number | null;
   stepCost: string;
@@ -41,7 +47,7 @@ export interface ComparedMechanism {
 }
 
 /** A mechanism omitted from a comparison. */
-export interface LeftOut {
+export interface ExcludedMechanism {
   mechanism: MechanismName;
   parameters: MechanismParameters;
   /** Reason, in words. */
@@ -64,7 +70,7 @@ export interface PureComparison {
   meanError: number;
   /**
    * Delta at which the best mechanism of the table has the same error (as named by `objective`).
-   * Below it, pure-DP Laplace noise is smaller.
+   * Below this delta, the pure-DP totals are more accurate.
    */
   crossoverDelta: number;
 }
@@ -79,7 +85,7 @@ export interface Comparison extends CertifiedBound {
   /**
    * Mechanisms omitted because they have no formula at this size or take too long, with the reason.
    */
-  leftOut: LeftOut[];
+  leftOut: ExcludedMechanism[];
   /**
    * Mechanisms whose error (as named by `objective`) would rise with normalised columns; tested up
    * to 256 steps.

@@ -17,7 +17,10 @@ type HostModule = typeof globalThis extends {
   ? Type
   : object;
 
-/** Source of the WebAssembly bytes; not needed for the `.` entry, which embeds them. */
+/**
+ * Options of `load`: `wasm` is the source of the WebAssembly module, not needed for the `.` entry,
+ * which embeds it; `signal` cancels the call.
+ */
 export interface LoadOptions {
   wasm?:
     | string

@@ -10,7 +10,7 @@ import type { LearnPlan, LearnPlanOptions } from './learning/defaults.js';
 import type { LearnOptions } from './learning/learn.js';
 import type { LearnedModel } from './streams/model.js';
 import type { SavedStrategy, StrategyInfo } from './mechanism.js';
-import type { GradientNoise, GradientNoiseOptions, Noise, NoiseOptions } from './noise.js';
+import type { Noise, NoiseOptions } from './noise.js';
 import type { OptimizeOptions } from './optimization.js';
 import type {
   ApproximateDp,
@@ -34,7 +34,7 @@ import type {
   UnitErrorOptions,
 } from './unit-error.js';
 
-/** Functions that a worker has, too, with promises. */
+/** Functions that a worker also has, with promises. */
 export interface Analysis {
   /**
    * Returns the noise required by a privacy target, at unit sensitivity.
@@ -50,8 +50,8 @@ export interface Analysis {
   calibrate(options: PureDp): PureCalibration;
   calibrate(options: ApproximateDp | { mu: number; delta: number }): GaussianCalibration;
   /**
-   * Does the same, also for a target in rho; `epsilon` then holds for every rho-zCDP mechanism,
-   * including lattice noise.
+   * Returns the noise required by any kind of privacy target. With a target in rho, `epsilon` holds
+   * for every rho-zCDP mechanism, including lattice noise.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -74,7 +74,8 @@ export interface Analysis {
    */
   error(options: PureErrorOptions): PureError;
   /**
-   * Returns the errors of several workloads of one stream with one noise, at unit noise multiplier.
+   * Returns the errors of several workloads of one stream that share their noise, at unit noise
+   * multiplier.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -87,8 +88,8 @@ export interface Analysis {
    */
   error(options: StackErrorOptions): StackError;
   /**
-   * Returns all that is known about the error of a mechanism, at unit noise multiplier and clip norm
-   * 1; what takes long, or is large, if it is asked for.
+   * Returns all that is known about the error of a mechanism, at unit noise multiplier and clip
+   * norm 1. Details that are large or slow to compute are included on request.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -128,8 +129,8 @@ export interface Analysis {
    */
   bounds(options: BoundsOptions): ErrorBounds;
   /**
-   * Returns the privacy claim of a mechanism without making a release, and its error relative to a
-   * certified lower bound.
+   * Returns the privacy guarantee of a mechanism without making a release, and its error relative
+   * to a certified lower bound.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -178,9 +179,10 @@ export interface Analysis {
    */
   learn(options: LearnOptions): LearnedModel;
   /**
-   * Returns what learns well, from public numbers alone: options for `learner` (clip norm, domain,
-   * lambda and, for a table, strategy and descent), and whether `learn` releases second moments of a
-   * table first. Put your own options after them: `{ ...plan.options, strategy: 'blt' }`.
+   * Returns settings for learning, chosen from public numbers alone: options for `learner` (clip
+   * norm, domain, lambda and, for a table, strategy and descent), and whether `learn` releases
+   * second moments of a table first. Put your own options after them:
+   * `{ ...plan.options, strategy: 'blt' }`.
    *
    * No theorem bounds the quality of these settings: see docs/math/learning.md, section 10.
    *
@@ -199,8 +201,9 @@ export interface Analysis {
   learnPlan(options: LearnPlanOptions): LearnPlan;
   /**
    * Returns predictions of a model for examples, row after row, whose features are the `inputs` of
-   * the model. A prediction is a score, whose sign is the class and for which 1 / (1 + e^-score) is
-   * the probability of 1; for squared loss the value; for 'softmax' a score for each class.
+   * the model. A prediction is a score: for two classes, its sign is the class and, for 'logistic',
+   * 1 / (1 + e^-score) the probability of class 1. For numeric labels it is the predicted value,
+   * and for 'softmax' there is a score for each class.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -212,21 +215,6 @@ export interface Analysis {
    * ```
    */
   predict(model: LearnedModel, features: ArrayLike<number>): Float64Array;
-  /**
-   * Creates noise at a privacy target, for sums of gradients that the caller clips.
-   * @example
-   * ```js
-   * import { load } from 'dp-ftrl';
-   *
-   * const dp = await load();
-   * const target = { steps: 100, epsilon: 4, delta: 1e-6, clip: 1 };
-   * const noise = dp.noise({ strategy: 'blt', ...target, dimension: 3, increments: true });
-   * const clipped = [0.6, 0, -0.8]; // the sum of a batch of gradients of norm at most 1
-   * console.log(noise.addNoiseTo(clipped, 0), noise.certificate.noiseStddev);
-   * noise.dispose();
-   * ```
-   */
-  noise(options: GradientNoiseOptions): GradientNoise;
   /**
    * Creates exactly rounded rows of noise, for all coordinates or for a shard of them.
    * @example
@@ -249,15 +237,16 @@ export interface Analysis {
 /** The library. All functions are methods of this object: `const dp = await load()`. */
 export interface DpFtrl extends Analysis, Streams, Budgets {
   readonly version: string;
-  /** The strategies that noise can be shared by, and what each takes and costs. */
+  /** The available strategies, with the parameters and limits of each. */
   readonly strategies: readonly StrategyInfo[];
   /**
    * Makes the counts of a histogram consistent by post-processing, which costs no privacy.
    * 'non-negative' sets negative counts to 0, which moves none farther from the truth; 'monotone'
    * replaces the counts of all steps by the closest ones that are non-negative and never decrease,
-   * which increases neither the sum of squared errors of a category nor its largest error. It takes
-   * the readings of all steps from the first on, and counts of a window may truly decrease. The
-   * results are biased, and `stddev`, `low` and `high` do not apply to them.
+   * which increases neither the sum of squared errors of a category nor its largest error.
+   * 'monotone' takes the readings of all steps from the first on, and does not suit counts of a
+   * window, which may truly decrease. The results are biased, and `stddev`, `low` and `high` do not
+   * apply to them.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -276,7 +265,7 @@ export interface DpFtrl extends Analysis, Streams, Budgets {
   readonly queries: Queries;
   /** Functions that look at true data or at noise with a known seed: NOTHING here is private. */
   readonly study: Study;
-  /** Number of handles that are not disposed of yet, for leak tests. */
+  /** Handles not yet disposed of, for leak tests. */
   readonly liveHandles: number;
 }
 
@@ -285,7 +274,7 @@ export interface DpFtrl extends Analysis, Streams, Budgets {
  * `tree`, bit-identical to the full library for the same factorization. It has no searches.
  * `optimal` is the closed-form factorization, whose largest error, for one participation and the
  * default buffers, is up to 2.8 % above the least possible; `blt` takes `decays` and `weights`. A
- * saved strategy may replace either name, unless it is a dense one. Other workloads, `epochLength`,
+ * saved strategy may replace a name, unless it is dense. Other workloads, `epochLength`,
  * `normalizeColumns` and `lattice` are refused.
  */
 export type DpCounter = Pick<

@@ -2,8 +2,6 @@
 
 // Mechanisms, and the problems they solve.
 
-import type { ApproximateDp, Neighbours } from './privacy.js';
-
 /** Names of the mechanisms in this version. */
 export type MechanismName =
   | 'independent'
@@ -28,11 +26,11 @@ export type MechanismName =
   | 'blt-scaled'
   | 'optimal';
 
-/** Parameters of mechanisms; `StrategyInfo.parameters` lists those of each mechanism. */
+/** Parameters of mechanisms; `StrategyInfo.parameters` lists the parameters of each mechanism. */
 export interface MechanismParameters {
-  /** Number of non-zero diagonals, the main one included. */
+  /** Non-zero diagonals, the main one included. */
   bands?: number;
-  /** Number of buffers; for `optimal` 8 by default, 'exact' (or 0) for full accuracy. */
+  /** Number of buffers; 'exact' (or 0) for full accuracy. The default for `optimal` is 8. */
   buffers?: number | 'exact';
   /** Error that the optimised mechanisms minimise. Default 'max'. */
   objective?: 'max' | 'mean';
@@ -40,7 +38,7 @@ export interface MechanismParameters {
   decays?: ArrayLike<number>;
   /** Weights omega of a BLT, one per decay. */
   weights?: ArrayLike<number>;
-  /** Number of children of a node. */
+  /** Children of a node. */
   arity?: number;
   /** Trees of odd arity: whether nodes are also subtracted. */
   subtractive?: boolean;
@@ -62,9 +60,10 @@ export interface MechanismParameters {
 
 /**
  * Linear queries answered at every step: sums of all records so far; exponentially decaying sums,
- * in which a record k steps ago has weight decay^k, 0 < decay <= 1; an exponentially averaged sum
- * (momentum, with weight decay); sums of the last `window` records; sums weighted by learning
- * rates; or any lower-triangular matrix, steps * steps entries, row-major.
+ * in which a record k steps ago has weight decay^k, 0 < decay <= 1; sums with momentum, in which a
+ * step adds its records and `momentum` times what the previous step added, optionally with decay;
+ * sums of the last `window` records; sums weighted by learning rates; or any lower-triangular
+ * matrix, steps * steps entries, row-major.
  */
 export type Workload =
   | 'prefix'
@@ -74,14 +73,14 @@ export type Workload =
   | { rates: ArrayLike<number>; momentum?: number }
   | { matrix: ArrayLike<number> };
 
+/** Participation in one step only; or in at most `times` steps, at least `apart` steps apart. */
+export type Bound = 'once' | { times: number; apart: number };
+
 /**
- * Steps to which one user may contribute: a single one; one in each of `epochs` epochs, always at
- * the same position; or at most `participations`, at least `minSeparation` (j - i) apart.
+ * Steps to which one user may contribute: within a bound, or one in each of `epochs` epochs, always
+ * at the same position.
  */
-export type Participation =
-  | 'single'
-  | { epochs: number }
-  | { participations: number; minSeparation: number };
+export type Participation = Bound | { epochs: number };
 
 /**
  * Method used to compute a lower bound: dual variables of the optimum, in linear time or with dense
@@ -97,12 +96,12 @@ export type BoundMethod = 'dual' | 'dense dual' | 'schatten';
  */
 export interface SavedStrategy {
   format: 'dp-ftrl strategy';
-  version: 1;
-  mechanism: MechanismName;
-  /** The only horizon it can be used for. */
-  numSteps: number;
+  version: 2;
+  name: MechanismName;
+  /** The only horizon that it can be used for. */
+  steps: number;
   workload: Workload;
-  /** Participation it was optimised for, which is also the default if none is given. */
+  /** Participation that it was optimised for, which is also the default if none is given. */
   participation: Participation;
   objective: 'max' | 'mean';
   /** Weights of the steps in `error` and `lowerBound`, if they were not all equal. */
@@ -113,9 +112,9 @@ export interface SavedStrategy {
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
   /**
-   * As in `CertifiedBound`; missing if it is 1, and in files of older versions. For those it is the
-   * least d with (d + 1) (d + 2) / 2 above the number of participations: 2 from 3 participations
-   * on, 3 from 6 on.
+   * As in `CertifiedBound`. If missing, as in files of older versions, it is the least d with
+   * (d + 1) (d + 2) / 2 above the number of participations: 1 up to 2 participations, 2 from 3 on,
+   * 3 from 6 on.
    */
   lowerBoundMinDimension?: number;
   /** As in `CertifiedBound`; missing if `lowerBoundMinDimension` is. */
@@ -136,6 +135,21 @@ export interface SavedStrategy {
 }
 
 /**
+ * Your own factorization B C of the workload A: the rows of C, each up to the diagonal or of full
+ * length. C is lower triangular with a positive diagonal, of at most 2048 steps, and B = A C^-1.
+ * Certificates call it 'banded', with as many bands as steps.
+ */
+export interface EncoderStrategy {
+  encoder: readonly ArrayLike<number>[];
+  /**
+   * Rows of B, to check that you and the library mean the same factorization: refused unless every
+   * entry agrees with A C^-1 to 10^-6 of the largest entry in its row. They have no other effect,
+   * because a square C has no other decoder.
+   */
+  decoder?: readonly ArrayLike<number>[];
+}
+
+/**
  * Parameters a mechanism was built with, whether given or chosen automatically, under the names of
  * `MechanismParameters`. Optimised mechanisms also have short lists (`coefficients`, `shifts`).
  * Lists as long as the horizon are found only in a `SavedStrategy`.
@@ -143,17 +157,17 @@ export interface SavedStrategy {
 export type EffectiveParameters = Record<string, number | boolean | number[]>;
 
 /**
- * Longest horizons at which `optimal` is optimised for the given problem; beyond, the optimum of
- * another problem is used.
+ * Longest horizons at which `optimal` is optimised for the given problem; beyond them, the optimum
+ * of another problem is used.
  */
 export interface SearchLimits {
   /** For momentum, windows, learning rates and matrices. */
   denseSteps: number;
-  /** For one participation per epoch. */
+  /** For fixed epochs. */
   epochSteps: number;
   /**
-   * For one participation per epoch of prefix sums, with or without decay, and objective 'mean';
-   * beyond `epochSteps`, at most 64 epochs.
+   * For fixed epochs of prefix sums, with or without decay, and objective 'mean'; beyond
+   * `epochSteps`, at most 64 epochs.
    */
   epochSumSteps: number;
 }
@@ -172,33 +186,17 @@ export interface StrategyInfo {
   readonly workloads: 'adapted' | 'decoded';
   /** Longest horizon covered by its formulas. */
   readonly maxSteps: number;
-  /** True if its measurements read no step later than the one at which they are used. */
+  /** True if no measurement reads a step later than the step at which it is used. */
   readonly causal: boolean;
   /**
    * Whether pure differential privacy (delta = 0) would follow if Gaussian noise were replaced by
-   * Laplace noise, even for records chosen adaptively from releases. Totals with `pure`, `queries`
-   * and the exponential mechanism serve delta = 0; everything else draws Gaussian noise.
+   * Laplace noise, even if records are chosen adaptively, given earlier releases. Counters, totals
+   * and `queries` accept delta 0; everything else draws Gaussian noise.
    */
   readonly pureDp: boolean;
-  /** Present for 'optimal': the longest horizons of its searches for problems with no quick one. */
-  readonly limits?: Readonly<SearchLimits>;
-}
-
-export interface MechanismOptions extends ApproximateDp, MechanismParameters {
   /**
-   * Default 'optimal'; for windows, momentum, rates and matrices beyond 128 steps
-   * 'normalized-square-root', and beyond 65,536 'square-root'. A saved strategy supplies its
-   * horizon and workload, and takes no parameters.
+   * Present for 'optimal': the longest horizons of its searches, for problems without a quick
+   * search.
    */
-  mechanism?: MechanismName | SavedStrategy;
-  /** Horizon: the number of releases the noise is calibrated for. */
-  numSteps: number;
-  /** l2-norm to which each record is clipped, in input units. Default 1. */
-  clipNorm?: number;
-  /** Default 'zero-out'. */
-  neighbours?: Neighbours;
-  /** Default 'single'. */
-  participation?: Participation;
-  /** Default 'prefix', the only one that `study.simulation` takes. */
-  workload?: Workload;
+  readonly limits?: Readonly<SearchLimits>;
 }

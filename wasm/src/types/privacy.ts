@@ -2,7 +2,10 @@
 
 // Privacy targets, and distributions of noise.
 
-/** Neighbouring relation: one user's contribution set to zero, or replaced by any other one. */
+/**
+ * Neighbouring relation: one user's contribution set to zero, or replaced by any other
+ * contribution.
+ */
 export type Neighbours = 'zero-out' | 'replace-one';
 
 export interface ApproximateDp {
@@ -19,7 +22,7 @@ export interface PureDp {
   delta: 0;
 }
 
-/** The losses that every mechanism of pure differential privacy has. */
+/** The losses that pure differential privacy implies for every mechanism. */
 export interface PureCalibration {
   epsilon: number;
   delta: number;
@@ -47,7 +50,7 @@ export interface Calibration {
    * is then an upper bound for all rho-zCDP mechanisms.
    */
   mu: number | null;
-  /** Theorem the numbers are derived from. */
+  /** Theorem from which the numbers are derived. */
   method: string;
   /** The textbook formula, for comparison only. */
   classical: {

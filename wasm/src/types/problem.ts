@@ -2,17 +2,16 @@
 
 // The problem that a strategy is chosen for.
 
-import type { Workload } from './mechanism.js';
-import type { Bound } from './streams/options.js';
+import type { Bound, Participation, Workload } from './mechanism.js';
 
-/** The sums of a stream, and who contributes to them when. */
+/** The sums of a stream, and how often one user contributes to them. */
 export interface Problem {
   /** Horizon, 1 .. 2^40. */
   steps: number;
   /** Default 'prefix'. */
   workload?: Workload;
-  /** How often a person contributes. It is the same as a participation, but for epochs. */
+  /** How often a person contributes: like `participation`, but without epochs. */
   people?: Bound;
   /** Default 'once'. */
-  participation?: Bound | { epochs: number };
+  participation?: Participation;
 }

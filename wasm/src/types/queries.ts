@@ -31,6 +31,22 @@ export type QueryWorkload =
   /** The queries of all parts, on the same values. */
   | { union: readonly QueryWorkload[] };
 
+/**
+ * Measurements of your own: F = R M, with as many rows of M as you like. The sensitivity is exact
+ * for M, whose rows are scaled together and rounded to integers of 24 bits. If rounding makes R M
+ * differ from F, further rows measure the difference coarsely; an M whose entries have few binary
+ * digits is not changed by rounding and needs no further rows.
+ */
+export interface OwnMeasurements {
+  /** Rows of M, one number for each value. */
+  measure: readonly ArrayLike<number>[];
+  /**
+   * Rows of R, one for each query, one number for each row of M; R M must be F to 1e-6 of its
+   * largest entry. Default: F M^+, which has the least error with this M.
+   */
+  reconstruct?: readonly ArrayLike<number>[];
+}
+
 export interface LinearQueriesOptions {
   workload: QueryWorkload;
   /** > 0. */
@@ -45,15 +61,16 @@ export interface LinearQueriesOptions {
   neighbours?: Neighbours;
   /**
    * Largest number of records of one person in a histogram; the privacy unit is then a person. The
-   * caller must ensure that no person has more. Default 1, and always 1 with 'replace-one', where
-   * the total number of records is public although persons may have different numbers of them.
+   * caller must ensure that no person has more. Default 1, and always 1 with 'replace-one',
+   * where the total number of records is public and would reveal how many records a person has.
    */
   maxContributions?: number;
   /**
-   * Measurements to make. 'optimal' (default): those with the least error, with a proof for
-   * Gaussian noise; for Laplace noise (delta 0), the best of several known to be good.
+   * Measurements to make. 'optimal' (default): the measurements with the least error, with a proof
+   * for Gaussian noise; for Laplace noise (delta 0), the best of several known to be good. Or
+   * measurements of your own.
    */
-  measurements?: 'optimal' | 'identity' | 'queries';
+  measurements?: 'optimal' | 'identity' | 'queries' | OwnMeasurements;
   /**
    * Error to minimise: the RMS error ('mean', the default; certified to 1e-6) or the largest error
    * ('max', to 1e-4). With 'replace-one', both are certified to 1e-4.
@@ -63,8 +80,8 @@ export interface LinearQueriesOptions {
 
 export interface QueryReleaseOptions {
   /**
-   * Post-processes the answers to those of the nearest histogram without negative counts. Default
-   * false.
+   * Replaces the answers by the answers of the nearest histogram without negative counts
+   * (post-processing). Default false.
    */
   consistent?: boolean;
   /** With `consistent`: the counts of the histogram are integers. */
@@ -96,7 +113,10 @@ export interface LinearQueries extends Handle {
   readonly numMeasurements: number;
   readonly neighbours: Neighbours;
   readonly noise: 'gaussian' | 'laplace';
-  /** mu of Gaussian differential privacy; with Laplace noise, that of `calibrate` with delta 0. */
+  /**
+   * mu of Gaussian differential privacy; with Laplace noise, the mu that `calibrate` gives with
+   * delta 0.
+   */
   readonly mu: number;
   /**
    * Error, as named by `objective`, at unit noise multiplier: noise std / distance by which one
@@ -106,8 +126,8 @@ export interface LinearQueries extends Handle {
   /** Certified lower bound on this error of ANY factorization. */
   readonly lowerBound: number;
   /**
-   * unitError / lowerBound, barely above 1 for 'optimal'. With Laplace noise the bound is that for
-   * the l2 norm; with 'replace-one' and more than 512 values it is not tight (1.05 to 2).
+   * unitError / lowerBound, barely above 1 for 'optimal'. With Laplace noise the bound is the one
+   * for the l2 norm; with 'replace-one' and more than 512 values it is not tight (1.05 to 2).
    */
   readonly ratio: number;
   /** Textbook bound on the sensitivity, divided by the bound used here. */
@@ -117,13 +137,13 @@ export interface LinearQueries extends Handle {
    * answers.
    */
   readonly standardErrors: Float64Array;
-  /** Returns a description of query number `query`. */
+  /** Describes query number `query`. */
   label(query: number): string;
-  /** Returns the descriptions of all queries. */
+  /** Describes all queries. */
   labels(): string[];
-  /** Returns lower bounds for mechanisms that need not be factorizations, at the same privacy. */
+  /** Lower bounds for mechanisms that need not be factorizations, at the same privacy. */
   bounds(): QueryBounds;
-  /** Returns F, R and M, up to 2^25 entries each. */
+  /** F, R and M, up to 2^25 entries each. */
   matrices(): QueryMatrices;
   /**
    * Answers the queries. Each call is a separate release with fresh noise, so privacy losses add
@@ -184,11 +204,11 @@ export interface RandomizedResponseOptions {
 }
 
 export interface EstimateCountOptions {
-  /** Number of reports that were true. */
+  /** Reports that were true. */
   ones: number;
   /** Total number of reports, up to 2^53. */
   reports: number;
-  /** Epsilon the reports were made with: 2^-31 .. 2^19. */
+  /** Epsilon that the reports were made with: 2^-31 .. 2^19. */
   epsilon: number;
 }
 
@@ -225,7 +245,7 @@ export interface QuantileOptions extends WinnerOptions {
 export interface Queries {
   /**
    * Creates a mechanism that answers many counting queries on one histogram, with noise correlated
-   * in the best way for them, and with a proof of how good that is.
+   * optimally for them, and with a certified lower bound on the least error.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -267,8 +287,7 @@ export interface Queries {
    */
   winner(options: WinnerOptions): number;
   /**
-   * Returns a value at approximately a quantile of the records, by the exponential mechanism, as
-   * `winner` does.
+   * Returns a value near a quantile of the records, by the exponential mechanism as in `winner`.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';

@@ -40,8 +40,8 @@ export interface Refusal {
   readonly parameter?: string;
   /**
    * Condition violated by the parameter, such as `'must be positive and finite'`. Names of other
-   * parameters are in braces, as in `'must be at most {steps} = 5'`. A sentence if no parameter
-   * is at fault.
+   * parameters are in braces, as in `'must be at most {steps} = 5'`. If no parameter is at fault, a
+   * full sentence.
    */
   readonly constraint?: string;
   /** The refused value, as text. */

@@ -4,7 +4,7 @@
 
 import type { Handle, LoadOptions } from './instance.js';
 
-/** The work that a search has done. */
+/** Progress of a search. */
 export interface Progress {
   readonly iterations: number;
   /**
@@ -16,17 +16,18 @@ export interface Progress {
 
 /** Options of a search that runs between other events. */
 export interface SearchCall {
-  /** Ends the call with `aborted`; a later call goes on. */
+  /** Ends the call with `aborted`; a later call continues the search. */
   signal?: LoadOptions['signal'];
   onProgress?: (progress: Progress) => void;
 }
 
 /**
- * Work that runs in pieces: each step of an iteration does one. Leaving the loop keeps what was done.
+ * A computation in pieces: each step of an iteration runs one piece. Leaving the loop keeps the
+ * work done so far.
  */
 export interface Search<T> extends Handle, Iterable<Progress> {
-  /** Does what is left, and returns the result. The search is then disposed of. */
+  /** Completes the search and returns its result. The search is then disposed of. */
   result(): T;
-  /** As `result`, but other events run between the pieces. */
+  /** Does the same as `result`, but lets other events run between the pieces. */
   run(call?: SearchCall): Promise<T>;
 }

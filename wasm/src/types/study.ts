@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions for those who study mechanisms and learners.
+// Functions for the study of mechanisms and learners.
 
 import type { Certificate } from './certificate.js';
 import type {
@@ -24,7 +24,7 @@ export interface Study {
    * import { load } from 'dp-ftrl';
    *
    * const dp = await load();
-   * const play = dp.study.simulation({ numSteps: 200, epsilon: 4, delta: 1e-6 });
+   * const play = dp.study.simulation({ steps: 200, epsilon: 4, delta: 1e-6 });
    * while (!play.finished) {
    *   const { noisySums, privateLoss } = play.advance(50);
    *   console.log(noisySums.length, privateLoss.length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors of mechanisms, for one workload and for several at unit noise and without a delta, and bounds
-// on them.
+// Errors of mechanisms, at unit noise for one workload and for several, and of pure-DP totals; and
+// bounds on them.
 
 import type { BoundMethod, EffectiveParameters, MechanismName, Workload } from './mechanism.js';
 import type { Neighbours } from './privacy.js';
@@ -19,10 +19,11 @@ export interface CertifiedBound {
   boundMethod: BoundMethod | null;
   /**
    * Smallest dimension of records for which `lowerBound` holds; 1 for up to 2 participations. With
-   * more, several contributions may move records of smaller dimension less.
+   * more participations, a user's contributions may move the measurements less if records have
+   * fewer entries.
    */
   lowerBoundMinDimension: number | null;
-  /** The same for records of every dimension, including 1; at most `lowerBound`. */
+  /** Lower bound for records of every dimension, including 1; at most `lowerBound`. */
   lowerBoundEveryDimension: number | null;
 }
 
@@ -31,7 +32,10 @@ export interface ErrorOptions extends Problem {
   strategy: Strategy;
 }
 
-/** Parts that are large or take long: each is there if the option of its name is true. */
+/**
+ * Details that are large or slow to compute: each is present if the option of the same name is
+ * true.
+ */
 export interface ErrorDetails {
   /** The error of every step, sensitivity * ||B_t||. */
   perStep?: Float64Array;
@@ -78,9 +82,14 @@ export interface SimultaneousError {
   dimension: number;
   /** Upper bound on the error of every entry at every step. */
   simultaneousError: number;
-  /** Method: the correlation of neighbouring rows, or the product of all probabilities. */
+  /**
+   * Method of the bound: the correlation of neighbouring rows, or the product of all probabilities.
+   */
   simultaneousMethod: 'neighbours' | 'product';
-  /** The same bound from the sum of all probabilities (union bound), for comparison. */
+  /**
+   * The bound that the sum of all probabilities (union bound) gives in place of
+   * `simultaneousError`, for comparison.
+   */
   simultaneousUnion: number;
   /** Upper bound on the l2-norm of the error at every step. */
   simultaneousNorm: number;
@@ -123,7 +132,10 @@ export interface UnitError extends CertifiedBound, Partial<SimultaneousError>, E
   maxError: number;
   /** sensitivity * ||B||_F / sqrt(steps), unit noise multiplier */
   meanError: number;
-  /** The error that bound, ratio and gap refer to: the mechanism's `objective`, else 'max'. */
+  /**
+   * The error that `lowerBound`, `ratio` and `gap` refer to: the mechanism's `objective`, else
+   * 'max'.
+   */
   objective: 'max' | 'mean';
   /** The error named by `objective`, divided by `lowerBound`. */
   ratio: number | null;
@@ -156,14 +168,27 @@ export interface Matrices {
 /** A bound from the literature, and whether it was found to hold at this horizon. */
 export interface PublishedBound {
   value: number;
-  /** False if it fails, and beyond `checkedTo` steps, where it was not checked. */
+  /** False if the bound fails, and beyond `checkedTo` steps, where it was not checked. */
   holds: boolean;
   /**
-   * Smallest horizon from which on it was found to hold up to `checkedTo`; null if it fails at
+   * Smallest horizon from which the bound was found to hold up to `checkedTo`; null if it fails at
    * every horizon that was checked.
    */
   holdsFrom: number | null;
   checkedTo: number;
+}
+
+/**
+ * A lower bound from the literature on every (epsilon, delta)-DP mechanism. Its constant factor is
+ * not known here, so it gives no number, and it is not proved here.
+ */
+export interface PublishedStatement {
+  /** The error that is bounded, and the order of the bound. */
+  bound: string;
+  /** Authors, year and theorem. */
+  source: string;
+  /** Mechanisms for which the bound is published. */
+  range: string;
 }
 
 /**
@@ -178,8 +203,8 @@ export interface BoundsOptions {
   delta?: number;
   rho?: number;
   /**
-   * Number of epochs. Must divide the number of steps, with steps * epochs^2 at most 2^23. Takes up
-   * to seconds at 1024 steps, a few minutes at 16 epochs of 1000.
+   * At most 64; must divide the number of steps, with steps * epochs^2 at most 2^23. Takes up to a
+   * few seconds at 1024 steps, and a few minutes at 16 epochs of 1000 steps.
    */
   epochs?: number;
   /** With `epochs`: target for the relative gap between the two bounds. Default 1e-6. */
@@ -188,8 +213,8 @@ export interface BoundsOptions {
 
 /**
  * Lower bounds on the RMS errors of mechanisms that need not be factorizations, for prefix sums of
- * records in [-1, 1], zero-out neighbours and one participation per user; each is a bound on the
- * error at some stream.
+ * records in [-1, 1], zero-out neighbours and one participation per user; each bounds the error on
+ * the mechanism's worst stream.
  */
 export interface MechanismBounds {
   /** Bounds on the errors of every unbiased mechanism, with any noise. */
@@ -204,13 +229,13 @@ export interface MechanismBounds {
    * largest error.
    */
   every: number;
-  /** Number of equal consecutive records used in the proof of `every`. */
+  /** Length of the runs of equal records in the proof of `every`. */
   blockLength: number;
 }
 
 /**
- * Lower bounds on the errors of the prefix sums plus noise of any distribution that does not depend
- * on the stream, for the same streams as `MechanismBounds`.
+ * Lower bounds on the errors of prefix sums with added noise of any distribution that does not
+ * depend on the stream, for the same streams as `MechanismBounds`.
  */
 export interface AddedNoiseBounds {
   /** Largest error over the steps. */
@@ -223,7 +248,7 @@ export interface AddedNoiseBounds {
 
 /**
  * Bounds on the least RMS error of prefix sums where each user participates once per epoch, at the
- * same step of each: no factorization is below `lower`, and one attains `upper`.
+ * same step of each epoch: no factorization is below `lower`, and one attains `upper`.
  */
 export interface EpochsBounds {
   lower: number;
@@ -249,13 +274,37 @@ export interface ErrorBounds {
    * steps, a lower bound on it.
    */
   schatten: number;
-  /** Upper bounds on the errors of the square root factorization. */
-  squareRoot: { max: number; mean: number };
+  /** The square root factorization. */
+  squareRoot: {
+    /** Upper bound on the largest error. */
+    max: number;
+    /** Upper bound on the root mean squared error. */
+    mean: number;
+    /** Largest squared norm of a column, which is also the largest error; exact. */
+    squaredColumnNorm: number;
+    /** Exact. */
+    meanSquaredError: number;
+  };
+  /** The binary tree. */
+  tree: {
+    /** Exact. */
+    meanSquaredError: number;
+    /** `meanSquaredError` divided by that of the square root. */
+    overSquareRoot: number;
+    /** Limit of `overSquareRoot` as the steps grow: 10.27. */
+    limit: number;
+  };
   /**
-   * Bounds as printed by Henzinger, Upadhyay and Upadhyay (2023): upper bounds on the errors of the
-   * square root, and a lower bound on the mean error of every factorization.
+   * Bounds published by Henzinger, Upadhyay and Upadhyay (2023): upper bounds on the squared column
+   * norm (`max`, also the largest error) and the RMS error of the square root, a lower bound on the
+   * RMS error of every factorization, and lower bounds for every mechanism, which give no number.
    */
-  published: { max: PublishedBound; mean: PublishedBound; lower: PublishedBound };
+  published: {
+    max: PublishedBound;
+    mean: PublishedBound;
+    lower: PublishedBound;
+    everyMechanism: readonly PublishedStatement[];
+  };
   /** Present if `rho`, or `epsilon` without `delta`, is given; in clip norms, not at unit noise. */
   mechanisms?: MechanismBounds;
   /** Present if `epsilon` is given; in clip norms. */
@@ -274,25 +323,23 @@ export interface WorkloadError {
   meanError: number;
 }
 
-/** Options of `error` for several workloads with one noise. */
+/** Options of `error` for several workloads that share their noise. */
 export interface StackErrorOptions
   extends Omit<
     UnitErrorOptions,
     'workload' | 'strategy' | 'numPaths' | 'seed' | keyof ErrorDetails
   > {
-  /**
-   * Up to 64 workloads, released together from one noise, as by `sums`.
-   */
+  /** Up to 64 workloads, released together with shared noise, as by `sums`. */
   workloads: readonly Workload[];
   /** Weights of the workloads' squared errors in the mean that is minimised. Default: equal. */
   importance?: ArrayLike<number>;
-  /** Default: that of `sums`. */
+  /** Default: the strategy that `sums` uses. */
   strategy?: MechanismName | StrategyParameters;
 }
 
 /**
- * Errors of one of several workloads; with `beta`, bounds that hold together with those of all
- * others.
+ * Errors of one of several workloads; with `beta`, its bounds hold together with the bounds of all
+ * other workloads.
  */
 export interface WorkloadErrorTogether extends WorkloadError {
   /** Upper bound on the error of every entry at every step. */
@@ -303,9 +350,9 @@ export interface WorkloadErrorTogether extends WorkloadError {
 }
 
 /**
- * Errors of several workloads of one stream with one noise, at unit noise multiplier. With `beta`
- * every workload has its own bounds; those of all workloads hold together at all steps with
- * probability at least 1 - beta (and so do the norms).
+ * Errors of several workloads of one stream that share their noise, at unit noise multiplier. With
+ * `beta` every workload has its own bounds; the bounds of all workloads hold together at all steps
+ * with probability at least 1 - beta, and so do the bounds on norms.
  */
 export interface StackError
   extends Omit<
@@ -321,8 +368,8 @@ export interface StackError
   lowerBound: number;
   objective: 'mean';
   /**
-   * Errors of the workloads, in the given order; `maxError` of this object is the largest of
-   * theirs.
+   * Errors of the workloads, in the given order; `maxError` of this object is the largest
+   * `maxError` of a workload.
    */
   workloads: WorkloadErrorTogether[];
   beta?: number;
@@ -342,7 +389,7 @@ export interface PureErrorOptions
 }
 
 /**
- * Errors of pure-DP totals, in input units: those of the discrete Laplace noise released with these
+ * Errors of pure-DP totals, in input units, from the discrete Laplace noise released with these
  * options.
  */
 export interface PureError

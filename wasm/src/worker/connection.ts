@@ -7,7 +7,7 @@ import type { Call } from '../types/async.js';
 import { listen, type Port } from './port.js';
 import type { Failure, Methods, Response } from './protocol.js';
 
-interface Pending {
+interface PendingCall {
   epoch: number;
   onProgress: Call['onProgress'];
   resolve(value: unknown): void;
@@ -15,9 +15,9 @@ interface Pending {
 }
 
 /** A call, and the function that its errors name. */
-interface Sending extends Call {
+interface Transmission extends Call {
   where?: string;
-  /** Whether the worker answers a call that is aborted, with what it has done. */
+  /** Whether the worker still answers the call after an abort, with the results so far. */
   isAnswered?: boolean;
   epoch?: number;
 }
@@ -32,7 +32,7 @@ function saysWhatCannotBeSent(cause: unknown): boolean {
 }
 
 export class Connection {
-  private readonly pending = new Map<number, Pending>();
+  private readonly pending = new Map<number, PendingCall>();
   private lastId = 0;
   private closed: DpError | undefined;
   private readonly collected: FinalizationRegistry<number> | undefined;
@@ -46,7 +46,7 @@ export class Connection {
         this.close(new DpError('load_failed', `worker: it failed: ${why}`, { cause: event }));
       });
     }
-    // From a worker in Node or a port: nothing follows these events.
+    // Last events of a worker in Node and of a port.
     for (const type of ['exit', 'close']) {
       listen(port, type, (code) => {
         const how = typeof code === 'number' ? ` with exit code ${code}` : '';
@@ -74,7 +74,7 @@ export class Connection {
   call<M extends keyof Methods>(
     method: M,
     argument: Methods[M][0],
-    { where = method, epoch = this.epoch, signal, onProgress, isAnswered }: Sending = {},
+    { where = method, epoch = this.epoch, signal, onProgress, isAnswered }: Transmission = {},
   ): Promise<Methods[M][1]> {
     if (this.closed) return Promise.reject(this.closed);
     if (signal?.aborted && !isAnswered) return Promise.reject(signal.reason);
@@ -94,7 +94,7 @@ export class Connection {
       try {
         this.port.postMessage({ dpFtrl: 'call', id, epoch, method, argument }, []);
       } catch (cause) {
-        // Something in the argument cannot be sent, such as a function.
+        // A part of the argument cannot be sent, such as a function.
         this.pending.delete(id);
         // The platform's message may contain the text of a function, so it appears as the cause
         // only.

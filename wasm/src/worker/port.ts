@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Targets of messages, in browsers and in Node.
+// Message targets, in browsers and in Node.
 
 /**
  * Target of messages: a Worker, a MessagePort, the scope of a worker, or their counterparts in
@@ -10,7 +10,7 @@ export interface MessageTarget {
   postMessage(message: unknown, transfer: never[]): void;
 }
 
-/** The members of a target that we use. */
+/** The members of a message target that are used here. */
 export interface Port {
   postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
   addEventListener?(type: string, listener: (event: { data: unknown }) => void): void;

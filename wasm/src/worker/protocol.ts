@@ -3,7 +3,7 @@
 // Messages between worker and client.
 
 import type * as api from '../types/all.js';
-import type { FunctionName, Kind } from './methods.js';
+import type { FunctionName, ObjectPath } from './methods.js';
 
 /** Methods of the worker: name -> [argument, result]. */
 export interface Methods {
@@ -11,7 +11,7 @@ export interface Methods {
   /** Calls a function of the library. Functions that search report progress. */
   call: [{ name: FunctionName; args: unknown[] }, unknown];
   /** Makes an object that stays in the worker. Reports the progress of a search. */
-  open: [{ kind: Kind; options: unknown }, Opening];
+  open: [{ kind: ObjectPath; options: unknown }, Opening];
   /** Calls a method of an object. Batches run in pieces, and report progress. */
   turn: [{ id: number; method: string; args: readonly unknown[] }, Turn];
   dispose: [{ id: number }, undefined];
@@ -28,14 +28,14 @@ export interface Opening {
   methods: Readonly<Record<string, number>>;
 }
 
-/** How a call of a method has ended, and what it has changed. */
+/** Outcome of a method call, and the facts that it changed. */
 export type Turn = { place: object } & ({ value: unknown } | { failure: Failure });
 
 /**
- * `epoch` only grows; the worker drops everything of an earlier one. `abort` gives up one call,
- * which then gets no answer; an object that it has made is disposed of. `stop` ends a method of an
- * object before its next piece, and its answer says how far it came. An object has the `id` of the
- * call that made it.
+ * `epoch` only grows; the worker drops everything of an earlier epoch. `abort` gives up one call,
+ * which then gets no answer; an object that the call has made is disposed of. `stop` ends a method
+ * of an object before its next piece, and the answer says how far the method came. An object has
+ * the `id` of the call that made it.
  */
 export type Request =
   | { dpFtrl: 'call'; id: number; epoch: number; method: keyof Methods; argument: unknown }

@@ -7,17 +7,10 @@ import { DpError, makeError } from '../core/errors.js';
 import { abortedError, readCall } from '../api/streams/turns.js';
 import { counted } from '../shared/counted.js';
 import { errorOf, type Connection } from './connection.js';
-import { isStreamName, nameOf, type Kind } from './methods.js';
+import { isStreamName, NAMED_PARTS, nameOf, type ObjectPath } from './methods.js';
 import type { Opening } from './protocol.js';
 
-/** Parts of readings that have the caller's names, with the depth to which they have them. */
-const NAMED: { readonly [Each in Kind]?: Readonly<Record<string, number>> } = {
-  sums: { sums: 1 },
-  moments: { mean: 1, variance: 1, standardDeviation: 1, covariance: 2 },
-  histogram: { count: 1, share: 1 },
-};
-
-/** Messages give objects a prototype; those with the caller's names must have none. */
+/** Messages give objects a prototype; objects keyed by the caller's names must have none. */
 function bare(value: unknown, depth: number): unknown {
   if (depth === 0 || value === undefined) return value;
   const all = Object.create(null) as Record<string, unknown>;
@@ -26,25 +19,24 @@ function bare(value: unknown, depth: number): unknown {
 }
 
 /** Restores a reading, or a list of them, from a message. */
-function restored(kind: Kind, value: unknown): unknown {
-  const named = NAMED[kind];
-  if (!named) return value;
+function restored(kind: ObjectPath, value: unknown): unknown {
+  if (!isStreamName(kind)) return value;
   if (Array.isArray(value)) return value.map((one) => restored(kind, one));
   if (typeof value !== 'object' || value === null) return value;
-  const parts = Object.entries(named).filter(([part]) => part in value);
+  const parts = Object.entries(NAMED_PARTS[kind]).filter(([part]) => part in value);
   const own = value as Record<string, unknown>;
   for (const [part, depth] of parts) own[part] = bare(own[part], depth);
   return own;
 }
 
-/** An object in the worker. Messages keep the order of the calls, so that each takes its turn. */
+/** An object in the worker. Messages keep the order of the calls, so each call takes its turn. */
 class Remote {
   private gone = false;
   private readonly epoch: number;
 
   constructor(
     private readonly connection: Connection,
-    private readonly kind: Kind,
+    private readonly kind: ObjectPath,
     private readonly id: number,
     /** Properties that change, as they were when the last call settled. */
     public place: object,
@@ -92,7 +84,7 @@ class Remote {
   }
 }
 
-/** Returns a handle of an object: its properties, and its methods with promises. */
+/** Handle of an object: its properties, and its methods with promises. */
 function handleOf(remote: Remote, { facts, place, methods }: Opening): object {
   const all = Object.entries(methods).map(([name, arity]) => [name, remote.method(name, arity)]);
   const handle: object = { ...facts, ...Object.fromEntries(all) };
@@ -111,7 +103,7 @@ function handleOf(remote: Remote, { facts, place, methods }: Opening): object {
   return Object.freeze(handle);
 }
 
-/** Options of streams that have no meaning in a worker, and why. */
+/** Options of streams that have no meaning in a worker, and the reasons. */
 const NOT_HERE = {
   store: 'which has no stores',
   budget: 'which has no budgets',
@@ -119,13 +111,9 @@ const NOT_HERE = {
 } as const;
 
 /** Refuses options that have no meaning in a worker. */
-function requireHere(kind: Kind, options: object): void {
-  const { loss, epsilon } = options as { loss?: unknown; epsilon?: unknown };
-  if (kind === 'noise' && epsilon !== undefined) {
-    const constraint = 'must be left out in a worker, whose noise has no addNoiseTo';
-    throw makeError('unsupported', 'noise', { parameter: 'epsilon', constraint });
-  }
+function requireHere(kind: ObjectPath, options: object): void {
   if (!isStreamName(kind)) return;
+  const { loss } = options as { loss?: unknown };
   if (typeof loss === 'function') {
     throw wrongType(kind, 'loss', 'a name or an object in a worker', loss);
   }
@@ -140,7 +128,7 @@ function requireHere(kind: Kind, options: object): void {
 /** Makes an object in the worker. */
 export async function open(
   connection: Connection,
-  kind: Kind,
+  kind: ObjectPath,
   options: unknown,
   call: unknown,
 ): Promise<object> {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Keeps the address bar in step with the settings; Back undoes deliberate changes. What an address
-// leaves out about the user's own data is neither in the history of the browser, which it writes to
-// its disk, but only in the memory of this document.
+// Keeps the address bar in step with the settings; Back undoes deliberate changes. Settings that
+// addresses omit because they reveal the user's own data stay in the memory of this document and
+// never enter the browser's history, which is written to its disk.
 
 import { setText } from './dom.ts';
 
-/** Changes of one setting within this many milliseconds share a history entry. */
+/** Changes to one setting within this many milliseconds share a history entry. */
 const sameChange = 1500;
 
 /** Mirrors a state in the fragment of the address. */
-export class Address<Shown> {
+export class Address<State> {
   private last = { what: '', time: -Infinity };
-  /** Settings that the entries of the history leave out, by entry. */
-  private readonly rests = new Map<string, Partial<Shown>>();
-  private latest: Partial<Shown> = {};
-  /** Hash that was read or written last. */
+  /** Settings omitted from addresses, keyed by history entry. */
+  private readonly rests = new Map<string, Partial<State>>();
+  private latest: Partial<State> = {};
+  /** Hash last read or written. */
   private hash = '';
 
-  /** `textOf` returns the fragment, without `#`, and `restOf` what it leaves out. */
+  /** `textOf` returns the fragment without `#`; `restOf` returns the omitted settings. */
   constructor(
-    private readonly textOf: (shown: Shown) => string,
-    private readonly restOf: (shown: Shown) => Partial<Shown> = () => ({}),
+    private readonly textOf: (shown: State) => string,
+    private readonly restOf: (shown: State) => Partial<State> = () => ({}),
   ) {}
 
   /** True if the page wrote the current address; false if the user typed it or followed a link. */
@@ -30,17 +30,17 @@ export class Address<Shown> {
   }
 
   /**
-   * Returns what the current address, which is being read, leaves out; if this document did not write
-   * it, what the latest address that it wrote about the user's own data did.
+   * Reads the settings omitted from the current address. If another document wrote the address,
+   * reads the settings omitted from the last address for the user's own data.
    */
-  read(): Partial<Shown> {
+  read(): Partial<State> {
     this.hash = location.hash;
     return this.rest;
   }
 
   /**
-   * Calls `moved` when the user goes to another entry with the same address, which differs in what it
-   * leaves out. No other event tells it.
+   * Calls `moved` when the user goes to another entry with the same address but other omitted
+   * settings; the hash then does not change.
    */
   watch(moved: () => void): void {
     window.addEventListener('popstate', () => {
@@ -48,7 +48,7 @@ export class Address<Shown> {
     });
   }
 
-  private get rest(): Partial<Shown> {
+  private get rest(): Partial<State> {
     return this.rests.get(this.entry ?? '') ?? this.latest;
   }
 
@@ -58,14 +58,14 @@ export class Address<Shown> {
   }
 
   /** `what` names the settings that the user changed; empty if none. */
-  write(shown: Shown, what: string): void {
+  write(shown: State, what: string): void {
     const text = this.textOf(shown);
     const rest = this.restOf(shown);
     const goesOn = what === this.last.what && performance.now() - this.last.time < sameChange;
     const isSame =
       location.hash.replace(/^#/, '') === text &&
       JSON.stringify(rest) === JSON.stringify(this.rest);
-    // A reloaded document finds entries of the one before.
+    // A reloaded document finds the entries of its predecessor.
     const entry = `${performance.timeOrigin} ${this.rests.size}`;
     this.rests.set(entry, rest);
     if (Object.keys(rest).length > 0) this.latest = rest;

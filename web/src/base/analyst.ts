@@ -8,7 +8,10 @@ import { startEngine, type Engine } from './engine.ts';
 export class Analyst {
   private starting: Promise<Engine> | null = null;
 
-  /** Returns the engine; a worker that failed to start is retried on the next call. */
+  /**
+   * Starts the engine, or returns the one already started. After a failed start, the next call
+   * tries again.
+   */
   engine(): Promise<Engine> {
     this.starting ??= startEngine().catch((error: unknown) => {
       this.starting = null;

@@ -6,8 +6,8 @@ type Child = Node | string | null | undefined | false;
 const restored: readonly string[] = ['input', 'select', 'textarea'];
 
 /**
- * Creates an element with attributes and children. Attributes such as `onclick` add listeners. No
- * control is restored by the browser: it may hold the user's own data. Firefox looks for
+ * Creates an element with attributes and children. Attributes such as `onclick` add listeners. The
+ * browser restores no control, because a control may hold the user's own data. Firefox looks for
  * `autocomplete` on the control itself, not on its form.
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
@@ -26,7 +26,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Returns the element with this id, which must exist. */
+/** Throws unless the element exists. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`the page has no #${id}`);

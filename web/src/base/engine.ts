@@ -12,8 +12,8 @@ export type SimulationInfo = Omit<
   Simulation,
   keyof Handle | 'step' | 'finished' | 'advance' | 'heldOutRisk'
 >;
-/** Members of a simulation in the worker that a run uses. */
-export type Simulated = SimulationInfo & Pick<Async<Simulation>, 'advance' | 'dispose'>;
+/** The members that a run uses of a simulation in the worker. */
+export type RemoteSimulation = SimulationInfo & Pick<Async<Simulation>, 'advance' | 'dispose'>;
 
 /**
  * Starts a worker from the page's own script: the single-file build has no other, and it serves
@@ -26,8 +26,7 @@ function ownScriptWorker(): Worker {
 }
 
 /**
- * Starts a worker of the page; in the single-file build, the page's script, which serves every
- * role.
+ * Starts a worker of the page. In the single-file build, the worker runs the page's own script.
  */
 export function startWorker(make: () => Worker): Worker {
   return SINGLE_FILE ? ownScriptWorker() : make();
@@ -52,7 +51,7 @@ export async function startEngine(): Promise<Client> {
   try {
     return await inWorker();
   } catch {
-    // Falls back for any reason; one that also applies on this thread is reported from here.
+    // Falls back whatever the reason; a reason that also applies on this thread is reported here.
     return onThisThread();
   }
 }

@@ -14,7 +14,7 @@ export function counted(value: number, noun: string, plural?: string): string {
   return `${count(value)} ${nounAfter(value, noun, plural)}`;
 }
 
-/** Number of decimals that gives a positive number at least this many significant digits. */
+/** Decimals that show at least `digits` significant digits of a positive number. */
 const decimalsOf = (size: number, digits: number): number =>
   Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
 
@@ -31,7 +31,7 @@ export function quantity(value: number, digits = 4): string {
   return minus(value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits }));
 }
 
-/** The same with trailing zeros, for a column of a table. */
+/** Keeps trailing zeros, unlike `quantity`, so that a column of a table lines up. */
 export function digits(value: number, num = 4): string {
   const size = Math.abs(value);
   return size >= 1e-4 && size < 1e7 ? fixed(value, decimalsOf(size, num)) : quantity(value, num);
@@ -48,13 +48,18 @@ export function fixed(value: number, decimals: number): string {
   );
 }
 
+/** Keeps a text on one line. */
+export function unbroken(text: string): string {
+  return text.replaceAll(' ', '\u00a0').replaceAll('-', '\u2011');
+}
+
 export function percent(value: number): string {
-  return Number.isFinite(value) ? `${fixed(100 * value, 1)} %` : '–';
+  return Number.isFinite(value) ? unbroken(`${fixed(100 * value, 1)} %`) : '–';
 }
 
 /** Formats a share as a percentage without decimals. */
 export function roundPercent(value: number): string {
-  return `${fixed(100 * value, 0)} %`;
+  return unbroken(`${fixed(100 * value, 0)} %`);
 }
 
 /** Names of 1 / 2, 1 / 3 and so on. */
@@ -64,12 +69,12 @@ const parts = [
 ];
 const endings = ['th', 'st', 'nd', 'rd'];
 
-/** Returns the name of one of `num` equal parts: a half, a tenth, a 27th, an 80th. */
+/** A half, a tenth, a 27th, an 80th. */
 function partOf(num: number): string {
   const isTeen = num % 100 >= 11 && num % 100 <= 13;
   const ending = (isTeen ? undefined : endings[num % 10]) ?? 'th';
   const name = parts[num - 2] ?? `${count(num)}${ending}`;
-  return `${/^(e|8|11\D|18\D)/.test(name) ? 'an' : 'a'} ${name}`;
+  return unbroken(`${/^(e|8|11\D|18\D)/.test(name) ? 'an' : 'a'} ${name}`);
 }
 
 /** Formats a ratio in words: a tenth, 63 %, the same, 2.4 times. */
@@ -96,7 +101,7 @@ export function scientific(value: number, digits = 3): string {
   return short === '1' ? `10${power}` : `${minus(short)} × 10${power}`;
 }
 
-/** Formats the tick of an axis: −5,000,000, or 1.5 × 10⁷ on an axis with powers of ten. */
+/** Formats the tick of an axis: −5,000,000, or 1.5 × 10⁷ if `power` is true. */
 export function tickText(value: number, digits: number, power: boolean): string {
   if (power) return scientific(value, digits);
   return minus(value.toLocaleString('en-US', { maximumSignificantDigits: digits }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Defers work until the element that it is for is visible.
+// Defers work until the element that needs it is visible.
 
 export class Lazily {
   private wanted = false;

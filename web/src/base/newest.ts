@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Announces that the host has a newer build than the open one. It is never loaded automatically.
+// Announces that the host has a newer build than the open one. The newer build is never loaded
+// automatically.
 
 import { byId, h } from './dom.ts';
 

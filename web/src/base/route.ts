@@ -5,7 +5,7 @@
 /** Address of the laboratory with its defaults; an address without settings opens the story. */
 export const laboratory = 'lab';
 
-/** Address names of the settings of a histogram; each of them opens the histogram view. */
+/** Address names of the settings of a histogram; any of them opens the histogram view. */
 export const queriesNames = {
   histogram: 'histogram',
   queries: 'queries',
@@ -14,9 +14,9 @@ export const queriesNames = {
 
 export interface Route {
   view: 'story' | 'lab' | 'queries';
-  /** Scene to go to; null for the beginning. */
+  /** The scene to go to; null for the beginning. */
   scene: string | null;
-  /** True if only that scene is shown, for other pages to embed. */
+  /** True if only this scene is shown, for embedding. */
   embedded: boolean;
   /** Positions of handles, by scene. */
   positions: ReadonlyMap<string, string>;
@@ -25,7 +25,7 @@ export interface Route {
 /**
  * `?embed=ID`, `#scene=ID` and an empty address open the story, `#queries` and settings of a
  * histogram open the histogram view, and other settings open the laboratory. Besides the scene, the
- * address may hold positions of handles, each under the name of its scene.
+ * address may hold positions of handles, each keyed by the id of its scene.
  */
 export function routeOf({ search, hash }: { search: string; hash: string }): Route {
   const embedded = new URLSearchParams(search).get('embed');
@@ -45,7 +45,6 @@ export function routeOf({ search, hash }: { search: string; hash: string }): Rou
   };
 }
 
-/** Returns the address of a scene, with the positions of handles that were moved. */
 export function addressOf(scene: string, positions: ReadonlyMap<string, string>): string {
   return new URLSearchParams([['scene', scene], ...positions]).toString();
 }

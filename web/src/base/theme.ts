@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Theme of the page: light, dark, or the system's setting.
+// The theme of the page: light, dark, or as the system is set.
 
 import { setText } from './dom.ts';
 
@@ -13,7 +13,7 @@ function remembered(): Theme {
     const text = localStorage.getItem(storageKey);
     return order.find((theme) => theme === text) ?? 'system';
   } catch {
-    return 'system'; // Storage is switched off.
+    return 'system'; // Storage is disabled.
   }
 }
 
@@ -41,7 +41,7 @@ export function setUpTheme(button: HTMLButtonElement, changed: () => void): void
     remember(theme);
     apply();
   });
-  // Another tab has changed it.
+  // Another tab has changed the theme.
   window.addEventListener('storage', ({ key }) => {
     if (key !== storageKey) return;
     theme = remembered();

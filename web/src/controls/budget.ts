@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Share of a total budget taken by one release, and by several like it. Shares are of mu squared,
-// in which Gaussian releases add up exactly.
+// Share of a total budget that one release takes, and that several such releases take together.
+// Shares are shares of mu squared, in which Gaussian releases add up exactly.
 
 import type { Certificate } from 'dp-ftrl';
 import { roundedUp } from '../../../wasm/src/shared/number.ts';
@@ -18,12 +18,14 @@ export interface BudgetEvents {
 type Library = Pick<Engine, 'calibrate'>;
 
 /** Budget spent by several equal releases. */
-export interface Spent {
-  /** Share of the budget taken by one release; 1 is all of it. */
+export interface BudgetUse {
+  /** Share of the budget that one release takes; 1 is the whole budget. */
   share: number;
   /** Epsilon of all releases together. */
   together: number;
-  /** Number of releases that fit; `maxReleases + 1` stands for any larger number. */
+  /**
+   * Number of releases that fit into the budget; `maxReleases + 1` stands for any larger number.
+   */
   numFitting: number;
   limitMu: number;
 }
@@ -32,16 +34,20 @@ export async function spentOf(
   library: Library,
   { mu, delta }: { mu: number; delta: number },
   { budget, releases }: { budget: number; releases: number },
-): Promise<Spent> {
+): Promise<BudgetUse> {
   const { mu: limitMu } = await library.calibrate({ epsilon: budget, delta });
   const share = (mu / limitMu!) ** 2;
-  // As budgets forgive the rounding of parts; beyond `maxReleases`, one more is enough to say so.
+  // Budgets tolerate rounding errors of shares. Above `maxReleases`, the exact number does not
+  // matter.
   const numFitting = Math.min(Math.floor((1 + 2 ** -40) ** 2 / share), maxReleases + 1);
   const { epsilon } = await library.calibrate({ mu: mu * Math.sqrt(releases), delta });
   return { share, together: epsilon, numFitting, limitMu: limitMu! };
 }
 
-/** Returns the largest epsilon of five digits at which a release takes at most this share. */
+/**
+ * Finds the largest epsilon, to five digits, at which a release takes at most `share` of the
+ * budget.
+ */
 async function epsilonOfShare(
   library: Library,
   { share, limitMu, delta }: { share: number; limitMu: number; delta: number },
@@ -52,8 +58,8 @@ async function epsilonOfShare(
   return Number((Math.floor(epsilon / unit) * unit).toPrecision(5));
 }
 
-interface Shown {
-  spent: Spent;
+interface BudgetState {
+  spent: BudgetUse;
   delta: number;
   budget: number;
   releases: number;
@@ -84,7 +90,7 @@ export class BudgetMeter {
   });
   private readonly text = h('p', { class: 'hint', id: 'budget-text', role: 'status' });
   private readonly divide = h('button', { type: 'button', id: 'budget-divide' });
-  private shown: Shown | null = null;
+  private shown: BudgetState | null = null;
   private asked = '';
 
   constructor(
@@ -107,7 +113,7 @@ export class BudgetMeter {
     this.element.append(this.text, this.divide);
   }
 
-  /** Shows the budget for this certificate; mechanisms compared side by side have the same mu. */
+  /** Shows the budget for a certificate; mechanisms compared side by side have the same mu. */
   show({ budget, releases }: Settings, { mu, delta }: Certificate): void {
     const asked = JSON.stringify([budget, releases, mu, delta]);
     if (asked === this.asked) return;
@@ -125,7 +131,7 @@ export class BudgetMeter {
           this.shown = { spent, delta, budget, releases };
           this.draw(this.shown);
         }),
-      // Hides the text for other numbers, which does not hold for these.
+      // Hides the text about the previous numbers, which does not apply to the new ones.
       () =>
         settled(() => {
           this.asked = '';
@@ -134,12 +140,12 @@ export class BudgetMeter {
     );
   }
 
-  /** Shows the numbers of the current run again, whatever was entered since. */
+  /** Shows the numbers of the current run again, discarding later entries. */
   restore(): void {
     if (this.shown !== null) this.draw(this.shown);
   }
 
-  private draw({ budget, releases, spent }: Shown): void {
+  private draw({ budget, releases, spent }: BudgetState): void {
     const { share, together, numFitting } = spent;
     const all = share * releases;
     const fits = releases <= numFitting;

@@ -5,20 +5,20 @@
 import { NEIGHBOURS, OBJECTIVES } from '../../../wasm/src/shared/defaults.ts';
 import { h, setText } from '../base/dom.ts';
 import { quantity } from '../base/format.ts';
-import { aboutMechanism, hints, neighboursText, streamText } from './explain.ts';
-import { mechanismGroups, textOf } from './mechanisms.ts';
+import { aboutMechanism, hints, privacyText, streamText } from './explain.ts';
+import { listedName, mechanismGroups, textOf } from './mechanisms.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
 import type { ParameterKey } from './parameters.ts';
 import {
   isListed,
   publicTexts,
   rules,
-  type Key,
+  type SettingKey,
   type PublicText,
   type Settings,
 } from './settings.ts';
 
-type Rule = { read(text: string): unknown; write(value: unknown): string };
+type FieldRule = { read(text: string): unknown; write(value: unknown): string };
 
 export interface Control {
   element: HTMLElement;
@@ -27,7 +27,7 @@ export interface Control {
   error: HTMLElement;
 }
 
-const labels: Partial<Record<Key, string>> = {
+const labels: Partial<Record<SettingKey, string>> = {
   mechanism: 'Mechanism',
   compare: 'Compare with',
   epsilon: 'ε',
@@ -61,10 +61,10 @@ const labels: Partial<Record<Key, string>> = {
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].label])),
 };
 
-const isParameter = (key: Key): key is ParameterKey => /^[ab]_/.test(key);
+const isParameter = (key: SettingKey): key is ParameterKey => /^[ab]_/.test(key);
 
 /** Controls whose options depend on the data; the data panel sets their values. */
-const ofData: ReadonlySet<Key> = new Set([
+const ofData: ReadonlySet<SettingKey> = new Set([
   'source',
   'label',
   'person',
@@ -74,14 +74,14 @@ const ofData: ReadonlySet<Key> = new Set([
   'category',
 ]);
 
-const spoken: Partial<Record<Key, string>> = {
+const spoken: Partial<Record<SettingKey, string>> = {
   epsilon: 'epsilon',
   budget: 'epsilon of the budget',
   delta: 'delta',
   lambda: 'lambda',
 };
 
-const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
+const choices: Partial<Record<SettingKey, readonly (readonly [string, string])[]>> = {
   mechanism: [],
   compare: [['none', 'nothing']],
   neighbours: NEIGHBOURS.map((text) => [text, text] as const),
@@ -95,6 +95,7 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
     ['window', 'sliding window'],
     ['decay', 'decaying sum'],
     ['momentum', 'momentum'],
+    ['active', 'active people'],
   ],
   stream: [
     ['stationary', 'stationary'],
@@ -129,10 +130,13 @@ const choices: Partial<Record<Key, readonly (readonly [string, string])[]>> = {
   ),
 };
 
-/** Returns the options of a mechanism control, grouped by family. */
 function mechanismOptions(): HTMLElement[] {
   return mechanismGroups.map(({ title, names }) =>
-    h('optgroup', { label: title }, ...names.map((value) => h('option', { value }, value))),
+    h(
+      'optgroup',
+      { label: title },
+      ...names.map((value) => h('option', { value }, listedName(value))),
+    ),
   );
 }
 
@@ -141,55 +145,55 @@ const typingPause = 350;
 
 interface Slider {
   input: HTMLInputElement;
-  /** Element that displays the value; null if a field does. */
+  /** Element that displays the value; null if a field displays it. */
   said: HTMLElement | null;
 }
 
 export class Controls {
-  private readonly controls = new Map<Key, Control>();
-  private readonly hidden = new Set<Key>();
+  private readonly controls = new Map<SettingKey, Control>();
+  private readonly hidden = new Set<SettingKey>();
   private readonly sliders: Slider[] = [];
 
-  /** `prefix` of the ids, which must differ between two forms of one document. */
+  /** `prefix` begins the ids, and must differ between two forms in one document. */
   constructor(
-    private readonly changed: (key: Key, text: string) => void,
+    private readonly changed: (key: SettingKey, text: string) => void,
     private readonly prefix = 'set',
   ) {}
 
   /** Creates a titled group of controls. */
-  group(title: string, keys: readonly Key[], ...extra: Node[]): HTMLElement {
+  group(title: string, keys: readonly SettingKey[], ...extra: Node[]): HTMLElement {
     const legend = h('legend', {}, title);
     return h('fieldset', {}, legend, ...extra, ...this.fields(keys));
   }
 
-  fields(keys: readonly Key[]): HTMLElement[] {
+  fields(keys: readonly SettingKey[]): HTMLElement[] {
     return keys.map((key) => this.make(key).element);
   }
 
-  /** Takes the help of a control out of its field, for another place. */
-  help(key: Key): HTMLElement {
+  /** Removes the help of a control from its field, so that it can be put elsewhere. */
+  help(key: SettingKey): HTMLElement {
     const { hint } = this.controls.get(key)!;
     const name = h('b', {}, labels[key] ?? key);
     return h('div', { class: 'help' }, name, hint);
   }
 
   /** Inserts elements below a control. */
-  follow(key: Key, elements: readonly HTMLElement[]): void {
+  follow(key: SettingKey, elements: readonly HTMLElement[]): void {
     this.controls.get(key)?.element.after(...elements);
   }
 
   /** Registers a control created elsewhere, so that it can show errors. */
-  adopt(key: Key, control: Control): void {
+  adopt(key: SettingKey, control: Control): void {
     this.controls.set(key, control);
   }
 
-  /** Resets every control to the current value, discarding what was typed or refused. */
+  /** Resets every control to its current value, and discards text that was typed or refused. */
   restore(settings: Settings): void {
     for (const [key, control] of this.controls) {
       if (isListed(key) || control.input instanceof HTMLFieldSetElement) continue;
       this.error(key, null);
       if (!ofData.has(key) && !this.hidden.has(key))
-        control.input.value = (rules[key] as Rule).write(settings[key]);
+        control.input.value = (rules[key] as FieldRule).write(settings[key]);
     }
     this.show(settings);
   }
@@ -200,9 +204,9 @@ export class Controls {
       if (isListed(key) || ofData.has(key) || this.hidden.has(key)) continue;
       if (control.input instanceof HTMLFieldSetElement) continue;
       if (control.input.getAttribute('aria-invalid') === 'true') continue;
-      // Does not overwrite the text being typed.
+      // Does not overwrite a text while it is being typed.
       if (control.input === document.activeElement && control.input.type === 'text') continue;
-      const text = (rules[key] as Rule).write(settings[key]);
+      const text = (rules[key] as FieldRule).write(settings[key]);
       const same = control.input.value !== '' && sameValue(key, control.input.value, text);
       if (!same) control.input.value = text;
     }
@@ -212,7 +216,8 @@ export class Controls {
     this.hint('mechanism', textOf(mechanism) + about);
     this.hint('compare', compare === 'none' ? hints.compare! : textOf(compare) + about);
     this.hint('stream', streamText[settings.stream]);
-    this.hint('neighbours', neighboursText[settings.neighbours]);
+    for (const key of ['epsilon', 'delta', 'neighbours'] as const)
+      this.hint(key, privacyText(key, settings));
   }
 
   /** Fills a select with the columns of a table. */
@@ -231,7 +236,7 @@ export class Controls {
     (this.controls.get(key)!.input as HTMLInputElement).placeholder = text;
   }
 
-  /** Hides the value of a setting, or allows to show it again. */
+  /** Hides the value of a setting, or allows it to be shown again. */
   hide(key: 'noiseSeed', isHidden: boolean): void {
     const input = this.controls.get(key)!.input as HTMLInputElement;
     if (isHidden) this.hidden.add(key);
@@ -241,13 +246,13 @@ export class Controls {
     input.placeholder = isHidden ? 'hidden' : '';
   }
 
-  hint(key: Key, text: string): void {
+  hint(key: SettingKey, text: string): void {
     const control = this.controls.get(key);
     if (control) setText(control.hint, text);
   }
 
   /** Shows or hides a control; hiding clears its error. */
-  setShown(key: Key, shown: boolean): void {
+  setShown(key: SettingKey, shown: boolean): void {
     const control = this.controls.get(key);
     if (!control) return;
     if (!shown) this.error(key, null);
@@ -255,7 +260,7 @@ export class Controls {
   }
 
   /** Sets or clears the error of a control; false if the control is missing or hidden. */
-  error(key: Key, message: string | null, text?: string): boolean {
+  error(key: SettingKey, message: string | null, text?: string): boolean {
     const control = this.controls.get(key);
     if (!control || (message !== null && control.element.hidden)) return false;
     if (text !== undefined && control.input instanceof HTMLInputElement) control.input.value = text;
@@ -267,7 +272,7 @@ export class Controls {
     return true;
   }
 
-  /** Clears errors after a successful run, except on texts that still cannot be read. */
+  /** Clears errors after a successful run, except for texts that still cannot be read. */
   clearResolved(): void {
     for (const [key, { input }] of this.controls) {
       if (isListed(key) || input instanceof HTMLFieldSetElement) this.error(key, null);
@@ -275,7 +280,7 @@ export class Controls {
     }
   }
 
-  private make(key: Key): Control {
+  private make(key: SettingKey): Control {
     const id = `${this.prefix}-${key}`;
     const options = choices[key];
     const attributes = { id, name: key, 'aria-describedby': `${id}-error ${id}-hint` };
@@ -301,17 +306,17 @@ export class Controls {
     return control;
   }
 
-  private allowText(key: Key, input: HTMLInputElement): void {
+  private allowText(key: SettingKey, input: HTMLInputElement): void {
     if (isParameter(key)) {
       input.placeholder = 'auto';
       if (parameterSpecs[partsOf(key).name].kind === 'numbers') input.inputMode = 'text';
     }
     if (key === 'lambda') input.inputMode = 'text';
     if (key === 'budget') input.placeholder = 'none';
-    if ((publicTexts as readonly Key[]).includes(key)) input.inputMode = 'text';
+    if ((publicTexts as readonly SettingKey[]).includes(key)) input.inputMode = 'text';
   }
 
-  private listen(key: Key, input: HTMLInputElement | HTMLSelectElement): void {
+  private listen(key: SettingKey, input: HTMLInputElement | HTMLSelectElement): void {
     let timer = 0;
     const send = (): void => {
       clearTimeout(timer);
@@ -327,8 +332,8 @@ export class Controls {
   }
 
   /**
-   * Creates a slider of epsilon, from 0.05 to 20 in equal ratios; all sliders move together. `said`
-   * displays the value if no field does.
+   * Creates a slider for epsilon, from 0.05 to 20 in equal ratios; all such sliders move together.
+   * `said` displays the value if no field displays it.
    */
   makeSlider(said: HTMLElement | null = null): HTMLInputElement {
     const input = h('input', {
@@ -349,7 +354,7 @@ export class Controls {
   }
 }
 
-/** Opens everything that an element is folded in. */
+/** Opens every fold that contains an element. */
 export function unfold(element: Element): void {
   const fold = element.closest('details');
   if (fold === null) return;
@@ -358,7 +363,8 @@ export function unfold(element: Element): void {
 }
 
 /**
- * Sets a slider. Screen readers announce the text, because the logarithm means nothing to users.
+ * Sets a slider. Screen readers announce the text, because the logarithm would mean nothing to
+ * users.
  */
 function setSlider({ input, said }: Slider, epsilon: number, moves = true): void {
   if (moves) input.value = String(Math.log10(epsilon));
@@ -366,7 +372,7 @@ function setSlider({ input, said }: Slider, epsilon: number, moves = true): void
   if (said !== null) setText(said, `ε = ${quantity(epsilon)}`);
 }
 
-function readable(key: Exclude<Key, 'columns' | 'units'>, text: string): boolean {
+function readable(key: Exclude<SettingKey, 'columns' | 'units'>, text: string): boolean {
   try {
     rules[key].read(text);
     return true;
@@ -375,11 +381,11 @@ function readable(key: Exclude<Key, 'columns' | 'units'>, text: string): boolean
   }
 }
 
-/** True if two texts spell the same value; the text as typed is then kept. */
-function sameValue(key: Key, typed: string, text: string): boolean {
+/** True if two texts spell the same value; the typed text is then kept. */
+function sameValue(key: SettingKey, typed: string, text: string): boolean {
   if (isListed(key)) return false;
   try {
-    const rule = rules[key] as Rule;
+    const rule = rules[key] as FieldRule;
     return rule.write(rule.read(typed)) === text;
   } catch {
     return false;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The choice of records: synthetic ones, an example, or the user's own CSV, which stays in the tab.
+// The choice of records: synthetic records, an example, or the user's own CSV, which never leaves
+// the tab.
 
-import { Question } from './question.ts';
+import { QuestionBox } from './question.ts';
 import { unfold, type Control, type Controls } from './controls.ts';
 import { defaults, noStatistic, SettingError, type Settings } from './settings.ts';
-import { learnsFrom, noLabel } from './workload.ts';
+import { countsPeople, learnsFrom, noLabel } from './workload.ts';
 import type { Table } from 'dp-ftrl';
 import { byId, h } from '../base/dom.ts';
 import { counted, percent } from '../base/format.ts';
@@ -16,6 +17,7 @@ import {
   fittingBucket,
   fittingFormat,
   numberColumns,
+  peopleByDay,
   readFor,
   recordsOf,
   RoleError,
@@ -23,8 +25,9 @@ import {
   suggestQuantity,
   suggestTime,
   withTimes,
+  type DayPeople,
   type Limit,
-  type Records,
+  type StepRecords,
   type Roles,
 } from '../data/contributions.ts';
 import {
@@ -42,7 +45,7 @@ import {
   type Csv,
 } from '../data/csv.ts';
 import { CsvBox } from '../data/csv-box.ts';
-import type { Reading } from '../data/csv-repair.ts';
+import type { ColumnReading } from '../data/csv-repair.ts';
 import { examples, exampleText } from '../data/examples.ts';
 import { knownTables } from '../data/known-tables.ts';
 import { visitors } from '../data/made-up.ts';
@@ -56,8 +59,8 @@ import type { SnippetSource } from '../data/source.ts';
 import type { SimulationInfo } from '../base/engine.ts';
 
 /**
- * Choices for the user's own data before its clip norm is chosen; nothing runs on the data until
- * then.
+ * Choices for the user's own data before its clip norm is chosen; until then, nothing runs on the
+ * data.
  */
 interface Draft extends RoleChoice {
   columns: string[];
@@ -80,9 +83,9 @@ export interface DataEvents {
   changed(settings: Partial<Settings>): void;
   /** Called with the settings of a table that has just been chosen. */
   opened(settings: Partial<Settings>): void;
-  /** Called while a question stands in place of the figures. */
+  /** Called when a question replaces the figures. */
   asked(): void;
-  /** Called if the user leaves the question. */
+  /** Called when the user leaves the question without an answer. */
   left(): void;
 }
 
@@ -127,17 +130,20 @@ export class DataPanel {
   private readonly guide = h('div', { class: 'guide', id: 'clip-guide' });
   private wasHidden = false;
   private own: Csv | null = null;
-  /** Name of the file of the user's own table, or of the one that was refused. */
+  /** File name of the user's own table, or of a table that was refused. */
   private ownName = '';
   private refusal: string | null = null;
-  /** The table that runs, to which the user returns from a question about another one. */
+  /**
+   * The table of the current run, to which the user returns from a question about another table.
+   */
   private inForce: { csv: Csv; name: string } | null = null;
-  private readonly question = new Question(() => this.leave());
+  private readonly question = new QuestionBox(() => this.leave());
   private csv: Csv | null = null;
   private csvSource = 'synthetic';
   private settings: Settings | null = null;
   private visitors: { key: string; csv: Csv } | null = null;
-  private made: { key: string; csv: Csv; records: Records } | null = null;
+  private made: { key: string; csv: Csv; records: StepRecords } | null = null;
+  private active: { key: string; csv: Csv; people: DayPeople } | null = null;
 
   constructor(
     private readonly controls: Controls,
@@ -183,8 +189,8 @@ export class DataPanel {
     );
   }
 
-  /** Returns the records that the settings describe; null for a synthetic stream. */
-  records(settings: Settings): Records | null {
+  /** The records to sum; null for a synthetic stream. */
+  records(settings: Settings): StepRecords | null {
     this.load(settings.source);
     const role = (['person', 'time'] as const).find((key) => settings[key] !== '');
     if (this.csv === null) {
@@ -211,8 +217,36 @@ export class DataPanel {
     return learned(attempt(() => makeTable(read, columns, labels), { deployed }));
   }
 
-  /** Builds the records, cached until the columns, roles or limits change. */
-  private makeRecords(csv: Csv, columns: readonly string[], roles: Roles, limit: Limit): Records {
+  /**
+   * Events by day, for counts of active people. The same object is returned until the roles change.
+   */
+  people(settings: Settings): DayPeople {
+    this.load(settings.source);
+    const role = (['person', 'time'] as const).find((key) => settings[key] === '');
+    if (this.csv === null || role !== undefined) {
+      const what = 'active people need the columns of persons and of times';
+      throw new SettingError(role ?? 'workload', `${what}: choose them under Data`);
+    }
+    const csv = this.csv;
+    return attempt(() => this.makePeople(csv, settings), { deployed: settings.deployed });
+  }
+
+  private makePeople(csv: Csv, roles: Roles): DayPeople {
+    const only = rolesOf(roles);
+    const key = JSON.stringify(only);
+    if (this.active?.key !== key || this.active.csv !== csv) {
+      this.active = { key, csv, people: peopleByDay(csv, only) };
+    }
+    return this.active.people;
+  }
+
+  /** Builds the records, and caches them until the columns, roles or limits change. */
+  private makeRecords(
+    csv: Csv,
+    columns: readonly string[],
+    roles: Roles,
+    limit: Limit,
+  ): StepRecords {
     const only = rolesOf(roles);
     const key = JSON.stringify([columns, only, limit]);
     if (this.made?.key !== key || this.made.csv !== csv) {
@@ -233,17 +267,22 @@ export class DataPanel {
     this.box.element.hidden = shown !== 'own';
     this.controls.hint('source', this.sourceText(shown));
     if (this.draft !== null) this.showColumns(this.own!, this.draft, noLabel, null);
-    else if (this.csv !== null && this.csvSource === source) {
+    else if (this.csv !== null && this.csvSource === source && countsPeople(settings)) {
+      this.showPeople(this.csv, settings);
+    } else if (this.csv !== null && this.csvSource === source) {
       const label = this.labelOf(settings);
       const choice = { ...settings, columns: this.columnsOf(settings) };
       this.showColumns(this.csv, choice, label, settings.clipNorm);
     } else this.showNothing();
     this.showQuestion();
+    // Tells the style sheet to leave out whatever concerns totals.
+    const isOfPeople = countsPeople(settings) && !this.question.isOpen;
+    document.documentElement.dataset['counts'] = isOfPeople ? 'people' : 'totals';
   }
 
   /**
-   * Shows what is asked or refused in place of the figures, and the place for a table and the clip
-   * norms there, or else among the settings.
+   * Shows the question or the refusal in place of the figures, and moves the table and the clip
+   * norms there. Without a question, the table and the clip norms are among the settings.
    */
   private showQuestion(): void {
     const isAsking = this.asking || this.refusal !== null;
@@ -258,7 +297,7 @@ export class DataPanel {
     if (isAsking || this.draft === null) this.labelField.before(this.guide);
   }
 
-  /** Asks for the table that an address is about, if it is not there, and returns whether it does. */
+  /** Asks for the table of an address if the table is missing; returns whether it asked. */
   asksAgain(settings: Settings): boolean {
     this.forgetQuestion();
     this.asking = settings.source === 'own' && this.own === null;
@@ -272,7 +311,7 @@ export class DataPanel {
     return true;
   }
 
-  /** Returns to the figures. */
+  /** Returns from the question to the figures. */
   private leave(): void {
     this.forgetQuestion();
     this.events.left();
@@ -292,12 +331,11 @@ export class DataPanel {
     return source === 'own' ? this.ownName : '';
   }
 
-  /**
-   * Returns the number of steps of the current data; null for a synthetic stream, or if unknown.
-   */
+  /** Number of steps in the table; null for a synthetic stream, or if unknown. */
   numSteps(settings: Settings): number | null {
     if (this.csvSource !== settings.source || this.csv === null) return null;
     try {
+      if (countsPeople(settings)) return this.people(settings).days.length;
       return this.records(settings)!.numSteps;
     } catch (error) {
       if (error instanceof SettingError) return null;
@@ -305,8 +343,10 @@ export class DataPanel {
     }
   }
 
-  /** Shows the effect of the clip norm on the records, or on the gradients if a learner runs. */
-  showClipped(records: Records | null, clipNorm: number, info: SimulationInfo): void {
+  /**
+   * Shows the effect of the clip norm on the records, or on the gradients if there is a learner.
+   */
+  showClipped(records: StepRecords | null, clipNorm: number, info: SimulationInfo): void {
     this.clipping = records === null ? null : [records, clipNorm, info];
     this.sayClipped();
   }
@@ -345,7 +385,8 @@ export class DataPanel {
         const names = ['synthetic', ...examples.map(({ name }) => name), 'own'].join(', ');
         throw new SettingError('source', `data must be one of ${names}, got “${source}”`);
       }
-      this.csv = parseCsv(text);
+      const csv = parseCsv(text);
+      this.csv = offered(csv).length > 0 ? csv : withRows(csv);
     }
     this.csvSource = source;
   }
@@ -354,7 +395,6 @@ export class DataPanel {
     return settings.label === '' ? noLabel : settings.label;
   }
 
-  /** Returns the table for statistics and the choices about it; null if it is not loaded. */
   tableOf(settings: Settings): StatisticTable | null {
     const { source, numSteps, streamSeed, stream } = settings;
     let csv = this.csvSource === source ? this.csv : null;
@@ -371,7 +411,6 @@ export class DataPanel {
     return csv === null ? null : { csv, choice: choiceOf(settings, csv, knownTables[source]) };
   }
 
-  /** Returns the names of the columns in use; empty for a synthetic stream. */
   columnsOf(settings: Settings): string[] {
     if (this.csv === null) return [];
     const taken = [this.labelOf(settings), settings.person, settings.time];
@@ -379,13 +418,13 @@ export class DataPanel {
     return chosen.length === 0 ? suggestColumns(this.csv, taken) : chosen;
   }
 
-  /** Returns the file of a run and the columns it reads; null for synthetic records. */
+  /** The file for generated programs; null for synthetic records. */
   fileOf(settings: Settings): SnippetSource['file'] {
     const { csv } = this;
     if (settings.source === 'synthetic' || csv === null) return null;
     const roles = rolesOf(settings);
     const { person, ids, time } = roles;
-    const columns = this.columnsOf(settings);
+    const columns = countsPeople(settings) ? [] : this.columnsOf(settings);
     const read = readFor(csv, columns, roles);
     const isSaved = settings.source === 'own' || roles.timeFormat !== 'any' || read !== csv;
     const how = { person, areNumbers: ids === 'numbers', hasTimes: time !== '' };
@@ -401,7 +440,7 @@ export class DataPanel {
 
   private choose(source: string): void {
     const example = examples.find(({ name }) => name === source);
-    // The seed of the user's own data is not for an address.
+    // The seed of the user's own data stays out of addresses.
     const noiseSeed =
       this.settings?.source === 'own' ? defaults.noiseSeed : this.settings!.noiseSeed;
     this.draft = null;
@@ -414,20 +453,22 @@ export class DataPanel {
       this.box.focus();
       return;
     }
+    const workload = summedBy(this.settings!);
     if (example) {
       const csv = parseCsv(exampleText(source) ?? '');
-      const { columns, label, clipNorm, sums } = example;
+      const { columns, label, clipNorm, sums, people } = example;
+      const roles = { ...noRoles, ...noMarks, ...people };
       this.events.changed({
         source,
         columns: columns.length > 0 ? columns : suggestColumns(csv, [label]),
         label,
         clipNorm,
         loss: 'logistic',
-        numSteps: csv.numRows,
+        numSteps: people === undefined ? csv.numRows : peopleByDay(csv, roles).days.length,
         sums,
         noiseSeed,
-        ...noRoles,
-        ...noMarks,
+        workload: people === undefined ? workload : 'active',
+        ...roles,
         ...noStatistic,
       });
     } else if (source === 'own') {
@@ -441,6 +482,7 @@ export class DataPanel {
         numSteps,
         sums,
         noiseSeed,
+        workload,
         ...noRoles,
         ...noMarks,
         ...noStatistic,
@@ -449,14 +491,14 @@ export class DataPanel {
     }
   }
 
-  /** Takes a table; the rows of one without numbers are counted. */
+  /** Takes a table; if it has no numbers, its rows are counted. */
   private take(csv: Csv, name: string): void {
     this.ownName = name;
     const hasNumbers = offered(csv).length > 0 || this.columns.numRepairable(csv) > 0;
-    this.begin(hasNumbers ? csv : withRows(csv).csv);
+    this.begin(hasNumbers ? csv : withRows(csv));
   }
 
-  /** Shows the totals of the columns; the figures wait until the user chooses a clip norm. */
+  /** Begins a draft for a table; the figures wait until the user chooses a clip norm. */
   private begin(csv: Csv): void {
     this.own = csv;
     this.asking = false;
@@ -479,7 +521,7 @@ export class DataPanel {
     }
   }
 
-  /** Sets the unit of a column, which follows the column's name in the address. */
+  /** Sets the unit of a column; in the address, the unit follows the name of the column. */
   private measure(name: string, unit: string): void {
     const settings = this.settings!;
     const units = { ...settings.units, [name]: unit };
@@ -487,7 +529,9 @@ export class DataPanel {
     this.events.changed({ units, ...(isNamed ? {} : { columns: this.columnsOf(settings) }) });
   }
 
-  /** Changes the roles or limits; the run follows at once, a draft waits for its clip norm. */
+  /**
+   * Changes the roles or limits. A run follows at once, whereas a draft waits for its clip norm.
+   */
   private chooseRoles(choice: Partial<RoleChoice>): void {
     for (const key of ['columns', 'missing', 'person', 'time'] as const)
       this.controls.error(key, null);
@@ -503,9 +547,7 @@ export class DataPanel {
       const { person, time } = this.draft;
       const isTaken = (name: string) => name === person || name === time;
       this.draft.columns = this.draft.columns.filter((name) => !isTaken(name));
-      if (this.draft.columns.length === 0) {
-        this.draft.columns = suggestQuantity(this.own!, this.draft);
-      }
+      if (this.draft.columns.length === 0) this.draft.columns = suggestSum(this.own!, this.draft);
       this.show(this.settings!);
       return;
     }
@@ -515,7 +557,7 @@ export class DataPanel {
     this.events.changed({ ...wanted, ...(numSteps === null ? {} : { numSteps }) });
   }
 
-  /** Returns why these columns of the user's own data cannot be summed; null if they can. */
+  /** Why these columns of the user's own data cannot be summed; null if they can be. */
   private faultOf(names: string[]): string | null {
     try {
       const read = readFor(this.own!, names, this.draft!);
@@ -527,7 +569,7 @@ export class DataPanel {
     }
   }
 
-  /** Chooses a label; one that is not a class can only be learned with the squared loss. */
+  /** Chooses a label; a label with more than two values needs the squared loss. */
   private chooseLabel(label: string): void {
     const values = this.csv?.columns.find(({ name }) => name === label)?.values;
     const isClass = values === undefined || firstUnfit(values) < 0;
@@ -543,6 +585,22 @@ export class DataPanel {
     const { draft } = this;
     const limit = { ...this.settings!, ...draft, ...participationFor(draft) };
     const { numSteps } = this.makeRecords(this.own!, draft.columns, draft, limitOf(limit));
+    this.openOwn(draft, { clipNorm, numSteps, workload: summedBy(this.settings!) });
+  }
+
+  /** Counts the active people of the user's own data, if persons and times can be read. */
+  private countPeople(draft: Draft): void {
+    try {
+      const { days } = this.makePeople(this.own!, draft);
+      this.openOwn({ ...draft, columns: [] }, { numSteps: days.length, workload: 'active' });
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error;
+      const role = error instanceof RoleError ? error.role : 'columns';
+      this.controls.error(role, this.hides ? hiddenReason : error.message);
+    }
+  }
+
+  private openOwn(draft: Draft, patch: Partial<Settings>): void {
     this.draft = null;
     this.csvSource = '';
     this.inForce = { csv: this.own!, name: this.ownName };
@@ -551,17 +609,16 @@ export class DataPanel {
       ...participationFor(draft),
       source: 'own',
       label: noLabel,
-      clipNorm,
-      numSteps,
       sums: 1,
-      // A known seed allows to subtract the noise, and all know the default one.
+      // A known seed lets anyone subtract the noise, and everyone knows the default seed.
       noiseSeed: randomSeed(),
       ...noStatistic,
+      ...patch,
     });
   }
 
   /** Applies a chosen way to read faulty cells of the user's own data. */
-  private repair(reading: Reading): void {
+  private repair(reading: ColumnReading): void {
     if ('choice' in reading) {
       this.chooseRoles(reading.choice);
       return;
@@ -609,7 +666,7 @@ export class DataPanel {
     for (const key of ['person', 'time'] as const) this.controls.hint(key, '');
   }
 
-  /** `clipNorm` is null until it is chosen. */
+  /** `clipNorm` is null until the user chooses it. */
   private showColumns(csv: Csv, choice: Draft, label: string, clipNorm: number | null): void {
     const { columns: chosen } = choice;
     this.columnsField.hidden = false;
@@ -633,6 +690,23 @@ export class DataPanel {
     this.showGuide(records, choice, clipNorm);
   }
 
+  /** Shows the roles of the columns; counts of active people depend on nothing else. */
+  private showPeople(csv: Csv, settings: Settings): void {
+    this.showNothing();
+    for (const field of [this.personField, this.timeField]) field.hidden = false;
+    this.showMissing(csv, { ...settings, columns: [] });
+    this.roles.show(csv, settings, null);
+    let people: DayPeople | null = null;
+    try {
+      people = this.people(settings);
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+    }
+    const effects = this.roles.effectsOnPeople(settings, { people, isHidden: this.hides });
+    this.controls.hint('person', effects.person);
+    this.controls.hint('time', effects.time);
+  }
+
   private showMissing(csv: Csv, choice: Draft): void {
     this.missingField.hidden = csv !== this.own && choice.missing === 'refuse';
     this.missing.show(choice);
@@ -641,15 +715,15 @@ export class DataPanel {
   }
 
   /**
-   * Shows the roles, and returns the records if they can be built from the choices; null for a
-   * learner, too.
+   * Shows the roles, and returns the records; null if the choices do not give records, and for a
+   * learner.
    */
-  private showRoles(csv: Csv, choice: Draft, label: string, isDraft: boolean): Records | null {
+  private showRoles(csv: Csv, choice: Draft, label: string, isDraft: boolean): StepRecords | null {
     const learns = label !== noLabel;
     this.personField.hidden = learns || csv.columns.length === 1;
     this.timeField.hidden = learns || !this.roles.hasTimes(csv, choice);
     this.roles.show(csv, choice, choice.columns);
-    let records: Records | null = null;
+    let records: StepRecords | null = null;
     try {
       const limit = limitOf({ ...this.settings!, ...choice, ...participationFor(choice) });
       if (!learns) records = this.makeRecords(csv, choice.columns, choice, limit);
@@ -667,13 +741,13 @@ export class DataPanel {
   }
 
   private showGuide(
-    records: Records | null,
-    { person, time, columns }: Draft,
+    records: StepRecords | null,
+    { person, columns }: Draft,
     clipNorm: number | null,
   ): void {
     const asks = clipNorm === null;
     if (asks && columns.length === 0) {
-      this.askColumn({ person, time, columns });
+      this.askColumn(this.draft!);
       return;
     }
     this.guide.hidden = records === null;
@@ -687,10 +761,11 @@ export class DataPanel {
     const unit = unitOf(columns, this.settings!.units);
     const noun = person === '' ? 'row' : 'record';
     const one = person === '' ? 'one row' : 'one person in a step';
+    const summed = columns.length === 1 ? ` of “${columns[0]}”` : '';
     const say = asks
-      ? `How much may ${one} count? Longer ${noun}s are shortened to it, and the noise is ` +
+      ? `How much${summed} may ${one} add? Longer ${noun}s are shortened to it, and the noise is ` +
         'proportional to it.'
-      : `How much ${one} may count:`;
+      : `How much${summed} ${one} may add:`;
     this.guide.replaceChildren(
       h('p', { class: asks ? 'ask' : 'hint' }, say),
       clipButtons(recordNorms(records), { noun, unit, inForce: clipNorm }, (clip) =>
@@ -704,25 +779,27 @@ export class DataPanel {
     );
   }
 
-  /** Asks for the column to sum, because none is plainly a quantity. */
-  private askColumn({ person, time }: Pick<Draft, 'person' | 'time' | 'columns'>): void {
+  /** Asks which column to sum, because none is clearly a quantity. */
+  private askColumn(draft: Draft): void {
     const csv = this.own!;
-    const names = numberColumns(csv, this.draft!).filter(
-      (name) => name !== person && name !== time,
-    );
-    const button = (text: string, act: () => void): HTMLElement =>
-      h('li', {}, h('button', { type: 'button', onclick: act }, h('b', {}, text)));
+    const { person, time } = draft;
+    const taken = [person, time, csv.rows];
+    const names = numberColumns(csv, draft).filter((name) => !taken.includes(name));
+    const button = (text: string, act: () => void, more = ''): HTMLElement =>
+      h('li', {}, h('button', { type: 'button', onclick: act }, h('b', {}, text), more));
     const countRows = (): void => {
-      const { csv: counted, name } = withRows(csv);
+      const counted = withRows(csv);
       this.own = counted;
-      this.chooseColumns([name]);
+      this.chooseColumns([counted.rows]);
     };
+    const active = 'of each day, week and month';
     this.guide.hidden = false;
     this.guide.replaceChildren(
-      h('p', { class: 'ask' }, 'No column is plainly a quantity. What is summed?'),
+      h('p', { class: 'ask' }, 'No column is plainly a quantity. What is summed or counted?'),
       h(
         'ul',
         { class: 'clips', 'aria-label': 'Columns to choose from' },
+        hasPeople(draft) && button('Count active people', () => this.countPeople(draft), active),
         button('Count the rows', countRows),
         ...names.map((name) => button(`Sum “${name}”`, () => this.chooseColumns([name]))),
       ),
@@ -749,12 +826,25 @@ export class DataPanel {
   }
 }
 
+/** The workload for a table of quantities that follows these settings. */
+const summedBy = ({ workload }: Settings): Settings['workload'] =>
+  workload === 'active' ? 'total' : workload;
+
+/** True if rows have a person and a time, which are needed to count active people. */
+const hasPeople = ({ person, time }: Roles): boolean => person !== '' && time !== '';
+
+/** Suggests the column to sum; none if the user is to be asked. */
+function suggestSum(csv: Csv, roles: Roles): string[] {
+  const found = suggestQuantity(csv, roles);
+  return hasPeople(roles) && found[0] === csv.rows ? [] : found;
+}
+
 /** Suggests columns and roles for data that the user has just loaded. */
 function draftOf(csv: Csv, settings: Settings | null): Draft {
   const { participations, minSeparation } = settings ?? defaults;
   const person = suggestPerson(csv);
   const time = person === '' ? '' : suggestTime(csv);
-  const columns = suggestQuantity(csv, { ...noRoles, ...noMarks, person, time });
+  const columns = suggestSum(csv, { ...noRoles, ...noMarks, person, time });
   const bucket = fittingBucket(csv, time, noRoles.bucket);
   return { ...noRoles, ...noMarks, columns, person, time, bucket, participations, minSeparation };
 }
@@ -770,15 +860,15 @@ function rolesOf(roles: Roles): Roles {
 }
 
 /**
- * Returns the participation that a role implies: a user column limits the rows of each person, a
- * time column alone protects a row.
+ * With a user column, the rows of each person are limited; with only a time column, single rows are
+ * protected.
  */
 function participationFor({ person, time }: Roles): Pick<Settings, 'participation'> | undefined {
   if (person !== '') return { participation: 'separated' };
   return time === '' ? undefined : { participation: 'single' };
 }
 
-/** Returns the limit on the rows of one person that count. */
+/** Limit on the rows of each person that count. */
 export function limitOf(settings: Settings): Limit {
   const { participation, participations, minSeparation, person, time } = settings;
   if (person === '' && time !== '' && participation !== 'single') {
@@ -794,8 +884,8 @@ export function limitOf(settings: Settings): Limit {
     : { maxContributions: participations, minSeparation };
 }
 
-/** Returns the records of a learner, for which every row is a step. */
-function learned(table: Table): Records {
+/** Records of a learner: every row is a step. */
+function learned(table: Table): StepRecords {
   const { numRows, values } = table;
   return {
     table,
@@ -809,7 +899,7 @@ function learned(table: Table): Records {
   };
 }
 
-function clippedText(records: Records, clipNorm: number, info: SimulationInfo): string {
+function clippedText(records: StepRecords, clipNorm: number, info: SimulationInfo): string {
   const { table, numContributions, numPersons } = records;
   const [noun, plural] =
     numPersons === null ? ['row'] : ['record of a person', 'records of persons'];
@@ -826,8 +916,8 @@ function clippedText(records: Records, clipNorm: number, info: SimulationInfo): 
 }
 
 /**
- * Runs `make`, and attributes faults of the data to the control `key`, or to that of a role. While
- * secrets are hidden, the reason is, too.
+ * Runs `make`, and shows faults in the data beside the control `key` or beside the control of the
+ * role at fault. While secrets are hidden, the reason is hidden, too.
  */
 function attempt<T>(
   make: () => T,

@@ -6,8 +6,8 @@ import type { StreamName } from 'dp-ftrl';
 import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
 import { quantity } from '../base/format.ts';
 import { parameterKeys, parameterSpecs, partsOf } from './parameters.ts';
-import type { Key, Settings } from './settings.ts';
-import { learnsFrom, workloadOf } from './workload.ts';
+import type { SettingKey, Settings } from './settings.ts';
+import { countsPeople, learnsFrom, workloadOf } from './workload.ts';
 
 export const streamText: Record<StreamName, string> = {
   stationary: 'Labels follow a hidden direction that never moves: the easy case for a learner.',
@@ -21,14 +21,19 @@ export const streamText: Record<StreamName, string> = {
     'Every example is the one that costs the private learner most, and its noise is paid in full.',
 };
 
-export const neighboursText = {
+const neighboursText = {
   'zero-out': 'Hides whether a record is there or is all zeros. The usual convention.',
   'replace-one':
     'Hides which of any two records it is. They may be two clip norms apart, so there is twice ' +
     'the noise.',
 };
 
-export const hints: Partial<Record<Key, string>> = {
+const neighboursOfPeople = {
+  'zero-out': 'Hides whether a person was ever there, with all of their events.',
+  'replace-one': 'Also hides what a person would have done instead, at about twice the noise.',
+};
+
+export const hints: Partial<Record<SettingKey, string>> = {
   compare: 'Compares a second mechanism on the same records, with the same privacy and seeds.',
   epsilon:
     'Seeing all releases changes the odds of any guess about one record by a factor of at most ' +
@@ -77,6 +82,20 @@ export const hints: Partial<Record<Key, string>> = {
   ...Object.fromEntries(parameterKeys.map((key) => [key, parameterSpecs[partsOf(key).name].hint])),
 };
 
+/** Explains a setting of the guarantee, which protects people if active people are counted. */
+export function privacyText(key: 'epsilon' | 'delta' | 'neighbours', settings: Settings): string {
+  const isOfPeople = countsPeople(settings);
+  if (key === 'neighbours') {
+    return (isOfPeople ? neighboursOfPeople : neighboursText)[settings.neighbours];
+  }
+  const text = hints[key]!;
+  if (!isOfPeople) return text;
+  return text
+    .replace('all releases', 'all counts')
+    .replace('one record', 'one person')
+    .replace('records', 'people');
+}
+
 const workloadTexts: Record<Settings['workload'], string> = {
   total: 'A release adds up all records so far.',
   window:
@@ -86,9 +105,12 @@ const workloadTexts: Record<Settings['workload'], string> = {
   momentum:
     'Every step adds its records and a share of the previous increment, like gradient descent ' +
     'with momentum. The noise is made for exactly these weights.',
+  active:
+    'A release counts the people of the last day, 7 days and 30 days. Everything that one person ' +
+    'does is protected, however often.',
 };
 
-/** Explains what a release adds up, or why the choice has no effect. */
+/** Explains what a release sums, or why the choice of sums has no effect. */
 export function workloadText(settings: Settings): string {
   if (!learnsFrom(settings)) return workloadTexts[settings.workload];
   const how =
@@ -104,7 +126,7 @@ export const statisticText = ({ source }: Settings): string =>
   (source === 'synthetic' ? 'Of synthetic visitors, one per step' : 'Of the records of Figure 1') +
   ', with the mechanism, ε, δ and noise seed of the settings above.';
 
-/** Qualifies the text about a mechanism, which is about running totals. */
+/** Qualifies the texts about mechanisms, which are written for running totals. */
 export const aboutMechanism = (settings: Settings): string =>
   workloadOf(settings).workload === undefined
     ? ''
@@ -113,7 +135,8 @@ export const aboutMechanism = (settings: Settings): string =>
 type Lambda = Readonly<{ private: number; twin: number }>;
 
 /**
- * `given` is the requested value, null for the theorem's; `used` are the values in effect, by rule.
+ * `given` is the requested value, or null for the value of the regret theorem; the second argument
+ * holds the values in effect, one per rule.
  */
 export function lambdaText(given: number | null, [first, second]: readonly Lambda[]): string {
   const meaning = 'Strength of the regularisation towards the starting point';

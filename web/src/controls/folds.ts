@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The folds of the settings, and what each says while it is closed.
+// The folds of the settings, and the summaries shown while they are closed.
 
 import { examples } from '../data/examples.ts';
 import { quantity, scientific } from '../base/format.ts';
 import { parametersText } from './parameters.ts';
 import { choicesOf, type Settings } from './settings.ts';
-import { learnsFrom } from './workload.ts';
+import { countsPeople, learnsFrom } from './workload.ts';
 
 export type FoldName = 'data' | 'sum' | 'mechanism' | 'privacy' | 'budget' | 'learner' | 'noise';
 
@@ -25,6 +25,7 @@ const said: Readonly<Record<FoldName, (settings: Settings) => string>> = {
       window: `of the last ${window}`,
       decay: `decay ${quantity(decay)}`,
       momentum: `momentum ${quantity(sumMomentum)}`,
+      active: 'active people',
     };
     return texts[workload];
   },
@@ -33,12 +34,15 @@ const said: Readonly<Record<FoldName, (settings: Settings) => string>> = {
       .map(({ parameters }) => parametersText(parameters, (value) => quantity(value)))
       .filter((text) => text !== '')
       .join('; ') || 'parameters: auto',
-  privacy: ({ delta, neighbours, clipNorm }) =>
-    `δ ${delta < 1e-3 ? scientific(delta) : quantity(delta)}, ${neighbours}, clip ${quantity(clipNorm)}`,
+  privacy(settings) {
+    const { delta, neighbours, clipNorm } = settings;
+    const clip = countsPeople(settings) ? '' : `, clip ${quantity(clipNorm)}`;
+    return `δ ${delta < 1e-3 ? scientific(delta) : quantity(delta)}, ${neighbours}${clip}`;
+  },
   budget: ({ budget }) => (budget === null ? 'none' : `ε ${quantity(budget)} in all`),
   learner: ({ rule, loss }) => `${rules[rule]}, ${loss} loss`,
   noise: ({ source, noiseSeed }) => (source === 'own' ? 'fresh seed' : `seed ${noiseSeed}`),
 };
 
-/** Returns the values of a fold's settings in a few words. */
+/** The values of a fold's settings, in a few words. */
 export const foldText = (name: FoldName, settings: Settings): string => said[name](settings);

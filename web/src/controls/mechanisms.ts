@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The mechanisms offered on the page: grouped, each with the text beside its control.
+// The mechanisms offered on the page, in groups, each with the text shown beside the control.
 
 import type { MechanismName } from 'dp-ftrl';
+
+/** Fresh noise on every record, with which a single mechanism is compared. */
+export const baseline = 'independent';
 
 interface Entry {
   /** Title of the group. */
   group: string;
+  /** Name on the page. Default: the name in the catalogue. */
+  shown?: string;
   text: string;
 }
 
@@ -20,6 +25,7 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   },
   independent: {
     group: 'Baselines',
+    shown: 'fresh noise',
     text:
       'Fresh noise on every record. The totals add all of it up: small at first, then growing like ' +
       'the square root of the step.',
@@ -62,6 +68,7 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   },
   'square-root': {
     group: 'Toeplitz',
+    shown: 'square root',
     text:
       'Splits the summing matrix into two equal factors, its square roots. The error grows only ' +
       'like ln n / π: in the worst step, the least of all that treat every step alike.',
@@ -74,6 +81,7 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   },
   'normalized-square-root': {
     group: 'Toeplitz',
+    shown: 'normalized square root',
     text:
       'The square root with every column scaled to the same length, so that no record counts more ' +
       'than another. No total gets noisier, and most get less noisy.',
@@ -114,12 +122,14 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   },
   'banded-square-root': {
     group: 'Short memory',
+    shown: 'banded square root',
     text:
       'Keeps the first few diagonals of the square root. It remembers no more, so the error ' +
       'grows once the totals are much longer than the bands.',
   },
   'banded-inverse-square-root': {
     group: 'Short memory',
+    shown: 'banded inverse square root',
     text:
       'Keeps the first few diagonals of the inverse of the square root: the noise of a step is a ' +
       'short mixture of the latest draws.',
@@ -146,5 +156,15 @@ export const mechanismGroups: readonly { title: string; names: readonly Mechanis
   title,
   names: mechanismNames.filter((name) => entries[name].group === title),
 }));
+
+export const nameOf = (mechanism: MechanismName): string => entries[mechanism].shown ?? mechanism;
+
+/** The name on the page and, if it differs in more than hyphens, the one in the catalogue. */
+export function listedName(mechanism: MechanismName): string {
+  const name = nameOf(mechanism);
+  return name === mechanism.replaceAll('-', ' ') || name === mechanism
+    ? name
+    : `${name} (${mechanism})`;
+}
 
 export const textOf = (mechanism: MechanismName): string => entries[mechanism].text;

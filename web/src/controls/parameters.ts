@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parameters of mechanisms as settings of the page. The table of parameters is the package's; the
-// library's catalogue says which mechanism takes which.
+// Parameters of mechanisms as settings of the page. The table of parameters is that of the package;
+// the catalogue of the library says which mechanism takes which parameters.
 
 import type { MechanismParameters } from 'dp-ftrl';
 import {
@@ -16,7 +16,7 @@ import {
 export { GENERAL as variants } from '../../../wasm/src/shared/parameters.ts';
 export { PARAMETER_NAMES as parameterNames, type ParameterName };
 
-/** The first mechanism, or the one it is compared with. */
+/** The first mechanism, or the mechanism with which it is compared. */
 export type Side = 'a' | 'b';
 export const sides: readonly Side[] = ['a', 'b'];
 
@@ -35,7 +35,7 @@ export interface ParameterSpec {
   hint: string;
 }
 
-/** Labels that differ from the name of the option. */
+/** Labels that differ from the names of the options. */
 const labels: Partial<Record<ParameterName, string>> = {
   subtractive: 'Subtract',
   nu: 'ν',
@@ -51,7 +51,7 @@ function specOf(name: ParameterName): ParameterSpec {
   const option = optionOf(name);
   const words = option.replaceAll('-', ' ');
   return {
-    // The learner has its own lambda.
+    // The learner also has a lambda.
     name: name === 'lambda' ? 'cgd-lambda' : option,
     label: labels[name] ?? words.charAt(0).toUpperCase() + words.slice(1),
     kind: PARAMETERS[name],
@@ -63,7 +63,7 @@ export const parameterSpecs = Object.fromEntries(
   PARAMETER_NAMES.map((name) => [name, specOf(name)]),
 ) as Readonly<Record<ParameterName, ParameterSpec>>;
 
-/** Parameters that must be given together. */
+/** Parameters that are valid only together. */
 export const pairs: readonly (readonly [ParameterName, ParameterName])[] = [['decays', 'weights']];
 
 export const parameterKey = (side: Side, name: ParameterName): ParameterKey => `${side}_${name}`;
@@ -78,7 +78,7 @@ export function partsOf(key: ParameterKey): { side: Side; name: ParameterName } 
 
 const numbersOf = (text: string): number[] => text.split(' ').map(Number);
 
-/** Returns the parameters as options of the library; null ones are left out. */
+/** Leaves out parameters that are null. */
 export function libraryParameters(
   values: (name: ParameterName) => ParameterValue,
 ): MechanismParameters {
@@ -92,7 +92,6 @@ export function libraryParameters(
   return Object.fromEntries(chosen) as MechanismParameters;
 }
 
-/** Returns the settings that represent given parameters. */
 export function settingsOf(
   side: Side,
   parameters: MechanismParameters,

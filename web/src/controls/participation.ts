@@ -6,23 +6,27 @@ import type { Certificate, Participation } from 'dp-ftrl';
 import { counted, quantity } from '../base/format.ts';
 import type { Settings } from './settings.ts';
 
-type Wanted = Pick<Settings, 'participation' | 'participations' | 'minSeparation'>;
+type ParticipationSettings = Pick<Settings, 'participation' | 'participations' | 'minSeparation'>;
 
-/** Returns the library's option; empty if each user has one record, the default. */
-export function participationOf(wanted: Wanted): { participation?: Participation } {
+/** The library's option; empty if each user has one record, which is the default. */
+export function participationOf(wanted: ParticipationSettings): { participation?: Participation } {
   const { participation, participations, minSeparation } = wanted;
   if (participation === 'single' || (participation === 'separated' && participations === 1))
     return {};
   return participation === 'epochs'
     ? { participation: { epochs: participations } }
-    : { participation: { participations, minSeparation } };
+    : { participation: { times: participations, apart: minSeparation } };
 }
 
 /**
  * Describes the participation bound. `enforced` is true if a column identifies the person of each
  * row.
  */
-export function participationText(wanted: Wanted, numSteps: number, enforced: boolean): string {
+export function participationText(
+  wanted: ParticipationSettings,
+  numSteps: number,
+  enforced: boolean,
+): string {
   const { participation, participations, minSeparation } = wanted;
   const times = counted(participations, 'record');
   if (participation === 'epochs') {
@@ -47,7 +51,7 @@ export function participationText(wanted: Wanted, numSteps: number, enforced: bo
   return `You promise that a user has ${one}${apart}; the noise hides ${all}.`;
 }
 
-/** States what the bound costs in each mechanism. */
+/** States what the bound costs with each mechanism. */
 export function sensitivityText(certificates: readonly Certificate[]): string {
   const texts = certificates.map(({ sensitivity, sensitivityExactness, noiseStddev }) => {
     const exact = sensitivityExactness === 'exact' ? 'exact' : 'an upper bound';

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stands in place of the figures while the user's own table waits, and asks one question about it or
-// says why it cannot be used.
+// Replaces the figures while the user's own table waits, and either asks a question about the table
+// or says why it cannot be used.
 
 import { byId, setText } from '../base/dom.ts';
+import { markPreset } from '../base/menu.ts';
 
 interface QuestionText {
   /** Name of the table. */
   title: string;
   /** Why the table cannot be used; null if it can. */
   reason: string | null;
-  /** Answers to choose from, or the place for a table. */
+  /** Answers to choose from, or the control for a table. */
   answers: HTMLElement;
 }
 
-export class Question {
+/** Writes a reason as a sentence. A file name at its beginning keeps its case. */
+function sentence(reason: string): string {
+  const begun = reason.replace(/^[a-z]+ /, (word) => word[0]!.toUpperCase() + word.slice(1));
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
+export class QuestionBox {
   private readonly box = byId('question');
 
-  /** `left` is called if the user goes back to the figures without an answer. */
+  /** `left` is called when the user goes back to the figures without an answer. */
   constructor(left: () => void) {
     byId('question-back').addEventListener('click', left);
   }
@@ -27,7 +34,7 @@ export class Question {
     setText(byId('question-title'), title);
     const said = byId('question-reason');
     said.hidden = reason === null;
-    setText(said, reason ?? '');
+    setText(said, reason === null ? '' : sentence(reason));
     const body = byId('question-answers');
     if (body.firstChild !== answers) body.replaceChildren(answers);
   }
@@ -43,5 +50,8 @@ export class Question {
   private setOpen(isOpen: boolean): void {
     this.box.hidden = !isOpen;
     byId('stage').classList.toggle('asks', isOpen);
+    // Preset and main settings are those of the hidden figures.
+    byId('pinned').inert = isOpen;
+    markPreset(isOpen ? null : location.hash);
   }
 }

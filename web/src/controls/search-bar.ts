@@ -2,11 +2,13 @@
 
 // Progress bar of a slow search, with a button that cancels it.
 
+import type { MechanismName } from 'dp-ftrl';
 import { byId, setText } from '../base/dom.ts';
 import { counted } from '../base/format.ts';
+import { nameOf } from './mechanisms.ts';
 import type { SearchOptions } from './strategies.ts';
 
-/** Searches shorter than this do not show the bar, in milliseconds. */
+/** Time in milliseconds before a search shows the bar. */
 const patience = 300;
 
 export class SearchBar {
@@ -27,9 +29,9 @@ export class SearchBar {
     this.current?.abort();
   }
 
-  /** Runs a search, with the bar shown if it takes long. */
+  /** Runs a search, and shows the bar if the search takes long. */
   async watch<T>(
-    what: { mechanism: string; numSteps: number },
+    what: { mechanism: MechanismName; numSteps: number },
     search: (options: SearchOptions) => Promise<T>,
   ): Promise<T> {
     const controller = new AbortController();
@@ -38,15 +40,18 @@ export class SearchBar {
     setText(this.progress, '');
     const timer = setTimeout(() => {
       const { mechanism, numSteps } = what;
-      setText(byId('search-text'), `Searching for ${mechanism}, ${counted(numSteps, 'step')}…`);
+      setText(
+        byId('search-text'),
+        `Searching for ${nameOf(mechanism)}, ${counted(numSteps, 'step')}…`,
+      );
       this.box.hidden = false;
-      delete document.documentElement.dataset['loading']; // The page has something to show.
+      delete document.documentElement.dataset['loading']; // The page now has something to show.
     }, patience);
     try {
       return await search({
         signal: controller.signal,
         onProgress: ({ fraction }) => {
-          // A search in one piece reports no progress before its end.
+          // A search that runs in one piece reports no progress before its end.
           if (fraction > 0) this.progress.value = fraction;
         },
       });

@@ -21,7 +21,7 @@ import {
 import { queriesNames } from '../base/route.ts';
 import { buckets, idKinds, timeFormats, zoneName, type Roles } from '../data/contributions.ts';
 import {
-  DEFAULT_CLIP_NORM,
+  DEFAULT_CLIP,
   DEFAULT_MECHANISM,
   NEIGHBOURS,
   OBJECTIVES,
@@ -40,10 +40,10 @@ import type { Units } from '../data/units.ts';
 import { maxCount, queryKinds, readCounts, sizes, type QueryKind } from '../data/histogram.ts';
 
 const participationNames = ['single', 'epochs', 'separated'] as const;
-const workloadNames = ['total', 'window', 'decay', 'momentum'] as const;
+const workloadNames = ['total', 'window', 'decay', 'momentum', 'active'] as const;
 const statisticNames = ['moments', 'histogram', 'sums'] as const;
 
-/** Largest number of releases whose costs the page adds up. */
+/** Largest number of releases whose costs the page adds. */
 export const maxReleases = 10_000;
 
 export interface Settings extends Record<ParameterKey, ParameterValue>, StatisticChoice, Roles {
@@ -54,13 +54,16 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   neighbours: Neighbours;
   /** Pattern of the steps to which one user may contribute. */
   participation: (typeof participationNames)[number];
-  /** Most records of one user, or number of epochs; ignored for 'single'. */
+  /** Maximum number of records per user, or number of epochs; ignored for 'single'. */
   participations: number;
-  /** Least distance j - i of two steps of one user; for 'separated'. */
+  /** Minimum separation j - i of two steps to which one user contributes; for 'separated'. */
   minSeparation: number;
-  /** Sums to release: of all records so far, of the latest ones, of ones that fade or build up. */
+  /**
+   * Sums to release: of all records so far, of the latest ones, or of records whose weights fade or
+   * build up; or counts of active people.
+   */
   workload: (typeof workloadNames)[number];
-  /** Number of steps in a window. */
+  /** Length of the window, in steps. */
   window: number;
   /** Factor by which a decaying sum shrinks from one step to the next. */
   decay: number;
@@ -68,16 +71,16 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   sumMomentum: number;
   /** Epsilon that all releases may spend together, at the same delta; null if no budget is set. */
   budget: number | null;
-  /** Number of releases like this one. */
+  /** Number of composed releases, each with the guarantee of this release. */
   releases: number;
   clipNorm: number;
   /** 'synthetic', 'own', or the name of an example. */
   source: string;
-  /** Columns to sum; empty for the page's choice. */
+  /** Columns to sum; empty to let the page choose. */
   columns: string[];
   /** Units of measure, by column. */
   units: Units;
-  /** Column to learn; '-' for none; '' for the page's choice, which is none for a table. */
+  /** Column to learn; '-' for none; '' to let the page choose, which means none for a table. */
   label: string;
   stream: StreamName;
   numSteps: number;
@@ -86,19 +89,19 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   loss: LossName;
   /** Learning rule applied to the totals; 'both' compares the two. */
   rule: 'ftrl' | 'descent' | 'both';
-  /** Share of its last move that gradient descent repeats. */
+  /** Fraction of its last move that gradient descent repeats. */
   momentum: number;
-  /** Weight of the regulariser; null for the value of the regret theorem. */
+  /** Weight of the regulariser; null for the value from the regret theorem. */
   lambda: number | null;
   noiseSeed: number;
   /** Steps per second; Infinity for full speed. */
   speed: number;
-  /** 0 for the norm, otherwise a 1-based coordinate. */
+  /** The sum to show: 0 for the norm, otherwise a 1-based coordinate. */
   sums: number;
   learning: 'loss' | 'regret' | 'accuracy';
-  /** Hides what a deployment keeps secret. */
+  /** Hides everything that a deployment keeps secret. */
   deployed: boolean;
-  /** Draws the noise of other runs beside that of this one. */
+  /** Draws the noise of other runs beside that of this run. */
   ghosts: boolean;
   /** Draws the simultaneous band around the band of each step. */
   simultaneous: boolean;
@@ -108,7 +111,7 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   local: boolean;
   /** Error that ranks the mechanisms. */
   ranking: 'max' | 'mean';
-  /** Counts, separated by commas. */
+  /** Counts of the histogram, separated by commas. */
   histogram: string;
   /** Kind of queries on the histogram. */
   queries: QueryKind;
@@ -117,35 +120,39 @@ export interface Settings extends Record<ParameterKey, ParameterValue>, Statisti
   statistic: (typeof statisticNames)[number];
 }
 
-export type Key = keyof Settings;
+export type SettingKey = keyof Settings;
 
-/** True for settings that are not one text but several parts of the address. */
-export const isListed = (key: Key): key is 'columns' | 'units' =>
+/** True for settings made of several parts of the address. */
+export const isListed = (key: SettingKey): key is 'columns' | 'units' =>
   ['columns', 'units'].includes(key);
 
-/** A value that a setting cannot take. */
+/** Error for a value that a setting cannot take. */
 export class SettingError extends Error {
   constructor(
-    readonly key: Key,
+    readonly key: SettingKey,
     message: string,
   ) {
     super(message);
   }
 }
 
-/** A setting that is incomplete without another one, which has not been entered yet. */
+/** Error for a setting that is incomplete until another setting has been entered. */
 export class IncompleteError extends SettingError {}
 
 /**
- * Mechanisms allow longer horizons, but the page shows every step, and more would fill its memory.
+ * Mechanisms allow longer horizons, but the page shows every step, and more steps would fill its
+ * memory.
  */
 const maxSteps = 1_000_000;
 const maxDimension = 64;
-/** The page keeps every number it may show: 8 bytes each, true and noisy. */
+/** The page keeps every number that it may show, true and noisy, at 8 bytes each. */
 const maxEntries = 4_000_000;
 export const speeds: readonly number[] = [10, 40, 120, 500, 2000, 10_000, Infinity];
 
-/** Leaves the column to the page, which knows what is public about its own choice. */
+/**
+ * Leaves the choice of columns to the page, which knows what is public about the columns it
+ * chooses.
+ */
 export const noStatistic: Readonly<StatisticChoice> = {
   measured: '',
   range: '',
@@ -169,7 +176,7 @@ export const defaults: Readonly<Settings> = {
   sumMomentum: 0.9,
   budget: null,
   releases: 4,
-  clipNorm: DEFAULT_CLIP_NORM,
+  clipNorm: DEFAULT_CLIP,
   source: 'synthetic',
   columns: [],
   units: {},
@@ -234,19 +241,20 @@ const viewKeys = [
   'category',
   'domain',
   'together',
-] as const satisfies readonly Key[];
+] as const satisfies readonly SettingKey[];
 
 type ViewKey = (typeof viewKeys)[number];
 
-export const isView = (key: Key): key is ViewKey => (viewKeys as readonly Key[]).includes(key);
+export const isView = (key: SettingKey): key is ViewKey =>
+  (viewKeys as readonly SettingKey[]).includes(key);
 
 export function viewsOf(settings: Settings): Pick<Settings, ViewKey> {
   return Object.fromEntries(viewKeys.map((key) => [key, settings[key]])) as Pick<Settings, ViewKey>;
 }
 
 /**
- * Settings that come from the user's own table, or that reveal it together with its releases. No
- * address has them, because browsers write addresses to their history.
+ * Settings that come from the user's own table, or would reveal it together with its releases.
+ * Addresses omit them, because browsers write addresses to their history.
  */
 export const ownKeys = [
   'columns',
@@ -264,28 +272,31 @@ export const ownKeys = [
   'range',
   'category',
   'domain',
-] as const satisfies readonly Key[];
+] as const satisfies readonly SettingKey[];
 
-/** Settings of the user's own data that its addresses leave out; none of other data. */
+/**
+ * The settings that the address omits because they belong to the user's own data; empty for other
+ * data.
+ */
 export function restOf(settings: Settings): Partial<Settings> {
   if (settings.source !== 'own') return {};
   return Object.fromEntries(ownKeys.map((key) => [key, settings[key]]));
 }
 
 /**
- * Adds what an address left out about the user's own data. If the user typed some of it, it is
- * complete but for the seed.
+ * Adds the settings that an address omitted because they belong to the user's own data. If the user
+ * typed any of these settings, only the seed is added.
  */
 export function complete(settings: Settings, rest: Partial<Settings>): void {
   if (settings.source !== 'own') return;
-  const isDefault = (key: Key): boolean =>
+  const isDefault = (key: SettingKey): boolean =>
     JSON.stringify(settings[key]) === JSON.stringify(defaults[key]);
   const { noiseSeed } = rest;
   if (ownKeys.every(isDefault)) Object.assign(settings, rest);
   else if (noiseSeed !== undefined && isDefault('noiseSeed')) settings.noiseSeed = noiseSeed;
 }
 
-/** Initial settings of the laboratory: a learner, for about 25 seconds. */
+/** Initial settings of the laboratory: a learner, which runs for about 25 seconds. */
 export const opening: Readonly<Settings> = {
   ...defaults,
   dimension: 2,
@@ -294,7 +305,7 @@ export const opening: Readonly<Settings> = {
   learning: 'regret',
 };
 
-export interface Rule<K extends Key> {
+export interface SettingRule<K extends SettingKey> {
   /** Name in the address. */
   readonly name: string;
   read(text: string): Settings[K];
@@ -305,7 +316,7 @@ function quote(text: string): string {
   return text === '' ? 'nothing' : `“${text}”`;
 }
 
-function readNumber<K extends Key>(
+function readNumber<K extends SettingKey>(
   key: K,
   name: string,
   constraint: string,
@@ -320,7 +331,7 @@ function readNumber<K extends Key>(
   };
 }
 
-function integer<K extends Key>(key: K, name: string, low: number, high: number) {
+function integer<K extends SettingKey>(key: K, name: string, low: number, high: number) {
   const range = `a whole number from ${low} to ${high.toLocaleString('en-US')}`;
   return {
     name,
@@ -329,7 +340,11 @@ function integer<K extends Key>(key: K, name: string, low: number, high: number)
   };
 }
 
-function choice<K extends Key, T extends string>(key: K, name: string, values: readonly T[]) {
+function choice<K extends SettingKey, T extends string>(
+  key: K,
+  name: string,
+  values: readonly T[],
+) {
   return {
     name,
     read(text: string): T {
@@ -347,7 +362,7 @@ function choice<K extends Key, T extends string>(key: K, name: string, values: r
 }
 
 /** Rule of a setting that shows or hides something; `meaning` is the value that shows it. */
-function shown<K extends Key>(key: K, name: string, meaning: boolean) {
+function shown<K extends SettingKey>(key: K, name: string, meaning: boolean) {
   const { read } = choice(key, name, ['shown', 'hidden']);
   return {
     name,
@@ -391,8 +406,8 @@ function readList(key: ParameterKey, name: string): (text: string) => string {
   };
 }
 
-/** Empty text means “auto”, as the placeholder says. The library checks ranges. */
-function parameterRule(key: ParameterKey): Rule<ParameterKey> {
+/** An empty text means “auto”, as the placeholder says. The library checks ranges. */
+function parameterRule(key: ParameterKey): SettingRule<ParameterKey> {
   const { side, name } = partsOf(key);
   const spec = parameterSpecs[name];
   const address = side === 'a' ? spec.name : `b-${spec.name}`;
@@ -426,9 +441,9 @@ function parameterRule(key: ParameterKey): Rule<ParameterKey> {
 
 const parameterRules = Object.fromEntries(
   parameterKeys.map((key) => [key, parameterRule(key)]),
-) as { readonly [K in ParameterKey]: Rule<K> };
+) as { readonly [K in ParameterKey]: SettingRule<K> };
 
-export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K> } = {
+export const rules: { readonly [K in Exclude<SettingKey, 'columns' | 'units'>]: SettingRule<K> } = {
   mechanism: choice('mechanism', 'mechanism', mechanismNames),
   compare: choice('compare', 'compare', ['none', ...mechanismNames]),
   ...parameterRules,
@@ -576,13 +591,12 @@ export const rules: { readonly [K in Exclude<Key, 'columns' | 'units'>]: Rule<K>
 };
 
 /** A mechanism with its parameters, as options of the library. */
-export interface Choice {
+export interface MechanismChoice {
   mechanism: MechanismName;
   parameters: MechanismParameters;
 }
 
-/** Returns the selected mechanisms: one, or two to compare. */
-export function choicesOf(settings: Settings): Choice[] {
+export function choicesOf(settings: Settings): MechanismChoice[] {
   const { mechanism, compare } = settings;
   const names = compare === 'none' ? [mechanism] : [mechanism, compare];
   return names.map((name, i) => ({
@@ -591,10 +605,7 @@ export function choicesOf(settings: Settings): Choice[] {
   }));
 }
 
-/**
- * Returns the settings that select a mechanism on one side, with default parameters if none are
- * given.
- */
+/** Selects a mechanism on one side, with default parameters if none are given. */
 export function choose(
   side: Side,
   mechanism: Settings['compare'],

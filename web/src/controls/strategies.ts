@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cache of optimised mechanisms: each is searched for once, and every figure uses the same numbers.
+// Cache of optimised mechanisms: each mechanism is searched for once, and all figures use the same
+// numbers.
 
-import type { CallProgress, StrategyInfo, Participation, SavedStrategy, Workload } from 'dp-ftrl';
-import { boundOf } from '../../../wasm/src/shared/problem.ts';
+import type { CallProgress, Problem, SavedStrategy, StrategyInfo } from 'dp-ftrl';
 import type { Engine } from '../base/engine.ts';
 import type { ParameterName } from './parameters.ts';
-import type { Choice } from './settings.ts';
+import type { MechanismChoice } from './settings.ts';
 
 export interface SearchOptions {
   signal: AbortSignal;
   onProgress: (progress: CallProgress) => void;
 }
 
-/** Parameters that make a search unnecessary, or modify its result. */
+/** Parameters that make a search unnecessary, or that modify its result. */
 const notSearched: readonly ParameterName[] = [
   'decays',
   'weights',
@@ -22,7 +22,7 @@ const notSearched: readonly ParameterName[] = [
   'completeEpochs',
 ];
 
-/** Two mechanisms side by side, and the previous two. */
+/** Enough for two mechanisms side by side and the previous two. */
 const maxRemembered = 4;
 
 export class Strategies {
@@ -37,10 +37,10 @@ export class Strategies {
     this.searched = new Set(names.map(({ name }) => name));
   }
 
-  /** Returns the strategy for a choice; null if it needs no search. */
+  /** The optimised mechanism; null if the mechanism needs no search. */
   async find(
-    { mechanism, parameters }: Choice,
-    problem: { numSteps: number; workload?: Workload; participation?: Participation },
+    { mechanism, parameters }: MechanismChoice,
+    problem: Problem,
     options: SearchOptions,
   ): Promise<SavedStrategy | null> {
     if (!this.searched.has(mechanism)) return null;
@@ -48,10 +48,8 @@ export class Strategies {
     const key = JSON.stringify([mechanism, problem, parameters]);
     let strategy = this.found.get(key);
     this.found.delete(key);
-    const { numSteps, participation, ...summed } = problem;
-    const asked = { steps: numSteps, participation: boundOf(participation), ...summed };
     const own = { name: mechanism, ...parameters };
-    strategy ??= await this.engine.optimize({ ...asked, strategy: own }, options);
+    strategy ??= await this.engine.optimize({ ...problem, strategy: own }, options);
     this.found.set(key, strategy);
     for (const old of [...this.found.keys()].slice(0, -maxRemembered)) this.found.delete(old);
     return strategy;

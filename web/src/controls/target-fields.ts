@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Epsilon, the noise and the error determine each other: any of them can be entered, and the others
+// Epsilon, the noise and the error determine one another: the user enters one, and the others
 // follow.
 
 import type { Certificate } from 'dp-ftrl';
@@ -8,7 +8,10 @@ import { inUnit } from '../data/units.ts';
 import { h, setText } from '../base/dom.ts';
 import { quantity } from '../base/format.ts';
 
-/** Standard deviation of the noise of one measurement, or twice that of the worst total. */
+/**
+ * Standard deviation of the noise of one measurement, or twice the standard deviation of the worst
+ * total.
+ */
 type Target = 'noise' | 'worst';
 
 const texts: Readonly<Record<Target, { label: string; hint(unit: string): string }>> = {
@@ -25,16 +28,16 @@ const texts: Readonly<Record<Target, { label: string; hint(unit: string): string
 };
 
 export interface TargetEvents {
-  /** Returns the epsilon at which Gaussian noise has this mu. */
+  /** The epsilon at which Gaussian noise has this mu and delta. */
   epsilonOf(target: { mu: number; delta: number }): Promise<number>;
   chosen(epsilon: number): void;
 }
 
-/** Returns two standard deviations of the noisiest total. */
+/** Two standard deviations of the noisiest total. */
 export const worstTotal = ({ noiseStddev, sensitivity, maxError }: Certificate): number =>
   (2 * noiseStddev * maxError) / sensitivity;
 
-/** Returns the values of both targets for a certificate. */
+/** The values of both targets, computed from a certificate. */
 function targetsOf(certificate: Certificate): Record<Target, number> {
   const { noiseStddev } = certificate;
   return { noise: noiseStddev, worst: worstTotal(certificate) };
@@ -115,7 +118,7 @@ export class TargetFields {
     const id = `target-${target}`;
     return h(
       'div',
-      { class: 'field' },
+      { class: 'field of-totals' },
       h('div', { class: 'entry' }, h('label', { for: id }, label), this.inputs[target]),
       h('div', { class: 'beside' }, this.hints[target], this.errors[target]),
     );

@@ -11,21 +11,21 @@ import {
   ownKeys,
   rules,
   SettingError,
-  type Key,
+  type SettingKey,
   type Settings,
 } from './settings.ts';
 
 export interface ReadAddress {
   settings: Settings;
   /** Rejected texts, by setting. */
-  refused: Map<Key, { text: string; message: string }>;
-  /** Messages about names that are unknown, or given twice. */
+  refused: Map<SettingKey, { text: string; message: string }>;
+  /** Messages about names that are unknown or given twice. */
   unknown: string[];
 }
 
 const keys = Object.keys(rules) as (keyof typeof rules)[];
 /**
- * Settings of the histogram view except the kind of queries; the last five are shared with the
+ * Settings of the histogram view, except for the kind of queries; the last five are shared with the
  * laboratory.
  */
 const queriesKeys = [
@@ -38,9 +38,9 @@ const queriesKeys = [
   'deployed',
 ] as const satisfies readonly (typeof keys)[number][];
 const labKeys = keys.filter((key) => !(key in queriesNames));
-const isOwn = (key: Key): boolean => (ownKeys as readonly Key[]).includes(key);
+const isOwn = (key: SettingKey): boolean => (ownKeys as readonly SettingKey[]).includes(key);
 
-/** Says that there is no such setting, and which one may be meant. */
+/** Reports an unknown setting, with a suggestion. */
 function unknownText(name: string): string {
   const known = [...keys.map((key) => rules[key].name), 'column', 'unit'];
   const meant = closest(name, known);
@@ -55,7 +55,7 @@ export function readAddress(hash: string): ReadAddress {
   const unknown: string[] = [];
   const seen = new Set<string>();
   for (const [name, given] of new URLSearchParams(text)) {
-    const value = given.normalize('NFC'); // As names in tables are.
+    const value = given.normalize('NFC'); // Names in tables are normalised, too.
     if ([laboratory, queriesNames.queries].includes(name) && value === '') continue;
     if (name === 'column') {
       settings.columns.push(value);
@@ -88,9 +88,9 @@ export function readAddress(hash: string): ReadAddress {
 }
 
 /**
- * Returns the settings that differ from the defaults, in a fixed order; `lab` for the initial
- * settings of the laboratory. Names the mechanism if nothing else differs, because an address
- * without settings shows the story. Leaves out what comes from the user's own data.
+ * Writes the settings that differ from the defaults, in a fixed order; writes `lab` for the initial
+ * settings of the laboratory. Names the mechanism if nothing differs, because an address without
+ * settings shows the story. Leaves out whatever comes from the user's own data.
  */
 export function writeAddress(settings: Settings): string {
   const text = written(settings, labKeys);
@@ -99,7 +99,9 @@ export function writeAddress(settings: Settings): string {
     : text || `mechanism=${settings.mechanism}`;
 }
 
-/** The same for the histogram view, which is named by one of its settings. */
+/**
+ * Always writes the kind of queries, because at least one setting must identify the histogram view.
+ */
 export function writeQueriesAddress(settings: Settings): string {
   const source = settings.source === 'own' ? 'own' : 'synthetic';
   const text = written({ ...settings, source }, ['queries', ...queriesKeys]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The choice of sums: of all records so far, of the latest ones, of ones that fade, or of ones that
-// build up.
+// The choice of sums: of all records so far, of the latest records, or of records whose weights
+// fade or build up.
 
 import type { Participation, Workload } from 'dp-ftrl';
 import type { SumKind } from '../data/statistic-choice.ts';
-import type { Weights } from '../data/weighted-sums.ts';
+import type { SumWeights } from '../data/weighted-sums.ts';
 import { counted, quantity } from '../base/format.ts';
 import { participationOf } from './participation.ts';
 import type { Settings } from './settings.ts';
@@ -18,11 +18,14 @@ export function learnsFrom({ source, label }: Settings): boolean {
   return source === 'synthetic' || (label !== '' && label !== noLabel);
 }
 
-/** Returns the sums in effect; learners need running totals, so they override the setting. */
+/** The sums in effect: learners need running totals, so a learner overrides the setting. */
 const summedOf = (settings: Settings): Settings['workload'] =>
   learnsFrom(settings) ? 'total' : settings.workload;
 
-/** Returns the library's option; empty for running totals, the default. */
+/** True if active people are counted, and nothing is summed. */
+export const countsPeople = (settings: Settings): boolean => summedOf(settings) === 'active';
+
+/** The library's option; empty for running totals, which are the default. */
 export function workloadOf(settings: Settings): { workload?: Workload } {
   const { window, decay, sumMomentum: momentum } = settings;
   const workloads = {
@@ -30,21 +33,21 @@ export function workloadOf(settings: Settings): { workload?: Workload } {
     window: { workload: { window } },
     decay: { workload: { decay } },
     momentum: { workload: { momentum } },
+    active: {},
   };
   return workloads[summedOf(settings)];
 }
 
-/**
- * Returns the library's options for the sums and the participation, without horizon and privacy.
- */
+/** Horizon, sums and participation as the library's options. */
 export const problemOf = (
   settings: Settings,
-): { workload?: Workload; participation?: Participation } => ({
+): { steps: number; workload?: Workload; participation?: Participation } => ({
+  steps: settings.numSteps,
   ...workloadOf(settings),
   ...participationOf(settings),
 });
 
-export function weightsOf(settings: Settings): Weights {
+export function weightsOf(settings: Settings): SumWeights {
   const { window, decay, sumMomentum: momentum } = settings;
   const summed = summedOf(settings);
   return {
@@ -54,7 +57,7 @@ export function weightsOf(settings: Settings): Weights {
   };
 }
 
-/** Returns settings whose Figure 1 would show one of several sums, without a learner. */
+/** Settings with which Figure 1 would show one of several sums, without a learner. */
 export const settingsOfSum = (settings: Settings, { workload, value }: SumKind): Settings => ({
   ...settings,
   source: 'own',
@@ -63,21 +66,21 @@ export const settingsOfSum = (settings: Settings, { workload, value }: SumKind):
   ...(workload === 'momentum' ? { sumMomentum: value } : { [workload]: value }),
 });
 
-interface Words {
-  /** Begins a title. */
+interface SumWords {
+  /** Beginning of a title. */
   title: string;
   /** Plural form. */
   plural: string;
   /** Singular form, after an adjective. */
   noun: string;
-  /** Names the records that count in one sum. */
+  /** Names the records that enter one sum. */
   counted: string;
 }
 
-export function wordsOf(settings: Settings): Words {
+export function wordsOf(settings: Settings): SumWords {
   const { window, decay, sumMomentum: momentum } = settings;
   const steps = window === 1 ? 'the last step' : `the last ${counted(window, 'step')}`;
-  const words: Record<Settings['workload'], Words> = {
+  const words: Record<Settings['workload'], SumWords> = {
     total: {
       title: 'Running total',
       plural: 'Running totals',
@@ -102,11 +105,17 @@ export function wordsOf(settings: Settings): Words {
       noun: 'sum',
       counted: `all records so far, older ones more, up to ${quantity(1 / (1 - momentum))} times`,
     },
+    active: {
+      title: 'Active people',
+      plural: 'Active people',
+      noun: 'count',
+      counted: 'the people of the last days',
+    },
   };
   return words[summedOf(settings)];
 }
 
-/** Number of steps after which a record counts half as much. */
+/** Steps after which a record counts half as much. */
 export const halfLifeOf = (decay: number): number => Math.LN2 / -Math.log(decay);
 
 function halfLifeText(decay: number): string {
@@ -114,5 +123,5 @@ function halfLifeText(decay: number): string {
   return `${halfLife} step${halfLife === '1' ? '' : 's'}`;
 }
 
-/** Returns the decay of a half-life, rounded to more digits than users enter. */
+/** Rounds to more digits than users enter. */
 export const decayOf = (halfLife: number): number => Number((2 ** (-1 / halfLife)).toPrecision(12));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Distance from its mean within which a Gaussian vector of independent entries lies as often as a
-// single Gaussian lies within two standard deviations.
+// Radius that a standard Gaussian vector stays within as often as a single Gaussian stays within
+// two standard deviations.
 
 /** P(|N(0, 1)| <= 2). */
 export const twoSigmaCoverage = 0.9544997361036416;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Choice of a clip norm for a table: offers three, with the effect of each on its rows.
+// Choice of a clip norm for a table: offers three norms, each with its effect on the rows.
 
 import { h } from '../base/dom.ts';
 import { percent, quantity } from '../base/format.ts';
-import type { Records } from './contributions.ts';
+import type { StepRecords } from './contributions.ts';
 
 export interface ClipOffer {
   clipNorm: number;
@@ -14,8 +14,8 @@ export interface ClipOffer {
   shareKept: number;
 }
 
-/** Returns the l2 norms of the records that count; zero rows, which pad steps, come last. */
-export function recordNorms({ table, numContributions }: Records): Float64Array {
+/** l2 norms of the records that count; norms of 0 come last. */
+export function recordNorms({ table, numContributions }: StepRecords): Float64Array {
   const { numRows, numColumns, values } = table;
   const norms = new Float64Array(numContributions);
   let place = 0;
@@ -27,7 +27,7 @@ export function recordNorms({ table, numContributions }: Records): Float64Array 
   return norms;
 }
 
-/** Rounds up to two digits, a number that is easy to say. */
+/** Rounds up to two significant digits, which are easy to remember. */
 function roundedUp(value: number): number {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   return Number((Math.ceil(value / unit - 1e-9) * unit).toPrecision(2));
@@ -49,27 +49,29 @@ function effectOf(norms: Float64Array, clipNorm: number): ClipOffer {
   };
 }
 
-/** Returns offers at the longest row, the 90 % quantile and the median, all distinct. */
+/**
+ * Offers the largest norm, the 90 % quantile and the median of the norms; the offers are distinct.
+ */
 function clipOffers(norms: Float64Array): ClipOffer[] {
   const lengths = norms.filter((norm) => norm > 0).sort();
   if (lengths.length === 0) return [effectOf(norms, 1)];
   const at = (share: number): number => lengths[Math.ceil(share * lengths.length) - 1]!;
   const clips = [1, 0.9, 0.5].map((share) => roundedUp(at(share)));
-  // If rows are all alike, a half and a quarter of their length show the effect of clipping.
+  // If all rows have one length, a half and a quarter of it show the effect of clipping.
   const [longest] = clips as [number];
   if (new Set(clips).size < 3) clips.splice(1, 2, roundedUp(longest / 2), roundedUp(longest / 4));
   return [...new Set(clips)].map((clip) => effectOf(norms, clip));
 }
 
 interface ClipWords {
-  /** Noun for what is clipped. */
+  /** Noun for the clipped quantity. */
   noun: 'row' | 'record';
   /** Unit of its length; '' if there is none. */
   unit: string;
   inForce: number | null;
 }
 
-/** Creates a button for each offer; the current clip norm's is pressed. */
+/** Creates a button for each offer; the button of the current clip norm is pressed. */
 export function clipButtons(
   norms: Float64Array,
   { noun, unit, inForce }: ClipWords,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// List of the columns of a table: which are summed, their totals, and the faults that prevent
-// summing.
+// List of the columns of a table: which of them are summed, their totals, and the faults that
+// prevent summing.
 
 import { h, setText } from '../base/dom.ts';
 import { count, quantity } from '../base/format.ts';
 import { faultsOf, offered, valuesOf, type Column, type Csv } from './csv.ts';
 import { readFor, type Roles } from './contributions.ts';
-import { faultsText, readingsOf, type Reading } from './csv-repair.ts';
+import { faultsText, readingsOf, type ColumnReading } from './csv-repair.ts';
 import { noMarks } from './missing-cells.ts';
 import { maxUnit, unitOf, type Units } from './units.ts';
 
@@ -16,10 +16,9 @@ export interface ColumnsEvents {
   /** Called when a column gets a unit of measure; '' for none. */
   measured(name: string, unit: string): void;
   /** Called when the user accepts a way to read faulty cells. */
-  repaired(reading: Reading): void;
+  repaired(reading: ColumnReading): void;
 }
 
-/** Returns the sum of a column before clipping. */
 function unclippedTotal(csv: Csv, column: Column): number {
   return valuesOf(csv, column).reduce((sum, value) => sum + value, 0);
 }
@@ -42,13 +41,13 @@ interface ColumnsLook {
   isHidden: boolean;
 }
 
-/** A column of the table as it is read. */
+/** A column of the table, as it is read. */
 interface ReadColumn {
   csv: Csv;
   column: Column;
 }
 
-/** Returns a column as it is read with the chosen ones, or else alone. */
+/** Reads a column together with the chosen columns or, if that fails, alone. */
 function readColumn(csv: Csv, name: string, chosen: readonly string[], roles: Roles): ReadColumn {
   const read = readFor(csv, chosen.includes(name) ? chosen : [name], roles);
   return { csv: read, column: read.columns.find((one) => one.name === name)! };
@@ -84,7 +83,7 @@ export class ColumnsField {
     label: string,
     { roles, units, isHidden }: ColumnsLook,
   ): void {
-    // Keeps the list while a unit is typed, so that it or the next field keeps the focus.
+    // Keeps the list while a unit is typed, so that its field or the next one keeps the focus.
     const taken = [label, roles.person, roles.time];
     const choice = JSON.stringify([chosen, taken]);
     if (csv !== this.csv || choice !== this.choice) this.fill(csv, chosen, taken);
@@ -141,12 +140,11 @@ export class ColumnsField {
     }
   }
 
-  /** Returns the number of columns with faulty cells that can be read in some way. */
   numRepairable(csv: Csv): number {
     return csv.columns.filter((column) => readingsOf(csv, column, noMarks).length > 0).length;
   }
 
-  /** Returns the number of text columns, which are not in the list. */
+  /** Number of text columns, which are not in the list. */
   numTexts(csv: Csv): number {
     return csv.columns.length - offered(csv).length;
   }
@@ -167,7 +165,7 @@ export class ColumnsField {
     return field;
   }
 
-  private offer(reading: Reading): HTMLElement {
+  private offer(reading: ColumnReading): HTMLElement {
     const text = reading.text[0]!.toUpperCase() + reading.text.slice(1);
     return h('button', { type: 'button', onclick: () => this.events.repaired(reading) }, text);
   }

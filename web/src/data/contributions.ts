@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Turns the rows of a table into the records of each step, like the command with a user column and
-// a time column, and like a counter of people.
+// Turns the rows of a table into the records of each step, as the command does with a user column
+// and a time column, and as the package does for streams with `people`.
 
 import type { Table } from 'dp-ftrl';
 import { bucketOf, BUCKETS as buckets, bucketText } from '../../../wasm/src/shared/calendar.ts';
@@ -16,9 +16,9 @@ import {
   TIME_FORMATS,
 } from '../../../wasm/src/shared/time-format.ts';
 import type { TimeFormatName } from '../../../wasm/src/shared/time-format.ts';
-import { timeIn, unambiguous, WANTED, type Written } from '../../../wasm/src/shared/time-text.ts';
+import { timeIn, unambiguous, WANTED, type ClockTime } from '../../../wasm/src/shared/time-text.ts';
 import { unknownZone, Zone } from '../../../wasm/src/shared/zone.ts';
-import { personOfId } from '../../../wasm/src/shared/person.ts';
+import { personOfId, sizeOfPerson } from '../../../wasm/src/shared/person.ts';
 import {
   CsvError,
   faultsOf,
@@ -36,13 +36,13 @@ export { buckets, type Bucket };
 
 /** How cells that identify persons are read; the first is the default. */
 export const idKinds = ['texts', 'numbers'] as const;
-export type Ids = (typeof idKinds)[number];
+export type IdKind = (typeof idKinds)[number];
 
-/** Formats of times; the first, the default, is that of times that can be read in one way only. */
+/** Formats of times; the default, the first, reads unambiguous times. */
 export const timeFormats = ['any', ...TIME_FORMATS] as const;
 export type TimeFormat = (typeof timeFormats)[number];
 
-/** Words for a format, to follow “times are”. */
+/** Name of each format, as it follows “times are”. */
 export const timeFormatNames: Record<TimeFormat, string> = {
   any: 'like 2026-03-01 or Mar 1 2026',
   iso: 'like 2026-03-01',
@@ -54,20 +54,27 @@ export const timeFormatNames: Record<TimeFormat, string> = {
   log: 'like 31/Dec/2026:18:30:00',
 };
 
-/** Roles of columns that are not summed, '' if there is no such column, and how cells are read. */
+/**
+ * Roles of columns that are not summed ('' if no column has the role), and how their cells are
+ * read.
+ */
 export interface Roles extends MissingChoice {
-  /** Column that identifies the person of a row; without one, single rows are protected. */
+  /**
+   * Column that identifies the person of a row; without such a column, single rows are protected.
+   */
   person: string;
-  /** How cells of that column are read: with numbers, 7 and 007 are one person. */
-  ids: Ids;
+  /** How the cells of the person column are read: as numbers, 7 and 007 are one person. */
+  ids: IdKind;
   /** Column with the time of a row; all rows of a bucket form one step. Without it, a row is a step. */
   time: string;
-  /** How its cells are written. */
+  /** Format in which the times are written. */
   timeFormat: TimeFormat;
   bucket: Bucket;
-  /** Zone by whose clocks buckets begin, and of times without an offset. */
+  /** Time zone in which buckets begin, and in which times without an offset are read. */
   timeZone: string;
-  /** Times in the first and the last bucket, declared beforehand; '' to take those of the rows. */
+  /**
+   * Times within the first and the last bucket, declared in advance; '' to take them from the rows.
+   */
   from: string;
   to: string;
 }
@@ -75,7 +82,7 @@ export interface Roles extends MissingChoice {
 /** Limit on the rows of one person that count. */
 export interface Limit {
   maxContributions: number;
-  /** Fewest steps between two of them, j - i. */
+  /** Minimum separation j - i of two counted rows, in steps. */
   minSeparation: number;
 }
 
@@ -89,24 +96,23 @@ export class RoleError extends CsvError {
   }
 }
 
-/** Records to sum. Each step has as many as the fullest one, padded with zeros. */
-export interface Records {
+/** Records to sum. Every step is padded with zeros to the number of records of the fullest step. */
+export interface StepRecords {
   table: Table;
-  /** Number of records per step. */
   batchSize: number;
-  /** Sums of all rows of each step, including those that do not count, before clipping. */
+  /** Sum of all rows of each step before clipping, including rows that do not count. */
   raw: Float64Array;
   numSteps: number;
   numContributions: number;
-  /** Number of rows left out by the limits on their person. */
+  /** Number of rows beyond the limit of their person. */
   numDropped: number;
-  /** Null without a user column. */
+  /** Number of persons; null without a user column. */
   numPersons: number | null;
   /** Times of the first and the last step; null without a time column. */
   span: [string, string] | null;
 }
 
-/** The page keeps every number of its records: 8 bytes each. */
+/** The page keeps every number of its records, at 8 bytes each. */
 const maxRecordEntries = 8_000_000;
 
 type Role = RoleError['role'];
@@ -123,21 +129,24 @@ function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: strin
   throw new RoleError(role, `${placeOf(csv, row)}, column “${name}”: ${what}`);
 }
 
-/** Returns the person of each row, told apart as in the command and the package. */
+/** Person of each row, identified as the command and the package do. */
 function personsOf(csv: Csv, { person, ids }: Roles): string[] {
   const column = columnOf(csv, person, 'person');
   return textsOf(column).map((id, row) => {
     if (csv.skipped.has(row)) return '';
     const name = personOfId(id, ids === 'numbers');
-    if (name) return name;
-    const what = name === '' ? gapText : 'is not a number: read ids as texts';
-    return refuse(csv, row, column, 'person', what);
+    if (!name) {
+      const what = name === '' ? gapText : 'is not a number: read ids as texts';
+      return refuse(csv, row, column, 'person', what);
+    }
+    const size = sizeOfPerson(name);
+    return typeof size === 'string' ? refuse(csv, row, column, 'person', `must be ${size}`) : name;
   });
 }
 
-type Times = readonly (Written | undefined)[];
+type Times = readonly (ClockTime | undefined)[];
 
-/** Times of a column as written, by their format; undefined for a cell that is no time. */
+/** Times of a column as written, by their format; undefined for a cell that is not a time. */
 const knownTimes = new WeakMap<Column, Map<TimeFormat, Times>>();
 
 const nameOf = (format: TimeFormat): TimeFormatName | undefined =>
@@ -155,15 +164,15 @@ function timesOf(column: Column, format: TimeFormat): Times {
   return times;
 }
 
-/** Advice for a time that is in no bucket. */
-function adviceOn({ unit, isLeap }: Written): string {
+/** Advice for a time that belongs to no bucket. */
+function adviceOn({ unit, isLeap }: ClockTime): string {
   if (isLeap) return '';
   if (unit === 'year') return ': choose that a step is a year';
   if (unit === 'month') return ': choose that a step is a month or a year';
   return ': the zone says whose clocks show these times';
 }
 
-/** Explains why a cell is no time of the format, with the formats that would read it. */
+/** Explains why a cell is not a time in the chosen format, and names formats that would read it. */
 function notATime(column: Column, row: number, roles: Roles): string {
   const texts = textsOf(column);
   if (isMissing(texts[row]!)) return gapText;
@@ -185,7 +194,7 @@ function bucketsIn({ bucket, timeZone }: Roles): Buckets {
   throw new RoleError('time', `“${timeZone}” is not the name of a zone: ${unknownZone(timeZone)}`);
 }
 
-/** Returns a declared time; null if none is declared. */
+/** Declared time in the first or the last bucket; null if none is declared. */
 function edgeTime(roles: Roles, name: 'from' | 'to'): number | null {
   const text = roles[name].trim();
   if (text === '') return null;
@@ -197,13 +206,13 @@ function edgeTime(roles: Roles, name: 'from' | 'to'): number | null {
   throw new RoleError('time', `${name} must be one ${roles.bucket}: “${text}” ${time}`);
 }
 
-/** Returns the bucket of a declared time; null if none is declared. */
+/** First or last bucket; null if no time is declared. */
 function edgeOf(roles: Roles, name: 'from' | 'to'): number | null {
   const time = edgeTime(roles, name);
   return time === null ? null : bucketOf(time, bucketsIn(roles));
 }
 
-/** Returns the declared first and last bucket, like --from and --to of the command. */
+/** First and last bucket, like --from and --to of the command. */
 function edgesOf(roles: Roles): { first: number | null; last: number | null } {
   const [first, last] = [edgeOf(roles, 'from'), edgeOf(roles, 'to')];
   if (first === null && last !== null) throw new RoleError('time', 'to needs from');
@@ -213,10 +222,7 @@ function edgesOf(roles: Roles): { first: number | null; last: number | null } {
   return { first, last };
 }
 
-/**
- * Returns the bucket number of each row; buckets must not decrease nor lie outside the declared
- * range.
- */
+/** Bucket of each row. Refuses buckets that decrease or lie outside the declared range. */
 function bucketsOf(csv: Csv, roles: Roles): Float64Array {
   const { time, bucket } = roles;
   const column = columnOf(csv, time, 'time');
@@ -249,7 +255,10 @@ function bucketsOf(csv: Csv, roles: Roles): Float64Array {
   return indices;
 }
 
-/** Gives each skipped row the bucket of the row above it that is read, or of the first one. */
+/**
+ * Gives each skipped row the bucket of the last row above it that is read or, failing that, of the
+ * first row that is read.
+ */
 function fillSkipped({ skipped }: Csv, indices: Float64Array): void {
   let latest = indices[indices.findIndex((_, row) => !skipped.has(row))]!;
   for (let row = 0; row < indices.length; ++row) {
@@ -258,7 +267,7 @@ function fillSkipped({ skipped }: Csv, indices: Float64Array): void {
   }
 }
 
-/** Refuses rows whose times are absurdly far apart, before their steps are made. */
+/** Refuses rows whose times are implausibly far apart, before steps are created for them. */
 function requireShort(
   csv: Csv,
   {
@@ -282,7 +291,10 @@ function requireShort(
   if (excess) refuse(csv, excess.to, column, 'time', `${excess.what}, or set from and to`);
 }
 
-/** Decides row by row which rows count. */
+/**
+ * Decides row by row which rows count, by the rule of streams with `people`. The rule is repeated
+ * here, because the controls need the answer at once, and the package runs in a worker.
+ */
 class Counting {
   private readonly seen = new Map<string, { count: number; last: number }>();
 
@@ -292,7 +304,9 @@ class Counting {
     return this.seen.size;
   }
 
-  /** True if a row counts. In a step that counts, all rows of the person do. */
+  /**
+   * True if a row counts. If one row of a person in a step counts, all their rows in that step do.
+   */
   takes(person: string, step: number): boolean {
     const { maxContributions, minSeparation } = this.limit;
     const known = this.seen.get(person);
@@ -312,13 +326,13 @@ class Counting {
 interface Layout {
   numSteps: number;
   stepOf(row: number): number;
-  /** Null without a user column. */
+  /** Person of each row; null without a user column. */
   persons: string[] | null;
-  /** Number of the first bucket; 0, the first row, if there is no time column. */
+  /** Bucket of step 0; without a time column, 0 for the first row. */
   origin: number;
 }
 
-/** Returns the layout of a table; without a time column, every row is a step. */
+/** Assigns rows to steps; without a time column, every row is a step. */
 function layoutOf(csv: Csv, roles: Roles): Layout {
   if (numRead(csv) === 0) throw new CsvError('no row is left: each has a missing cell');
   const indices = roles.time === '' ? null : bucketsOf(csv, roles);
@@ -336,14 +350,14 @@ export interface CountedRows {
   /** Index in `rows` of the first row of each step, followed by the length of `rows`. */
   starts: number[];
   numDropped: number;
-  /** Returns the time of a step, from 0; null if steps have no times. */
+  /** Time of a step (steps count from 0); null if steps have no times. */
   timeOf: ((step: number) => string) | null;
 }
 
 /**
- * Returns the rows of the first `maxSteps` steps that count. If a person has several in a step,
- * only the first counts, as in a histogram of people, because their sum would be no
- * actual record.
+ * Rows that count in the first `maxSteps` steps. If a person has several rows in a step, only the
+ * first counts, as in a histogram of people, because the sum of their rows would not be an actual
+ * record.
  */
 export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: number): CountedRows {
   const { numSteps, stepOf, persons, origin } = layoutOf(csv, roles);
@@ -371,13 +385,38 @@ export function countedRows(csv: Csv, roles: Roles, limit: Limit, maxSteps: numb
   return { rows, starts, numDropped, timeOf };
 }
 
-/** Returns the table as it is read for sums of some columns, or for a statistic of them. */
+/** The people of each day, by id, each as often as they have rows on that day. */
+export interface DayPeople {
+  days: readonly (readonly string[])[];
+  numPersons: number;
+  /** Date of a day; days count from 0. */
+  timeOf(day: number): string;
+}
+
+/** The events of a table by day, for counts of active people. */
+export function peopleByDay(csv: Csv, roles: Roles): DayPeople {
+  const { time } = roles;
+  if (fittingBucket(csv, time, 'day') !== 'day') {
+    throw new RoleError('time', `active people are counted by day, but “${time}” has no days`);
+  }
+  const byDay: Roles = { ...roles, bucket: 'day' };
+  const read = readFor(csv, [], byDay);
+  const { numSteps, stepOf, persons, origin } = layoutOf(read, byDay);
+  const days = Array.from({ length: numSteps }, (): string[] => []);
+  for (const [row, person] of persons!.entries()) {
+    if (!read.skipped.has(row)) days[stepOf(row)]!.push(person);
+  }
+  const timeOf = (day: number): string => bucketText(origin + day, bucketsIn(byDay));
+  return { days, numPersons: new Set(days.flat()).size, timeOf };
+}
+
+/** Reads the table for sums or a statistic of some columns. */
 export function readFor(csv: Csv, names: readonly string[], roles: Roles): Csv {
   const texts = [roles.person, roles.time].filter((name) => name !== '');
   return readMissing(csv, { numbers: names, texts }, roles);
 }
 
-/** Returns the names of the columns whose cells, read alone, are numbers. */
+/** Columns whose cells are all numbers. */
 export function numberColumns(csv: Csv, roles: Roles): string[] {
   const areNumbers = ({ name }: Column): boolean => {
     const read = readFor(csv, [name], roles);
@@ -386,7 +425,7 @@ export function numberColumns(csv: Csv, roles: Roles): string[] {
   return csv.columns.filter(areNumbers).map(({ name }) => name);
 }
 
-/** Suggests the column to sum; none if no column is plainly a quantity. */
+/** Suggests the column to sum; none if no column is clearly a quantity. */
 export function suggestQuantity(csv: Csv, roles: Roles): string[] {
   const isFree = (name: string): boolean => name !== roles.person && name !== roles.time;
   const found = numberColumns(csv, roles).find(
@@ -395,13 +434,13 @@ export function suggestQuantity(csv: Csv, roles: Roles): string[] {
   return found === undefined ? [] : [found];
 }
 
-/** Returns the rows of a table as records of steps. */
+/** Converts the rows of a table to records of steps. */
 export function recordsOf(
   table: Csv,
   names: readonly string[],
   roles: Roles,
   limit: Limit,
-): Records {
+): StepRecords {
   if (names.length === 0) throw new CsvError('choose at least one column to sum');
   const csv = readFor(table, names, roles);
   const columns = names.map((name) => findColumn(csv, name).values);
@@ -467,7 +506,7 @@ function checkSize(entries: number): void {
   );
 }
 
-interface Sparse {
+interface SparseRecords {
   steps: readonly number[];
   values: readonly number[];
   width: number;
@@ -475,8 +514,8 @@ interface Sparse {
   batchSize: number;
 }
 
-/** Pads every step with zeros, which add nothing and are what an absent person contributes. */
-function padded({ steps, values, width, numSteps, batchSize }: Sparse): Table {
+/** Pads every step with zeros, which add nothing and equal the contribution of an absent person. */
+function padded({ steps, values, width, numSteps, batchSize }: SparseRecords): Table {
   checkSize(numSteps * batchSize * width);
   const full = new Float64Array(numSteps * batchSize * width);
   let place = 0;
@@ -492,7 +531,10 @@ function padded({ steps, values, width, numSteps, batchSize }: Sparse): Table {
 /** Words in the names of columns that identify a person. */
 const personWords = /user|person|member|customer|client|patient|visitor|student|employee|account/i;
 
-/** Returns a text column named like a person whose values repeat; '' if there is none. */
+/**
+ * Suggests a text column whose name suggests ids of persons and whose values recur; '' if there is
+ * none.
+ */
 export function suggestPerson(csv: Csv): string {
   const person = csv.columns.find((column) => {
     const { name, faults } = column;
@@ -504,12 +546,12 @@ export function suggestPerson(csv: Csv): string {
   return person?.name ?? '';
 }
 
-/** Returns a column of times; '' if there is none. */
+/** Suggests a column of times; '' if there is none. */
 export function suggestTime(csv: Csv): string {
   return csv.columns.find((column) => isTimeColumn(csv, column))?.name ?? '';
 }
 
-/** True if a column holds times that can be read in one way only. */
+/** True if a column holds unambiguous times. */
 export function isTimeColumn(csv: Csv, column: Column): boolean {
   if (numRead(csv) === 0) return false;
   const times = (): Times => timesOf(column, 'any').filter((_, row) => !csv.skipped.has(row));
@@ -522,10 +564,10 @@ export function isTimeColumn(csv: Csv, column: Column): boolean {
   return areYears && times().every((at) => at?.unit === 'year');
 }
 
-/** Formats in which a column holds likely times, by table and column. */
+/** Formats in which a column holds plausible times, by table and column. */
 const knownFormats = new WeakMap<Csv, Map<string, readonly TimeFormat[]>>();
 
-/** Returns the formats in which a column holds times; empty if it could hold none. */
+/** Formats in which the column holds plausible times; empty if it cannot hold times. */
 function formatsIn(csv: Csv, column: Column): readonly TimeFormat[] {
   if (!knownFormats.has(csv)) knownFormats.set(csv, new Map());
   const formats = knownFormats.get(csv)!;
@@ -541,10 +583,10 @@ function findFormats(csv: Csv, column: Column): readonly TimeFormat[] {
   return formatsOf(texts, { bucket: 'day', zone: Zone.UTC });
 }
 
-/** Numbers outside of these are no years. */
+/** Numbers outside this range are not years. */
 const likelyYears = [1800, 2100] as const;
 
-/** Returns the shortest buckets that the times of a column fit, at least as long as `bucket`. */
+/** The shortest bucket, at least as long as `bucket`, into which all times of a column fit. */
 export function fittingBucket(csv: Csv, name: string, bucket: Bucket): Bucket {
   const column = csv.columns.find((one) => one.name === name);
   const units = column === undefined ? [] : timesOf(column, 'any').map((at) => at?.unit);
@@ -552,7 +594,7 @@ export function fittingBucket(csv: Csv, name: string, bucket: Bucket): Bucket {
   return buckets.indexOf(bucket) < buckets.indexOf(least) ? least : bucket;
 }
 
-/** Returns the format that reads a column; the default if there is none, or a choice of several. */
+/** The format that reads a column; the default format if none does or several do. */
 export function fittingFormat(csv: Csv, name: string, choice: MissingChoice): TimeFormat {
   const read = readMissing(csv, { numbers: [], texts: [name] }, choice);
   const column = read.columns.find((one) => one.name === name);
@@ -568,23 +610,23 @@ export function canBeTime(csv: Csv, column: Column, choice: MissingChoice): bool
 
 const isoText = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
-/** Returns the usual name of a zone, or a name that is unknown as it is. */
+/** Canonical name of a time zone; an unknown name is returned unchanged. */
 export function zoneName(name: string): string {
   return Zone.of(name.trim())?.name ?? name.trim();
 }
 
-/** Returns the difference of a zone from UTC in milliseconds if it never changes. */
+/** Offset from UTC in milliseconds; undefined unless the offset of the zone never changes. */
 export function fixedOffset(zone: string): number | undefined {
   return Zone.of(zone)?.fixedOffset;
 }
 
-/** Returns a declared time in ISO 8601; '' if none is declared. */
+/** Declared time in ISO 8601; '' if none is declared. */
 export function edgeText(roles: Roles, name: 'from' | 'to'): string {
   const time = roles.time === '' ? null : edgeTime(roles, name);
   return time === null ? '' : isoText(time);
 }
 
-/** Returns the table with its times in ISO 8601, for programs that read no other times. */
+/** Rewrites times in ISO 8601, for programs that read no other times. */
 export function withTimes(csv: Csv, roles: Roles): Csv {
   if (roles.time === '') return csv;
   const buckets = bucketsIn(roles);

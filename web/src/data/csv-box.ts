@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Input for the user's own CSV: pasted, dropped on the box or, with `anywhere`, the page, or chosen.
+// Input for the user's own CSV, which is pasted, chosen as a file, or dropped on the box or, with
+// `anywhere`, on the page.
 
 import { h } from '../base/dom.ts';
 import { SecretPart } from '../base/secrets.ts';
@@ -9,7 +10,7 @@ import { CsvError, maxBytes, RaggedError, type Csv, type ParseOptions } from './
 import { loadCsv } from './csv-source.ts';
 
 export interface CsvBoxEvents {
-  /** `name` is that of the file. */
+  /** Called with a parsed table; `name` is that of the file. */
   taken(csv: Csv, name: string): void;
   /** Reports an error; null clears it. */
   refused(message: string | null, name: string): void;
@@ -36,7 +37,7 @@ export class CsvBox {
   private readonly progress: HTMLProgressElement;
   private readonly offer = h('button', { type: 'button', hidden: true });
   private isHidden = false;
-  /** Latest source; answers for earlier ones are ignored. */
+  /** Latest source; results for earlier sources are discarded. */
   private source: string | File = '';
 
   constructor(
@@ -91,7 +92,7 @@ export class CsvBox {
     this.text.focus();
   }
 
-  /** Hides what was pasted, and withdraws an offer that says how many of its rows are faulty. */
+  /** Hides the pasted text, and withdraws an offer that reveals how many of its rows are faulty. */
   hide(isHidden: boolean): void {
     this.isHidden = isHidden;
     this.pasted.hide(isHidden);

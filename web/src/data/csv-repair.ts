@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ways to read cells that are not numbers. Each is offered, and none is applied automatically.
+// Ways to read cells that are not numbers. They are offered to the user, never applied
+// automatically.
 
 import { count, counted } from '../base/format.ts';
 import { faultsOf, numRead, placeOf, showCell, type Cell, type Column, type Csv } from './csv.ts';
 import { looksMissing, suggestMarks, type MissingChoice } from './missing-cells.ts';
 
-/** A way to read the faulty cells of a column: another table, or what missing cells are. */
-export type Reading = {
-  /** Describes the effect; the text of a button. */
+/**
+ * A way to read the faulty cells of a column, either by changing the table or by a treatment of
+ * missing cells.
+ */
+export type ColumnReading = {
+  /** Describes the effect; used as the text of a button. */
   text: string;
 } & ({ apply(csv: Csv): Csv } | { choice: MissingChoice });
 
@@ -26,7 +30,7 @@ function withColumn(csv: Csv, name: string, change: (column: Column) => Column):
   return { ...csv, columns };
 }
 
-/** Reads the faulty cells that match `pattern`. */
+/** Reads the faulty cells that match `pattern` as numbers. */
 function reread(
   { name, values, faults, written }: Column,
   pattern: RegExp,
@@ -54,20 +58,20 @@ function asZero(
   return { name, values: fixed, faults: rest, written: [...written, ...zeros] };
 }
 
-/** Returns the table without these rows; where every row is a step, the steps remain. */
+/** Leaves these rows out; if every row is a step, the steps remain. */
 function without(csv: Csv, faults: readonly Cell[]): Csv {
   return { ...csv, skipped: new Set([...csv.skipped, ...faults.map(({ row }) => row)]) };
 }
 
 /**
- * Returns ways to read a column, best first; empty if it needs no repair or holds nothing like a
- * number. What is done about missing cells holds for the whole table.
+ * Ways to read a column, best first; empty if it needs no repair or holds nothing like a number. A
+ * treatment of missing cells applies to the whole table.
  */
-export function readingsOf(csv: Csv, column: Column, choice: MissingChoice): Reading[] {
+export function readingsOf(csv: Csv, column: Column, choice: MissingChoice): ColumnReading[] {
   const { name } = column;
   const faults = faultsOf(csv, column);
   if (faults.length === 0) return [];
-  const readings: Reading[] = [];
+  const readings: ColumnReading[] = [];
   const offer = (pattern: RegExp, read: (text: string) => number): void => {
     const example = faults.find(({ text }) => pattern.test(text));
     if (example === undefined) return;

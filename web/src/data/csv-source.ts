@@ -6,14 +6,12 @@ import { startWorker } from '../base/engine.ts';
 import { CsvError, parseCsv, RaggedError, type Csv, type ParseOptions } from './csv.ts';
 import { readCsv, type CsvAnswer, type CsvRequest } from './csv-worker.ts';
 
-/** Texts shorter than this parse faster than a worker starts. */
+/** Parsing a shorter text takes less time than starting a worker. */
 const shortText = 200_000;
 
 const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-/**
- * @throws CsvError for a text that is no table; `report` is called with the share read so far.
- */
+/** Calls `report` with the share read so far. @throws CsvError for a text that is not a table. */
 export async function loadCsv(
   source: string | File,
   options: ParseOptions,

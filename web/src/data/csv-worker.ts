@@ -48,14 +48,14 @@ function decode(bytes: ArrayBuffer, name: string): string {
   }
 }
 
-interface Scope {
+interface CsvWorkerScope {
   addEventListener(type: 'message', listener: (event: MessageEvent) => void): void;
   postMessage(message: CsvAnswer, transfer?: Transferable[]): void;
 }
 
-/** Answers requests on the scope of a worker. */
+/** Answers requests in the scope of a worker. */
 export function serveCsv(): void {
-  const scope = globalThis as unknown as Scope;
+  const scope = globalThis as unknown as CsvWorkerScope;
   scope.addEventListener('message', async ({ data }) => {
     const request = data as CsvRequest | undefined;
     if (request?.csv === undefined) return;

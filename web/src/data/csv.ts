@@ -12,7 +12,7 @@ import {
   quotedCell,
   seenSeparators,
 } from '../../../wasm/src/shared/csv.ts';
-import { JSON_ARRAY, kindOfMarkup, kindOfText } from '../../../wasm/src/shared/file-kind.ts';
+import { JSON_TEXTS, kindOfMarkup, kindOfText } from '../../../wasm/src/shared/file-kind.ts';
 import { cellsText, placesOf, unnamedText } from '../../../wasm/src/shared/header.ts';
 import { nameOf } from '../../../wasm/src/shared/name.ts';
 import { parseNumber } from '../../../wasm/src/shared/number.ts';
@@ -44,7 +44,8 @@ export interface Column {
   /** Cells that are not numbers, by row. */
   faults: Cell[];
   /**
-   * Cells whose text cannot be recovered from the value, because several texts denote one number.
+   * Cells whose text cannot be recovered from the value, because several texts spell the same
+   * number.
    */
   written: Cell[];
 }
@@ -57,10 +58,12 @@ export interface Csv {
   /** 1-based line of each row in the text. */
   lines: Int32Array;
   columns: Column[];
-  /** Rows that add nothing. Where every row is a step, they still are steps. */
+  /** Rows that add nothing. If every row is a step, these rows remain steps. */
   skipped: ReadonlySet<number>;
-  /** Says which columns are left out because they have no name; null if none is. */
+  /** Says which columns are left out because they have no name; null if none are. */
   unnamed: string | null;
+  /** Name of the column that the page added to count each row once; absent if there is none. */
+  rows?: string;
 }
 
 const maxRows = 100_000;
@@ -71,22 +74,21 @@ export function showCell(cell: string): string {
   return `“${cell.length > 24 ? `${cell.slice(0, 24)}…` : cell}”`;
 }
 
-/** Returns a place such as "row 3 (line 4 of the text)". Row 1 is the first below the header. */
+/** "row 3 (line 4 of the text)"; row 1 is the first row below the header. */
 export function placeOf(csv: Csv, row: number): string {
   return `row ${row + 1} (line ${csv.lines[row]} of the text)`;
 }
 
-/** Returns the number of rows that are read. */
 export function numRead({ numRows, skipped }: Csv): number {
   return numRows - skipped.size;
 }
 
-/** Returns the cells of a column that are not numbers, in rows that are read. */
+/** Cells of a column that are not numbers, in the rows read. */
 export function faultsOf({ skipped }: Csv, { faults }: Column): Cell[] {
   return skipped.size === 0 ? faults : faults.filter(({ row }) => !skipped.has(row));
 }
 
-/** Returns why a column cannot be summed as it is; null if it can. */
+/** Why a column cannot be summed as it is; null if it can be. */
 function faultText(csv: Csv, column: Column): string | null {
   const { name } = column;
   const faults = faultsOf(csv, column);
@@ -175,7 +177,6 @@ export interface ParseOptions {
   leaveOutRagged?: boolean;
 }
 
-/** Number of characters between two checks of the clock. */
 const piece = 1 << 14;
 
 /** Yields the non-blank records, one piece of text at a time, with the share read so far. */
@@ -202,10 +203,10 @@ export function* csvInPieces(text: string, options: ParseOptions = {}): Generato
   const markup = kindOfMarkup(text);
   if (markup !== undefined) throw new CsvError(`the text ${markup}`);
   const json = kindOfText(text);
-  if (json === 'array')
-    throw new CsvError(`the text ${JSON_ARRAY}, and read that with the command`);
-  if (json === 'object')
+  if (json === 'lines')
     throw new CsvError('the text is JSON: write it as CSV, or read it with the command');
+  if (json !== undefined)
+    throw new CsvError(`the text ${JSON_TEXTS[json]}, and read that with the command`);
   try {
     let builder: Builder | undefined;
     for (const { records, share } of recordsOf(text)) {
@@ -235,12 +236,12 @@ export function parseCsv(text: string, options: ParseOptions = {}): Csv {
   return piece.value;
 }
 
-/** Returns the columns worth offering, with at least one number. */
+/** Columns worth offering: those with at least one number. */
 export function offered(csv: Csv): Column[] {
   return csv.columns.filter((column) => faultsOf(csv, column).length < numRead(csv));
 }
 
-/** Returns the values of a column in rows that are read. */
+/** Values of a column, without those of skipped rows. */
 export function valuesOf({ skipped }: Csv, { values }: Column): Float64Array {
   return skipped.size === 0 ? values : values.filter((_, row) => !skipped.has(row));
 }
@@ -252,9 +253,9 @@ function isCounter(values: Float64Array): boolean {
 }
 
 /**
- * Suggests columns to sum: clean ones that do not merely count the rows.
+ * Suggests columns to sum: columns of numbers that do not merely count the rows.
  *
- * @param taken  columns that are something else, such as the label, person or time of a row.
+ * @param taken  columns with another role, such as the label, person or time of a row.
  */
 export function suggestColumns(csv: Csv, taken: readonly string[]): string[] {
   const clean = csv.columns.filter(
@@ -264,15 +265,18 @@ export function suggestColumns(csv: Csv, taken: readonly string[]): string[] {
   return (telling.length > 0 ? telling : clean).map((column) => column.name);
 }
 
-/** Names of columns that identify, number or locate rows; their sums mean nothing. */
+/**
+ * Words in the names of columns that identify, number or locate rows; sums of such columns mean
+ * nothing.
+ */
 const wordsOfNoQuantity =
   /(^|[^a-z])(ids?|uuid|guid|zip|zipcode|postcode|lat|latitude|lon|lng|longitude)([^a-z]|$)/;
 const namesOfNoQuantity =
   /^(year|month|day|hour|minute|week|weekday|quarter|date|time|timestamp|epoch|row|index|nr|no|number|sequence|line|rank|key|code|phone)$/;
-/** Fewest rows that show that no number occurs twice. */
+/** Minimum number of rows for which distinct numbers suggest an id. */
 const leastTelling = 20;
 
-/** True if a column is plainly a quantity: no id, year, row number or coordinate. */
+/** True if a column is clearly a quantity, not an id, year, row number or coordinate. */
 export function isQuantity(csv: Csv, name: string): boolean {
   const plain = name.replace(/([a-z])(?=[A-Z])/g, '$1_').toLowerCase();
   if (wordsOfNoQuantity.test(plain) || namesOfNoQuantity.test(plain)) return false;
@@ -284,14 +288,15 @@ export function isQuantity(csv: Csv, name: string): boolean {
   return !areYears && !areDistinct;
 }
 
-/** Returns the table with a column that counts each row once, and the name of that column. */
-export function withRows(csv: Csv): { csv: Csv; name: string } {
+/** Adds a column that counts each row once, unless the table has one. */
+export function withRows(csv: Csv): Csv & { rows: string } {
+  if (csv.rows !== undefined) return { ...csv, rows: csv.rows };
   const names = csv.columns.map(({ name }) => name);
   let name = 'rows';
   while (names.includes(name)) name += ' counted';
   const values = new Float64Array(csv.numRows).fill(1);
   const columns = [...csv.columns, { name, values, faults: [], written: [] }];
-  return { csv: { ...csv, columns }, name };
+  return { ...csv, columns, rows: name };
 }
 
 export function findColumn(csv: Csv, name: string): Column {
@@ -305,7 +310,7 @@ export function findColumn(csv: Csv, name: string): Column {
   return column;
 }
 
-/** Returns the cells of a column as written. */
+/** Texts of the cells of a column, as they were written. */
 export function textsOf({ values, faults, written }: Column): string[] {
   const texts = Array.from(values, String);
   for (const { row, text } of written) texts[row] = text;
@@ -314,9 +319,9 @@ export function textsOf({ values, faults, written }: Column): string[] {
 }
 
 /**
- * Returns the table as CSV, with the numbers as parsed and one spelling for the ids of a person. Its
- * own names stay as they are, because programs look columns up by them. Of a skipped row, all cells
- * are empty; with a time column, such rows are left out.
+ * Writes a table as CSV, with numbers as parsed and each person's id in a single spelling. Columns
+ * keep their own names, because programs look them up by name. A skipped row has empty cells only;
+ * with a time column, it is left out.
  */
 export function csvText(
   csv: Csv,
@@ -337,12 +342,12 @@ export function csvText(
     if (hasTimes && skipped.has(row)) continue;
     lines.push(columns.map((texts) => (skipped.has(row) ? '' : texts[row]!)));
   }
-  // A blank line is no row, so a table of one column gets another, without a name.
+  // A blank line is not a row, so a table with one column gets a second column, without a name.
   if (skipped.size > 0 && columns.length === 1) for (const cells of lines) cells.push('');
   return lines.map((cells) => `${cells.map(quotedCell).join(',')}\n`).join('');
 }
 
-/** Returns the row of the first label that the logistic loss cannot learn; -1 if there is none. */
+/** Row of the first label that the logistic loss cannot learn; -1 if there is none. */
 export function firstUnfit(values: Float64Array): number {
   return values.findIndex((value) => ![0, 1, -1].includes(value));
 }
@@ -357,7 +362,7 @@ function requireAll(csv: Csv): void {
   );
 }
 
-/** Returns a column of labels that the loss can learn. */
+/** Labels in the form that the loss can learn. */
 export function labelColumn(csv: Csv, name: string, loss: LossName): Float64Array {
   requireAll(csv);
   const { values } = findColumn(csv, name);
@@ -371,7 +376,7 @@ export function labelColumn(csv: Csv, name: string, loss: LossName): Float64Arra
   return values;
 }
 
-/** Returns the chosen columns, row-major. */
+/** Builds a table in row-major order. */
 export function makeTable(csv: Csv, names: string[], labels: Float64Array | null): Table {
   if (names.length === 0) throw new CsvError('choose at least one column to sum');
   const columns = names.map((name) => findColumn(csv, name));
@@ -387,7 +392,7 @@ export function makeTable(csv: Csv, names: string[], labels: Float64Array | null
   };
 }
 
-/** Returns the number of rows longer than the clip norm, in l2. */
+/** Number of rows whose l2 norm exceeds the clip norm. */
 export function numClipped(table: Table, clipNorm: number): number {
   let clipped = 0;
   for (let i = 0; i < table.numRows; ++i) {

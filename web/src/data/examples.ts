@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tables of examples/, bundled with the page so that it needs no network.
+// Tables of examples/, bundled with the page so that it needs no network.
 
 const files = import.meta.glob('../../../examples/{shop_day,tide,calendar,pendulum}.csv', {
   query: '?raw',
   import: 'default',
   eager: true,
 }) as Record<string, string>;
+
+const { appEvents } = import.meta.glob('../../../examples/app-events.mjs', { eager: true })[
+  '../../../examples/app-events.mjs'
+] as { appEvents(): (readonly string[])[] };
+
+/** Tables that are generated here, by the program that also generated their files. */
+const made: Readonly<Record<string, () => string>> = {
+  app_events: () =>
+    appEvents()
+      .map((row) => `${row.join()}\n`)
+      .join(''),
+};
 
 export interface Example {
   name: string;
@@ -16,6 +28,11 @@ export interface Example {
   clipNorm: number;
   /** Coordinate shown first. */
   sums: number;
+  /**
+   * Columns of persons and times from which active people are counted; absent if columns are
+   * summed.
+   */
+  people?: { person: string; time: string };
 }
 
 /** Initial settings for each table; examples/README.md derives the clip norms. */
@@ -52,12 +69,23 @@ const known: readonly Example[] = [
     clipNorm: 1,
     sums: 2,
   },
+  {
+    name: 'app_events',
+    title: 'Four months of an app (synthetic)',
+    columns: ['rows'],
+    label: '-',
+    clipNorm: 1,
+    sums: 1,
+    people: { person: 'user', time: 'time' },
+  },
 ];
 
+const fileOf = (name: string): string | undefined => files[`../../../examples/${name}.csv`];
+
 export function exampleText(name: string): string | undefined {
-  return files[`../../../examples/${name}.csv`];
+  return fileOf(name) ?? made[name]?.();
 }
 
 export const examples: readonly Example[] = known.filter(
-  (example) => exampleText(example.name) !== undefined,
+  ({ name }) => fileOf(name) !== undefined || name in made,
 );

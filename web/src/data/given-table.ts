@@ -2,11 +2,10 @@
 
 // A table delivered with the page: `dp-ftrl page` writes one into the page that it serves.
 
-/** Returns the table as a file that the user might have chosen; null if there is none. */
 export function givenTable(): File | null {
   const element = document.getElementById('given-table');
   if (element === null) return null;
-  element.remove(); // Its text would stay in the document.
+  element.remove(); // Otherwise, its text would stay in the document.
   const { name, text } = JSON.parse(element.textContent) as { name: string; text: string };
   return new File([text], name, { type: 'text/csv' });
 }

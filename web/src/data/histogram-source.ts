@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A histogram from a column of a CSV, over an editable range that is first suggested by the data.
+// A histogram of a column of a CSV, over an editable range that the data suggest at first.
 
 import { h, setText } from '../base/dom.ts';
 import { counted, quantity } from '../base/format.ts';
@@ -11,13 +11,13 @@ import { binned } from './histogram.ts';
 import { noMarks, readMissing, type MissingChoice } from './missing-cells.ts';
 import { MissingField } from './missing-field.ts';
 
-/** A column whose cells are numbers in all rows that are read. */
+/** A column whose cell is a number in every row that is read. */
 export interface NumberColumn {
   name: string;
   values: Float64Array;
 }
 
-/** Returns the columns of numbers, if missing cells are read as chosen. */
+/** Numeric columns, with missing cells read as chosen. */
 export function numbersIn(csv: Csv, choice: MissingChoice): NumberColumn[] {
   return csv.columns.flatMap(({ name }) => {
     const read = readMissing(csv, { numbers: [name], texts: [] }, choice);
@@ -50,8 +50,8 @@ export class HistogramSource {
   private size = 0;
 
   /**
-   * `taken` receives counts of the size requested last; `isOther` says that they are of other rows or
-   * another range than before.
+   * `taken` receives counts for the size requested last; `isOther` is true for counts of other rows
+   * or over another range.
    */
   constructor(private readonly taken: (counts: number[], isOther: boolean) => void) {
     this.box = new CsvBox(
@@ -91,7 +91,7 @@ export class HistogramSource {
     return this.columns.length > 0;
   }
 
-  /** Counts again, over another number of values. */
+  /** Counts again, with another number of values. */
   resize(size: number): void {
     this.size = size;
     if (this.hasData) this.count(false);

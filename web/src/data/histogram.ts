@@ -29,10 +29,7 @@ export const queryNames: Readonly<Record<QueryKind, string>> = {
   rectangles: 'rectangles of a grid',
 };
 
-/**
- * Returns the workload of a kind. Values also serve as bit strings, and as cells of a grid about as
- * wide as it is high.
- */
+/** The values also serve as bit strings, and as the cells of a nearly square grid. */
 export function workloadOf(kind: QueryKind, numValues: number): QueryWorkload {
   const bits = Math.log2(numValues);
   const width = 2 ** Math.ceil(bits / 2);
@@ -52,7 +49,6 @@ export function workloadOf(kind: QueryKind, numValues: number): QueryWorkload {
   }
 }
 
-/** Returns the counts in a text; null if the text is invalid. */
 export function readCounts(text: string): number[] | null {
   const parts = text.split(',');
   const known: readonly number[] = sizes;
@@ -65,8 +61,8 @@ export function writeCounts(counts: readonly number[]): string {
 }
 
 /**
- * Resizes a histogram and keeps the number of records: neighbouring counts are merged, or split in
- * halves.
+ * Resizes a histogram without changing the number of records: neighbouring counts are merged, or
+ * counts are split in half.
  */
 export function resized(counts: readonly number[], size: number): number[] {
   let result = [...counts];
@@ -81,19 +77,17 @@ export function resized(counts: readonly number[], size: number): number[] {
   return result;
 }
 
-export interface Binned {
+export interface BinCounts {
   counts: number[];
-  /** Number of rows outside the range, counted in the outermost bars. */
+  /** Number of rows outside the range, which are counted in the outermost bars. */
   numOutside: number;
 }
 
-/**
- * Returns the number of rows in each of `size` intervals of equal length. The column has no gaps.
- */
+/** Counts rows in `size` intervals of equal length. The column has no gaps. */
 export function binned(
   { values }: Pick<Column, 'values'>,
   { low, high, size }: { low: number; high: number; size: number },
-): Binned {
+): BinCounts {
   const counts = Array.from({ length: size }, () => 0);
   let numOutside = 0;
   for (const value of values) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Ranges and categories of the tables that come with the page. They follow from how the tables were
-// made (examples/README.md, data/made-up.ts), not from their rows.
+// generated (examples/README.md, data/made-up.ts), not from the rows.
 
 import type { KnownTable } from './statistic-choice.ts';
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Synthetic visitors for the statistics: how long each stays, and what each drinks.
+// Synthetic visitors for the statistics: how long each visitor stays, and what they drink.
 
 import type { StreamName } from 'dp-ftrl';
 import { generator } from './random.ts';
 import type { Cell, Csv } from './csv.ts';
 
-/** Number of initial uniform numbers to discard, because those of close seeds are similar. */
+/** Number of uniform numbers discarded at first, because similar seeds begin alike. */
 const warmUp = 16;
 /** Number of segments of a switching stream. */
 const numSwitches = 8;
 
-/** Returns how far the visitors of a step differ from the usual ones, from -1 to 1. */
+/** How far the visitors at a step deviate from the usual, from -1 to 1. */
 function shiftOf(stream: StreamName, share: number): number {
   if (stream === 'drifting') return Math.sin(2 * Math.PI * share);
   if (stream === 'switching') return Math.floor(numSwitches * share) % 2 === 0 ? 1 : -1;
   return 0;
 }
 
-/** Returns a table with one visitor per step. */
+/** One visitor per step. */
 export function visitors(numSteps: number, seed: number, stream: StreamName): Csv {
   const random = generator(seed + 1);
   for (let i = 0; i < warmUp; ++i) random();

@@ -16,11 +16,11 @@ export interface Matrix extends MatrixEntries {
   symbol: string;
   /** Name in words, such as encoder. */
   name: string;
-  /** Says what to see in it; absent if that is not known. */
+  /** A description of the structure of the matrix; absent if unknown. */
   caption?(matrix: MatrixEntries): string;
 }
 
-/** Entries below this share of the largest one are rounding errors of zeros. */
+/** Entries below this fraction of the largest entry are zeros with rounding errors. */
 const roundingShare = 1e-13;
 
 export interface Extent {
@@ -42,9 +42,9 @@ export function extentOf(matrices: readonly Matrix[]): Extent {
 }
 
 /**
- * Returns the position of a value on the colour scale, from -1 to 1: its signed square root,
- * relative to that of the largest. This makes small entries visible, which hold most of the
- * structure.
+ * Position of a value on the colour scale from -1 to 1: its signed square root, relative to the
+ * largest. The square root makes small entries visible, and most of the structure is in small
+ * entries.
  */
 export function shadeOf(value: number, size: number): number {
   if (!(Math.abs(value) > roundingShare * size)) return 0;

@@ -16,7 +16,7 @@ import type { MissingChoice } from './missing-cells.ts';
 
 export interface MissingEvents {
   chosen(patch: Partial<MissingChoice>): void;
-  /** Reports a text that is no list of marks; null clears the error. */
+  /** Reports a text that is not a list of marks; null clears the error. */
   refused(message: string | null): void;
 }
 
@@ -73,7 +73,10 @@ export class MissingField {
   }
 }
 
-/** Describes the effect; how many rows are left out is secret, and null while unknown or hidden. */
+/**
+ * Describes the effect. `numSkipped`, the number of rows left out, is secret; it is null while
+ * unknown or hidden.
+ */
 export function missingText({ missing, time }: Roles, numSkipped: number | null): string {
   if (missing === 'refuse') return 'Cells without a value. None is taken for one without asking.';
   if (missing === 'zero')

@@ -14,7 +14,7 @@ import {
   timeFormats,
   zoneName,
 } from './contributions.ts';
-import type { Bucket, Ids, Records, Roles, TimeFormat } from './contributions.ts';
+import type { Bucket, DayPeople, IdKind, StepRecords, Roles, TimeFormat } from './contributions.ts';
 import { numRead, type Csv } from './csv.ts';
 import { marksAmong } from './missing-cells.ts';
 
@@ -67,6 +67,8 @@ export class RolesField {
   private readonly to = this.edge('to');
   private readonly most: HTMLInputElement;
   private readonly apart: HTMLInputElement;
+  /** Labels of choices that do not exist for counts of active people. */
+  private readonly ofRecords: readonly HTMLElement[];
 
   constructor(private readonly events: RolesEvents) {
     this.person.addEventListener('change', () => events.chosen({ person: this.person.value }));
@@ -82,24 +84,30 @@ export class RolesField {
       events.chosen({ bucket: this.bucket.value as Bucket }),
     );
     this.ids.append(...idKinds.map((name) => h('option', { value: name }, name)));
-    this.ids.addEventListener('change', () => events.chosen({ ids: this.ids.value as Ids }));
+    this.ids.addEventListener('change', () => events.chosen({ ids: this.ids.value as IdKind }));
     this.zone.addEventListener('change', () =>
       events.chosen({ timeZone: zoneName(this.zone.value || 'UTC') }),
     );
     this.most = this.count('set-person-most', 'participations');
     this.apart = this.count('set-person-apart', 'minSeparation');
+    const [most, apart, bucket] = [
+      h('label', { class: 'inline' }, 'at most ', this.most, ' steps of a person'),
+      h('label', { class: 'inline' }, 'at least ', this.apart, ' steps apart'),
+      h('label', { class: 'inline' }, 'a step is a ', this.bucket),
+    ];
+    this.ofRecords = [most, apart, bucket];
     this.limits = h(
       'p',
       { class: 'limits' },
       h('label', { class: 'inline' }, 'ids are ', this.ids),
-      h('label', { class: 'inline' }, 'at most ', this.most, ' steps of a person'),
-      h('label', { class: 'inline' }, 'at least ', this.apart, ' steps apart'),
+      most,
+      apart,
     );
     this.bucketLine = h(
       'p',
       { class: 'limits' },
       h('label', { class: 'inline' }, 'times are ', this.format),
-      h('label', { class: 'inline' }, 'a step is a ', this.bucket),
+      bucket,
       h('label', { class: 'inline' }, 'in zone ', this.zone),
       h('label', { class: 'inline' }, 'from ', this.from),
       h('label', { class: 'inline' }, 'to ', this.to),
@@ -111,7 +119,9 @@ export class RolesField {
     return csv.columns.some((column) => canBeTime(csv, column, choice));
   }
 
-  show(csv: Csv, choice: RoleChoice, summed: readonly string[]): void {
+  /** `summed` are the columns that are summed; null if active people are counted. */
+  show(csv: Csv, choice: RoleChoice, summed: readonly string[] | null): void {
+    for (const label of this.ofRecords) label.hidden = summed === null;
     const options = (names: readonly string[], none: string): HTMLElement[] => [
       h('option', { value: '' }, none),
       ...names.map((name) => h('option', { value: name }, name)),
@@ -122,7 +132,7 @@ export class RolesField {
     const others = csv.columns
       .filter((column) => !isTimeColumn(csv, column))
       .map(({ name }) => name)
-      .filter((name) => name !== choice.time && !summed.includes(name));
+      .filter((name) => name !== choice.time && summed?.includes(name) !== true);
     this.person.replaceChildren(...options(others, 'none: protect rows'));
     this.person.value = choice.person;
     this.ids.value = choice.ids;
@@ -144,13 +154,13 @@ export class RolesField {
   }
 
   /**
-   * Describes the effect on the rows; `records` is null while unknown. How many persons there are and
-   * how many rows count is secret.
+   * Describes the effect on the rows; `records` is null while unknown. The numbers of persons and
+   * of rows that count are secret.
    */
   effects(
     csv: Csv,
     roles: Roles,
-    { records, isHidden }: { records: Records | null; isHidden: boolean },
+    { records, isHidden }: { records: StepRecords | null; isHidden: boolean },
   ): { person: string; time: string } {
     const { bucket, timeZone, from, to } = roles;
     const { numPersons = null, numDropped = 0, span = null, numSteps = 0 } = records ?? {};
@@ -170,6 +180,24 @@ export class RolesField {
           ? eventText
           : `${counted(numSteps, 'step')}, one per ${bucket} in ${timeZone}, from ${span[0]} to ${span[1]}, which ` +
             `will be public. ${edgesText(from, to)}`,
+    };
+  }
+
+  /** Describes the people whose activity is counted; `people` is null while unknown. */
+  effectsOnPeople(
+    { timeZone, from, to }: Roles,
+    { people, isHidden }: { people: DayPeople | null; isHidden: boolean },
+  ): { person: string; time: string } {
+    if (people === null) return { person: rowText, time: eventText };
+    const { days, numPersons, timeOf } = people;
+    const number = isHidden
+      ? 'How many there are is hidden.'
+      : `${counted(numPersons, 'person')} in all.`;
+    return {
+      person: `${number} Everything that one of them does counts, and is protected.`,
+      time:
+        `${counted(days.length, 'day')} in ${timeZone}, from ${timeOf(0)} to ` +
+        `${timeOf(days.length - 1)}, which will be public. ${edgesText(from, to)}`,
     };
   }
 
@@ -202,7 +230,10 @@ export class RolesField {
   }
 }
 
-/** Warns of ids that look missing, as all their rows are those of one person; or ''. */
+/**
+ * Warns of ids that look like missing values, because all rows with such an id become one person;
+ * '' if there are none.
+ */
 function markedText(csv: Csv, roles: Roles): string {
   const column = csv.columns.find(({ name }) => name === roles.person);
   const marks = column === undefined ? [] : marksAmong(csv, column, roles);
@@ -212,7 +243,8 @@ function markedText(csv: Csv, roles: Roles): string {
 }
 
 /**
- * Explains which ends of the range depend on the rows and so reveal when the first or last row was.
+ * Explains which ends of the range depend on the rows and so reveal the time of the first or the
+ * last row.
  */
 function edgesText(from: string, to: string): string {
   if (from !== '' && to !== '') return 'Both were set beforehand, independently of the rows.';

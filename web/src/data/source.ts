@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Describes a run on the page for the writers of programs and of the command, which print its
-// numbers.
+// Describes a run on the page, from which programs and commands that print its numbers are
+// generated.
 
-import type { SimulationOptions } from 'dp-ftrl';
+import type { Neighbours, SimulationOptions, Workload } from 'dp-ftrl';
 import type { Roles } from './contributions.ts';
 
 interface SourceFile extends Roles {
@@ -11,14 +11,27 @@ interface SourceFile extends Roles {
   columns: readonly string[];
   /** Column that is learned from the others; '' if columns are only summed. */
   label: string;
-  /** True if every row is a step and some rows add nothing; all cells of these are empty. */
+  /** True if every row is a step and some rows add nothing; all cells of such rows are empty. */
   hasGaps: boolean;
-  /** Returns the file as the page read it; null for a file that comes with the programs. */
+  /** The file as the page read it; null for a file that is distributed with the programs. */
   text: (() => string) | null;
 }
 
+/** Options of a simulation or, with a workload, of sums. */
+export type RunOptions = SimulationOptions & { workload?: Workload };
+
+/** Options that count active people. */
+export interface ActiveProgramOptions {
+  epsilon: number;
+  delta: number;
+  windows: Record<string, number>;
+  steps: number;
+  neighbours: Neighbours;
+  insecureSeed: number;
+}
+
 export interface SnippetSource {
-  options: SimulationOptions;
+  options: RunOptions;
   /** File and columns that are summed or learned from; null for synthetic records. */
   file: SourceFile | null;
 }
@@ -29,15 +42,15 @@ export type Source = NonNullable<SnippetSource['file']>;
 const hasRoles = ({ person, time }: Source): boolean => person !== '' || time !== '';
 
 /**
- * True if programs release plain sums: of steps with any number of rows, of windows, or of decaying
- * records.
+ * True if programs release plain sums: over steps with any number of rows, over windows, or of
+ * decaying records.
  */
-export const sumsAlone = ({ workload }: SimulationOptions, file: Source): boolean =>
+export const sumsAlone = ({ workload }: RunOptions, file: Source): boolean =>
   hasRoles(file) || workload !== undefined;
 
-/** Returns the number of rows within the horizon if each is a step; null if all rows are. */
-export const numRowsOf = ({ numSteps, table, batchSize = 1 }: SimulationOptions): number | null =>
-  table !== undefined && table.numRows / batchSize > numSteps ? numSteps : null;
+/** Number of rows within the horizon if each row is a step; null if all rows lie within it. */
+export const numRowsOf = ({ steps, table, batchSize = 1 }: RunOptions): number | null =>
+  table !== undefined && table.numRows / batchSize > steps ? steps : null;
 
 /** Comment in programs that read a file written by the page. */
 export const saved = ({ text }: Source): string =>

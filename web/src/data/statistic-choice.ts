@@ -10,9 +10,9 @@ import { parseNumber } from '../../../wasm/src/shared/number.ts';
 import type { Roles } from './contributions.ts';
 import { suggestColumns, type Csv } from './csv.ts';
 
-/** Category of everything outside the others. */
+/** Category that collects all other names. */
 export const otherCategory = 'other';
-/** Largest number of categories with a chart, including that for others. */
+/** Largest number of categories with a chart, including the category for all others. */
 export const maxCategories = 6;
 
 /** Largest horizon of a statistic; the readings of more steps would fill the memory of the page. */
@@ -25,7 +25,7 @@ export interface StatisticChoice {
   range: string;
   /** Column of texts whose counts are released; '' if there is none. */
   category: string;
-  /** Categories separated by commas, without the one for others; '' if not given. */
+  /** Categories separated by commas, without the category for all others; '' if not given. */
   domain: string;
   /** Sums that are released together, "total,window=30,decay=0.98"; '' if not given. */
   together: string;
@@ -41,7 +41,7 @@ export interface StatisticTable {
 
 export type Range = readonly [low: number, high: number];
 
-/** Returns the ends of "low:high", or null if the text is no range. */
+/** Reads "low:high"; null if the text is not a range. */
 export function readRange(text: string): Range | null {
   const ends = text.split(':').map((part) => parseNumber(part.trim()) ?? NaN);
   const [low, high] = ends as [number, number];
@@ -49,8 +49,8 @@ export function readRange(text: string): Range | null {
 }
 
 /**
- * Returns the names between commas, or null if there are too many, one is missing or repeated, or
- * they are meant as a range.
+ * Splits names at commas; null if there are too many names, if a name is missing or repeated, or if
+ * the text is meant as a range.
  */
 export function readDomain(text: string): string[] | null {
   const names = text.split(',').map(nameOf);
@@ -60,14 +60,14 @@ export function readDomain(text: string): string[] | null {
     : null;
 }
 
-/** A kind of sum of the records so far, by its weights of older ones. */
+/** A kind of sum of the records so far, given by the weights of older records. */
 export interface SumKind {
   workload: 'total' | 'window' | 'decay' | 'momentum';
   /** Number of steps in the window, or the factor; 0 for a total. */
   value: number;
 }
 
-/** Returns the kind given by a text such as "window=30", or null. */
+/** Reads a text such as "window=30"; null if it names no sum. */
 function readSum(text: string): SumKind | null {
   if (text === 'total') return { workload: 'total', value: 0 };
   const [workload, number, ...rest] = text.split('=').map((part) => part.trim());
@@ -80,10 +80,7 @@ function readSum(text: string): SumKind | null {
     : null;
 }
 
-/**
- * Returns the sums between commas, or null if one is unreadable or repeated, or if there is only
- * one.
- */
+/** Splits sums at commas; null if a sum is unreadable or repeated, or if there is only one sum. */
 export function readTogether(text: string): SumKind[] | null {
   const kinds = text.split(',').flatMap((part) => readSum(part.trim()) ?? []);
   const isFull =
@@ -93,24 +90,22 @@ export function readTogether(text: string): SumKind[] | null {
     : null;
 }
 
-/**
- * Returns a column of texts that is neither the time nor the person of a row; '' if there is none.
- */
+/** Suggests a text column that is neither the time nor the person of a row; '' if there is none. */
 function suggestCategory(csv: Csv, { time, person }: Roles): string {
   const isText = ({ name, faults }: Csv['columns'][number]): boolean =>
     faults.length === csv.numRows && name !== time && name !== person;
   return csv.columns.find(isText)?.name ?? '';
 }
 
-/** Error for a statistic that needs another setting first, which the message names. */
+/** Error for a statistic that first needs another setting, named in the message. */
 export class Wanting extends Error {}
 
-/** Choices, possibly incomplete, with the columns that are summed. */
-type Chosen = StatisticChoice &
+/** The choices, which may be incomplete, with the columns that are summed. */
+type StatisticSettings = StatisticChoice &
   Roles & { columns: readonly string[]; window: number; decay: number };
 
-/** Returns the user's choices, completed from what is known of a table that comes with the page. */
-export function choiceOf(chosen: Chosen, csv: Csv, known?: KnownTable): StatisticChoice {
+/** Completes the user's choices with what is known about a table that comes with the page. */
+export function choiceOf(chosen: StatisticSettings, csv: Csv, known?: KnownTable): StatisticChoice {
   const measured =
     chosen.measured ||
     (known?.measured ??

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Units of measure of columns. They label numbers and change none.
+// Units of measure of columns. They label numbers without changing them.
 
 export type Units = Readonly<Record<string, string>>;
 
 /** Largest length of a unit, in letters. */
 export const maxUnit = 20;
 
-/** Returns the unit that columns have in common; '' if there is none. */
+/** The unit that all columns share; '' if there is none. */
 export function unitOf(columns: readonly string[], units: Units): string {
   const all = new Set(columns.map((name) => (Object.hasOwn(units, name) ? units[name]! : '')));
   const [unit = ''] = all;
   return all.size === 1 ? unit : '';
 }
 
-/** Returns a suffix for the name of a quantity, such as ", in minutes". */
+/** Suffix for the name of a quantity, such as ", in minutes". */
 export const inUnit = (unit: string): string => (unit === '' ? '' : `, in ${unit}`);

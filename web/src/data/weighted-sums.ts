@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// True sums of a stream whose records expire or fade.
-
-import type { Records } from './contributions.ts';
+// Sums of a stream whose records expire or fade.
 
 /**
- * Every step multiplies the sum by `decay`, and a record leaves it `window` steps after it came. A
+ * Every step multiplies the sum by `decay`, and a record leaves the sum after `window` steps. A
  * step adds its records and `momentum` times what the previous step added.
  */
-export interface Weights {
+export interface SumWeights {
   window: number;
   decay: number;
   momentum: number;
 }
 
-/** Returns the sums after each step, row-major, given the sum of each single step. */
+/** Sums after each step, row-major; `steps` holds the sum of each single step. */
 export function weightedSums(
   steps: Float64Array,
   dimension: number,
-  { window, decay, momentum }: Weights,
+  { window, decay, momentum }: SumWeights,
 ): Float64Array {
   const sums = new Float64Array(steps.length);
   const added = new Float64Array(steps.length);
@@ -30,8 +28,8 @@ export function weightedSums(
   return sums;
 }
 
-/** Returns the variance of a sum whose records each have noise of variance 1. */
-export function sumOfSquares({ window, decay, momentum }: Weights, step: number): number {
+/** Variance of a sum whose records have independent noise of variance 1. */
+export function sumOfSquares({ window, decay, momentum }: SumWeights, step: number): number {
   const geometric = (ratio: number): number => (1 - ratio ** step) / (1 - ratio);
   if (momentum > 0) {
     // A record from k steps ago has weight (1 - momentum^(k + 1)) / (1 - momentum).
@@ -42,34 +40,20 @@ export function sumOfSquares({ window, decay, momentum }: Weights, step: number)
   return decay === 1 ? Math.min(step, window) : geometric(decay ** 2);
 }
 
-/** Inverse of `weightedSums`: returns what every step adds. The rows need not be sums. */
+/**
+ * Inverse of `weightedSums`: the amount that each step adds. `sums` may be any matrix, such as a
+ * decoder.
+ */
 export function stepsOf(
   sums: Float64Array,
   dimension: number,
-  { window, decay, momentum }: Weights,
+  { window, decay, momentum }: SumWeights,
 ): Float64Array {
   const steps = new Float64Array(sums.length);
   const addedAt = (at: number): number => (sums[at] ?? 0) - decay * (sums[at - dimension] ?? 0);
   for (let at = 0; at < sums.length; ++at) {
     const left = steps[at - window * dimension] ?? 0;
     steps[at] = addedAt(at) - momentum * addedAt(at - dimension) + left;
-  }
-  return steps;
-}
-
-/** Returns the sum of the clipped records of each step, row-major. */
-export function clippedSteps(
-  { table, batchSize, numSteps }: Records,
-  clipNorm: number,
-): Float64Array {
-  const { numColumns, values } = table;
-  const steps = new Float64Array(numSteps * numColumns);
-  for (let row = 0; row < numSteps * batchSize; ++row) {
-    const record = values.subarray(row * numColumns, (row + 1) * numColumns);
-    const norm = Math.sqrt(record.reduce((squares, value) => squares + value ** 2, 0));
-    const scale = norm > clipNorm ? clipNorm / norm : 1;
-    const step = Math.floor(row / batchSize);
-    for (let k = 0; k < numColumns; ++k) steps[step * numColumns + k]! += scale * record[k]!;
   }
   return steps;
 }

@@ -20,7 +20,14 @@ export class GrowingRange {
     if (value > this.high) this.high = value;
   }
 
-  /** Returns round limits around all values so far, with room for the next ones. */
+  /** All values so far, with a small margin, for a chart that gets no more values. */
+  whole(): [number, number] {
+    if (this.low >= this.high) return this.get();
+    const room = 0.03 * (this.high - this.low);
+    return [this.low - room, this.high + room];
+  }
+
+  /** Round limits around all values so far, with room for the next values. */
   get(): [number, number] {
     if (this.low > this.high) return this.start;
     if (this.low < this.shown[0] || this.high > this.shown[1] || this.shown === this.start) {

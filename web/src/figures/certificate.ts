@@ -2,29 +2,29 @@
 
 // Table of the certificate of each mechanism in use.
 
-import { asProblem } from '../controls/problem.ts';
 import type { Certificate, CheckedCertificate } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h } from '../base/dom.ts';
 import { count, counted, quantity, raised, scientific } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
+import { nameOf } from '../controls/mechanisms.ts';
 import { parametersText } from '../controls/parameters.ts';
 import { mechanismOf, type Lane, type Run } from '../run/run.ts';
 
-interface Row {
+interface CertificateRow {
   name: string;
   note: string;
   value(certificate: Certificate, lane: Lane): string;
 }
 
-/** A row that is only known after the mechanism has been checked. */
+/** A row whose value is known only after the mechanism has been checked. */
 interface CheckedRow {
   name: string;
   note: string;
   checked(certificate: CheckedCertificate, lane: Lane): string;
 }
 
-const rows: (Row | CheckedRow)[] = [
+const rows: (CertificateRow | CheckedRow)[] = [
   {
     name: 'Parameters',
     note: 'of the mechanism',
@@ -122,7 +122,7 @@ const rows: (Row | CheckedRow)[] = [
   },
 ];
 
-/** Returns the error that the mechanism aims at, and the best known lower bound on it. */
+/** Error that the mechanism minimises, and the best known lower bound on it. */
 function goalOf(
   certificate: CheckedCertificate,
   { saved }: Lane,
@@ -140,15 +140,15 @@ function goalOf(
 }
 
 /**
- * Formats an error in input units, and at noise multiplier and clip norm 1, as mechanisms are
- * compared.
+ * Formats an error in input units, followed by the error at noise multiplier and clip norm 1, by
+ * which mechanisms are compared.
  */
 function error(certificate: Certificate, unit: number): string {
   const scale = certificate.noiseStddev / certificate.sensitivity;
   return `${quantity(scale * unit, 6)} (${quantity(unit, 6)})`;
 }
 
-/** Formats a power of two as one. */
+/** Formats a power of two with an exponent. */
 function power(value: number): string {
   const exponent = Math.log2(value);
   if (!Number.isInteger(exponent) || Math.abs(exponent) < 4) return quantity(value);
@@ -181,8 +181,7 @@ export class CertificateTable {
   private async certificateOf(run: Run, lane: Lane): Promise<CheckedCertificate | Error> {
     try {
       const engine = await this.analyst.engine();
-      const { clipNorm: clip, ...options } = mechanismOf(run.settings, lane);
-      return await engine.certificate({ ...asProblem(options), clip });
+      return await engine.certificate(mechanismOf(run.settings, lane));
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
@@ -190,7 +189,7 @@ export class CertificateTable {
 
   private draw(run: Run): void {
     const head = h('tr', {}, h('th', { scope: 'col' }, 'Parameter'));
-    for (const lane of run.lanes) head.append(h('th', { scope: 'col' }, lane.mechanism));
+    for (const lane of run.lanes) head.append(h('th', { scope: 'col' }, nameOf(lane.mechanism)));
     const body = h('tbody');
     for (const row of rows) {
       const name = h('th', { scope: 'row' }, row.name, h('span', { class: 'note' }, row.note));
@@ -200,7 +199,7 @@ export class CertificateTable {
     this.host.replaceChildren(h('table', {}, h('thead', {}, head), body));
   }
 
-  private text(row: Row | CheckedRow, lane: Lane): string {
+  private text(row: CertificateRow | CheckedRow, lane: Lane): string {
     if ('value' in row) return row.value(lane.history.info.certificate, lane);
     const checked = this.checked.get(lane);
     if (checked === undefined) return '…';

@@ -28,12 +28,14 @@ export interface Band {
   pale?: boolean;
 }
 
-/** A horizontal line across the whole chart. */
+/** A horizontal line across the whole chart, or a mark at its last step. */
 export interface Level {
   value: number;
+  /** True if the value holds after the last step only. */
+  atLast?: boolean;
   colour: Colour;
   text: string;
-  /** Right end of the text, as a share of the width. Default 1. */
+  /** Right end of the text, as a fraction of the width. Default 1. */
   at?: number;
   /** Draws the text below the line. */
   below?: boolean;
@@ -44,33 +46,39 @@ export interface End {
   /** Index of the line. */
   line: number;
   text: string;
+  /**
+   * Height of the text. Default: the last drawn value, which may differ from the last value if
+   * steps share a pixel.
+   */
+  value?(): number;
 }
 
 export interface ChartOptions {
   name: string;
   /** Word for a step. Default 'step'. */
   unit?: string;
-  /** Text of a step on the axis. Default: its number, preceded by the unit at the first. */
+  /** Text of a step on the axis. Default: its number, with the unit in front at the first step. */
   tick?(step: number): string;
   lines: Line[];
-  /** Indices of the lines from the bottom to the top. Default: in order. */
+  /** Indices of the lines from bottom to top. Default: in order. */
   order?: readonly number[];
-  /** Names of lines, drawn at their ends in a chart that is wide enough. */
+  /** Names of lines, drawn at the ends of the lines if the chart is wide enough. */
   ends?: readonly End[];
   bands: Band[];
   numSteps: number;
   /** Draws the steps on a logarithmic axis. */
   logarithmic?: boolean;
-  /** Returns the text that a screen reader announces for the cursor's step. */
+  /** A screen reader announces this text for the cursor's step. */
   describe(step: number): string;
   moved(step: number | null): void;
   /** Range of the vertical axis. */
   range(): [number, number];
+  /** Text of a value on the vertical axis. Default: the value in few digits. */
+  write?(value: number): string;
 }
 
 const alpha = { light: 0.16, dark: 0.22 };
 
-/** Returns the resolved colours and fonts; called again when the theme changes. */
 function readPalette(): Colours & { font: string; alpha: number } {
   const style = getComputedStyle(document.documentElement);
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim();
@@ -89,20 +97,25 @@ function translucent(colour: string, opacity: number): string {
     .padStart(2, '0')}`;
 }
 
-/** Distance between the labels of the vertical axis and the curves, and least width of both. */
+/**
+ * Distance between the labels of the vertical axis and the curves, and minimum width of the axis.
+ */
 const GAP = 8;
 const LEAST_WIDTH = 52;
-/** Height of the text of a level, with its distance to the line. */
+/** Height of the text of a level, including its distance from the line. */
 const LINE = 18;
-/** Height of the text at the end of a line, and its distance to the line. */
+/** Height of the text at the end of a line, and its distance from the line. */
 const END = { height: 14, gap: 6 };
-/** Least width of a chart with texts at the ends of lines. */
+/** Minimum milliseconds between two orders of the texts at the ends of lines. */
+const ORDER_TIME = 1000;
+/** Length of the mark of a level at the last step. */
+const MARK = 24;
+/** Minimum width of a chart with texts at the ends of lines. */
 const LEAST_WITH_ENDS = 420;
 
-/** Returns the width of the vertical axis that holds its labels. */
 function widthOf({ ctx, axes }: uPlot, texts: readonly string[] | null): number {
   const { font } = axes[1]!;
-  // Only uPlot's own fonts are lists; the first is scaled to the pixels of the screen.
+  // uPlot stores its fonts as lists; the first entry is scaled to the pixels of the screen.
   ctx.font = (font as unknown as string[])[0]!;
   const longest = Math.max(0, ...(texts ?? []).map((text) => ctx.measureText(text).width));
   return Math.max(LEAST_WIDTH, Math.ceil(longest / uPlot.pxRatio) + GAP + 4);
@@ -118,6 +131,11 @@ export class Chart {
   private cursor: number | null = null;
   private moving = false;
   private last = 0;
+  /**
+   * Lines in the order of the texts at their ends, from top to bottom, and the time of that order.
+   */
+  private shownEnds: { lines: readonly number[]; since: number } = { lines: [], since: -Infinity };
+  private reorder = 0;
   private readonly resize: ResizeObserver;
 
   constructor(private readonly options: ChartOptions) {
@@ -151,12 +169,11 @@ export class Chart {
     this.describe();
   }
 
-  /** Shows or hides a line from the next data on. */
+  /** Shows or hides a line, beginning with the next data. */
   setShown(line: number, isShown: boolean): void {
     this.plot.series[this.placeOf(line)]!.show = isShown;
   }
 
-  /** Returns the index of the series of a line. */
   private placeOf(line: number): number {
     return this.order.indexOf(line) + 1;
   }
@@ -183,6 +200,7 @@ export class Chart {
 
   destroy(): void {
     this.resize.disconnect();
+    clearTimeout(this.reorder);
     this.plot.destroy();
     this.element.remove();
   }
@@ -248,6 +266,14 @@ export class Chart {
     return this.options.tick?.(step) ?? count(step);
   }
 
+  /** Multiples of `step`, `space` pixels apart, and the last step in place of one that it covers. */
+  private splits(step: number, space: number): number[] {
+    const { numSteps } = this.options;
+    const room = (7 * this.tick(numSteps).length + 8) * (step / space);
+    const num = Math.max(1, Math.ceil((numSteps - room) / step));
+    return [...Array.from({ length: num }, (_, i) => i * step), numSteps];
+  }
+
   private axes(): uPlot.Axis[] {
     const axis: uPlot.Axis = {
       font: this.palette.font,
@@ -262,6 +288,9 @@ export class Chart {
         gap: 6,
         grid: { show: false },
         space: 70,
+        ...(this.options.logarithmic
+          ? {}
+          : { splits: (_, __, ___, ____, step, space) => this.splits(step, space) }),
         border: { show: true, stroke: this.colour('muted'), width: 1 },
         // On a logarithmic axis, uPlot omits labels that do not fit.
         values: (_, splits: (number | null)[]) =>
@@ -276,7 +305,7 @@ export class Chart {
         size: (plot, texts) => widthOf(plot, texts),
         gap: GAP,
         space: 36,
-        values: (_, splits) => tickTexts(splits, { write: tickText }),
+        values: (_, splits) => tickTexts(splits, { write: this.options.write ?? tickText }),
       },
     ];
   }
@@ -328,7 +357,7 @@ export class Chart {
     this.options.moved(step >= 1 && step <= this.last ? step : null);
   }
 
-  /** Moves the cursor with a finger, because uPlot follows a mouse only. Vertical moves scroll. */
+  /** Moves the cursor with a finger, because uPlot follows only a mouse. Vertical moves scroll. */
   private dragged(event: PointerEvent): void {
     if (event.pointerType === 'mouse' || this.last === 0) return;
     const { left } = this.plot.over.getBoundingClientRect();
@@ -341,7 +370,10 @@ export class Chart {
     return this.options.ends !== undefined && width >= LEAST_WITH_ENDS;
   }
 
-  /** Half of the last step's label, or the text at the end of a line, extends beyond the plot. */
+  /**
+   * Right padding, because half of the last step's label, or the text at the end of a line, extends
+   * beyond the plot.
+   */
   private rightPadding(plot: uPlot): number {
     const half = 6 + 3.5 * this.tick(this.options.numSteps).length;
     if (!this.hasEnds(plot)) return half;
@@ -351,23 +383,24 @@ export class Chart {
     return Math.max(half, END.gap + Math.ceil(Math.max(0, ...widths)));
   }
 
-  /** Draws the names of the lines that are shown at their ends, one below the other. */
+  /** Draws the names of the visible lines at the ends of the lines, without overlap. */
   private drawEnds(plot: uPlot): void {
     if (!this.hasEnds(plot) || this.last === 0) return;
     const { ctx, bbox } = plot;
     const ratio = uPlot.pxRatio;
     const left = plot.valToPos(this.last, 'x', true) + END.gap * ratio;
-    const ends = this.options.ends!.flatMap(({ line, text }) => {
+    const ends = this.options.ends!.flatMap(({ line, text, value: valueOf }) => {
       const place = this.placeOf(line);
-      const value = plot.data[place]?.at(-1);
+      const value = valueOf?.() ?? plot.data[place]?.at(-1);
       if (!plot.series[place]!.show || typeof value !== 'number' || !Number.isFinite(value))
         return [];
       const { colour } = this.options.lines[line]!;
-      return [{ text, colour, y: plot.valToPos(value, 'y', true) }];
+      return [{ line, text, colour, y: plot.valToPos(value, 'y', true) }];
     });
-    ends.sort((a, b) => a.y - b.y);
+    this.sortEnds(ends);
     const height = END.height * ratio;
-    // Downwards, none covers the one above it; then upwards, none is below the plot.
+    // The first pass, downwards, keeps each name clear of the one above it; the second, upwards,
+    // keeps all names within the plot.
     for (const [i, end] of ends.entries())
       end.y = Math.max(end.y, i === 0 ? bbox.top : ends[i - 1]!.y + height);
     let floor = bbox.top + bbox.height;
@@ -381,9 +414,44 @@ export class Chart {
     ctx.textBaseline = 'middle';
     for (const { text, colour, y } of ends) {
       ctx.fillStyle = this.palette[colour ?? 'ink'];
-      ctx.fillText(text, left, y);
+      this.write(ctx, text, left, y);
     }
     ctx.restore();
+  }
+
+  /**
+   * Sorts by height, and keeps an order for a while, because noise would change it in every frame.
+   */
+  private sortEnds(ends: { line: number; y: number }[]): void {
+    const { lines: shown, since } = this.shownEnds;
+    ends.sort((a, b) => a.y - b.y);
+    const wanted = ends.map(({ line }) => line);
+    if (wanted.join() === shown.join()) return;
+    const now = performance.now();
+    const isSwap = wanted.length === shown.length && wanted.every((line) => shown.includes(line));
+    if (!isSwap || now - since >= ORDER_TIME) {
+      this.shownEnds = { lines: wanted, since: now };
+      return;
+    }
+    ends.sort((a, b) => shown.indexOf(a.line) - shown.indexOf(b.line));
+    clearTimeout(this.reorder);
+    this.reorder = window.setTimeout(() => this.plot.redraw(false), since + ORDER_TIME - now);
+  }
+
+  /** Outlines a text in the colour of the paper, to keep it readable in front of lines. */
+  private write(
+    ctx: CanvasRenderingContext2D,
+    text: string,
+    x: number,
+    y: number,
+    room?: number,
+  ): void {
+    ctx.setLineDash([]);
+    ctx.lineJoin = 'round';
+    ctx.lineWidth = 4 * uPlot.pxRatio;
+    ctx.strokeStyle = this.palette.paper;
+    ctx.strokeText(text, x, y, room);
+    ctx.fillText(text, x, y, room);
   }
 
   private drawLevels(plot: uPlot): void {
@@ -396,28 +464,22 @@ export class Chart {
       ctx.save();
       ctx.strokeStyle = this.palette[level.colour];
       ctx.fillStyle = this.palette[level.colour];
-      ctx.lineWidth = 1.5 * ratio;
-      ctx.setLineDash([1.5 * ratio, 3 * ratio]);
+      ctx.lineWidth = (level.atLast === true ? 3 : 1.5) * ratio;
+      if (level.atLast !== true) ctx.setLineDash([1.5 * ratio, 3 * ratio]);
       ctx.beginPath();
-      ctx.moveTo(left, y);
+      ctx.moveTo(level.atLast === true ? left + width - MARK * ratio : left, y);
       ctx.lineTo(left + width, y);
       ctx.stroke();
       ctx.font = this.palette.font.replace('12px', `${12 * ratio}px`);
       ctx.textAlign = 'right';
-      // The other side of the line, where there is no room on the wanted one.
+      // Takes the other side of the line if there is no room on the preferred side.
       const room = LINE * ratio;
       const isBelow = level.below ? y + room <= top + height : y - room < top;
       ctx.textBaseline = isBelow ? 'top' : 'bottom';
       const wanted = left + (level.at ?? 1) * width - 4 * ratio;
       const right = Math.max(wanted, left + Math.min(width, ctx.measureText(level.text).width));
       const place = isBelow ? y + 4 * ratio : y - 3 * ratio;
-      // Outlines the text in the colour of the paper, to keep it readable in front of curves.
-      ctx.setLineDash([]);
-      ctx.lineJoin = 'round';
-      ctx.lineWidth = 4 * ratio;
-      ctx.strokeStyle = this.palette.paper;
-      ctx.strokeText(level.text, right, place, right);
-      ctx.fillText(level.text, right, place, right);
+      this.write(ctx, level.text, right, place, right);
       ctx.restore();
     }
   }

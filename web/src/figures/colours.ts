@@ -19,10 +19,9 @@ const names = [
 export type Colour = (typeof names)[number];
 export type Colours = Readonly<Record<Colour, string>>;
 
-/** Custom properties of colours whose names differ. */
+/** Custom properties whose names differ from those of their colours. */
 const properties: Partial<Record<Colour, string>> = { honaker: 'map-negative' };
 
-/** Returns the colours of the current theme. */
 export function readColours(): Colours {
   const style = getComputedStyle(document.documentElement);
   const valueOf = (name: Colour): string =>
@@ -30,7 +29,7 @@ export function readColours(): Colours {
   return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Record<Colour, string>;
 }
 
-/** Returns the colours on white paper in any theme. The page does not repaint meanwhile. */
+/** Colours for white paper, whatever the theme. The page is not repainted meanwhile. */
 export function readPaperColours(): Colours {
   const { dataset } = document.documentElement;
   const theme = dataset['theme'];

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reduces a series to about as many points as the chart has pixels, step by step. A bucket of steps
-// is drawn as its smallest and its largest value, in the order in which they occurred.
+// is drawn as its smallest and its largest value, in order of occurrence.
 
-/** An upper edge is drawn at the largest value of a bucket, a lower one at the smallest. */
+/** An upper edge is drawn at the largest value of a bucket, a lower edge at the smallest. */
 export type Edge = 'line' | 'upper' | 'lower';
 
 export class Decimated {
   /** Number of steps so far. */
   step = 0;
+  /** Values of the last step. */
+  last: ArrayLike<number> = [];
   private readonly bucket: number;
   private readonly ratio: number;
   private readonly columns: Float64Array[];
@@ -21,7 +23,10 @@ export class Decimated {
   private second = 0;
   private points = 0;
 
-  /** `spacing` makes buckets of equal length, or of equal ratio as on a logarithmic axis. */
+  /**
+   * With `spacing` 'linear' all buckets have the same length; with 'log' they are equally wide on a
+   * logarithmic axis.
+   */
   constructor(
     readonly numSteps: number,
     readonly edges: readonly Edge[],
@@ -48,6 +53,7 @@ export class Decimated {
       this.points = this.second + 1;
     }
     this.step += 1;
+    this.last = values;
     const steps = this.columns[0]!;
     if (fresh) steps[this.first] = this.step;
     steps[this.second] = this.step;
@@ -79,7 +85,7 @@ export class Decimated {
     column[second] = edge === 'upper' || (edge === 'line' && lowFirst) ? high : low;
   }
 
-  /** Returns steps (from 1) and columns so far, as views valid until the next push. */
+  /** Steps (from 1) and columns so far, as views valid until the next push. */
   data(): Float64Array[] {
     return this.columns.map((column) => column.subarray(0, this.points));
   }

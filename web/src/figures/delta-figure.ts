@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 5: what a delta buys. Compares Gaussian noise for every delta with Laplace noise, which
-// has none, and with errors that no mechanism of a kind can beat. Only running totals are released
-// without a delta.
+// Figure 5: what a positive delta gains. Compares Gaussian noise for every delta with Laplace noise
+// at delta 0, and with lower bounds for each kind of mechanism. Shown for running totals only.
 
-import type { ErrorBounds } from 'dp-ftrl';
+import type { ErrorBounds, MechanismName } from 'dp-ftrl';
+import { nameOf } from '../controls/mechanisms.ts';
 import type { Settings } from '../controls/settings.ts';
 import { participationOf } from '../controls/participation.ts';
 import { workloadOf } from '../controls/workload.ts';
@@ -15,17 +15,16 @@ import { messageOf } from '../run/failures.ts';
 import { count, quantity, scientific } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
 import type { Lane } from '../run/run.ts';
-import { boundOf } from '../../../wasm/src/shared/problem.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart } from './chart.ts';
 import type { Colour } from './colours.ts';
 import { laneColours } from './lane-colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
-import type { Panel } from './picture.ts';
+import type { PicturePanel } from './picture.ts';
 
 /** Deltas range from 10^-1 to 10^-lastPower. */
 const lastPower = 16;
-/** Number of times that the interval around the crossing is divided, and parts of each division. */
+/** The interval around the crossing is divided this many times, each time into `numParts` parts. */
 const numDivisions = 3;
 const numParts = 15;
 
@@ -35,15 +34,15 @@ interface Floor {
   name: string;
   /** Value at the current delta. */
   value: number;
-  /** Names the mechanisms that it covers. */
+  /** Names the mechanisms that the bound covers. */
   covers: string;
   /** Value at each power; null if no line is drawn. */
   line: number[] | null;
 }
 
-/** Curve through the errors at powers -log10 delta, and the errors it is compared with. */
-interface Found {
-  mechanism: string;
+/** The curve of errors at the powers -log10 delta, and the errors with which it is compared. */
+interface DeltaCurves {
+  mechanism: MechanismName;
   epsilon: number;
   /** -log10 of the current delta. */
   chosen: number;
@@ -56,11 +55,11 @@ interface Found {
   /** -log10 of the delta at which both errors are equal; null if outside the chart. */
   crossing: number | null;
   floors: Floor[];
-  /** Explains why floors are missing; '' if they are there. */
+  /** Explains why bounds are missing; '' if they are shown. */
   missing: string;
 }
 
-const drawn = ({ floors }: Found): (Floor & { line: number[] })[] =>
+const drawn = ({ floors }: DeltaCurves): (Floor & { line: number[] })[] =>
   floors.filter((floor): floor is Floor & { line: number[] } => floor.line !== null);
 
 const deltaOf = (power: number): number => 10 ** -power;
@@ -70,9 +69,9 @@ const errorOf = (
 ): number => (objective === 'max' ? both.maxError : both.meanError);
 
 /**
- * Returns the point at which an increasing function takes a value, or null if it does not within
- * the interval. It requests many function values at once, because a worker may have to finish long
- * work before it answers.
+ * Finds where an increasing function takes a value; null if it does so outside the interval.
+ * Requests many function values at once, because a worker may have to finish long work before it
+ * answers.
  */
 export async function crossingOf(
   at: (power: number) => Promise<number>,
@@ -98,7 +97,7 @@ export async function crossingOf(
   return low + ((value - below) / (above - below)) * (high - low);
 }
 
-/** Returns the lower bounds for users with one record, which is present or not. */
+/** Lower bounds for users who contribute one record, under zero-out neighbours. */
 async function floorsOf(
   engine: Engine,
   settings: Settings,
@@ -110,8 +109,8 @@ async function floorsOf(
   const { unbiased, every } = bounds.mechanisms!;
   const of = ({ max, mean }: Pick<ErrorBounds, 'max' | 'mean'>): number =>
     clipNorm * (ranking === 'max' ? max : mean);
-  // The bound is that of factorizations times the deviation of a single number, which is fast to
-  // compute.
+  // Each bound is the bound for factorizations times the standard deviation for a single number,
+  // which is fast to compute.
   const added = async (given: number): Promise<number> => {
     const { addedNoise } = await engine.bounds({ steps: 1, epsilon, delta: given });
     return of(bounds) * Math.sqrt(addedNoise!.variance);
@@ -147,7 +146,7 @@ async function floorsOf(
   ];
 }
 
-async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Found> {
+async function find(engine: Engine, settings: Settings, lane: Lane): Promise<DeltaCurves> {
   const { numSteps, epsilon, delta, clipNorm, neighbours, ranking } = settings;
   const { certificate } = lane.history.info;
   const now = (certificate.noiseStddev / certificate.sensitivity) * errorOf(ranking, certificate);
@@ -158,7 +157,7 @@ async function find(engine: Engine, settings: Settings, lane: Lane): Promise<Fou
   const participation = participationOf(settings);
   const sums = await engine.counter({
     ...{ steps: numSteps, epsilon, delta: 0, clip: clipNorm, neighbours },
-    participation: boundOf(participation.participation),
+    ...participation,
   });
   const laplace = sums.certificate;
   void sums.dispose();
@@ -199,7 +198,7 @@ export class DeltaFigure {
   private settings: Settings | null = null;
   private lane: Lane | null = null;
   private asked = '';
-  private found: Found | null = null;
+  private found: DeltaCurves | null = null;
   private chart: Chart | null = null;
   private legend: Legend | null = null;
 
@@ -216,8 +215,7 @@ export class DeltaFigure {
     this.chart?.restyle();
   }
 
-  /** Returns the chart as drawn; null before it is drawn. */
-  picture(): Panel | null {
+  picture(): PicturePanel | null {
     const { found } = this;
     if (this.chart === null || found === null || this.figure.hidden) return null;
     const { first, second, floors } = this.colours(found);
@@ -228,7 +226,7 @@ export class DeltaFigure {
       x: { label: 'δ', log: true },
       y: { label: 'standard deviation', log: false },
       series: [
-        { name: found.mechanism, x, y: found.gaussian, colour: first },
+        { name: nameOf(found.mechanism), x, y: found.gaussian, colour: first },
         { name: pureName, x, y: flat(found.pure), colour: second },
         ...drawn(found).map(({ name, line }, i) => ({
           name: `floor: ${name}`,
@@ -269,13 +267,13 @@ export class DeltaFigure {
     byId('floors').replaceChildren();
   }
 
-  /** Returns the colours of the two errors and of the floors drawn. */
-  private colours({ mechanism }: Found): { first: Colour; second: Colour; floors: Colour[] } {
+  /** Colours of the two errors and of the floors drawn. */
+  private colours({ mechanism }: DeltaCurves): { first: Colour; second: Colour; floors: Colour[] } {
     const [first, second] = laneColours([mechanism, pureName]) as [Colour, Colour];
     return { first, second, floors: ['ink', second, 'muted'] };
   }
 
-  private draw(found: Found, objective: Settings['ranking']): void {
+  private draw(found: DeltaCurves, objective: Settings['ranking']): void {
     this.clear();
     const { powers, gaussian, pure, chosen, crossing, now } = found;
     const { first, second, floors } = this.colours(found);
@@ -302,7 +300,7 @@ export class DeltaFigure {
       range: () => range.get(),
     });
     const entries: KeyEntry[] = [
-      { name: found.mechanism, colour: first, kind: 'line' },
+      { name: nameOf(found.mechanism), colour: first, kind: 'line' },
       { name: pureName, colour: second, kind: 'line' },
       ...drawn(found).map(({ name }, i) => ({
         name: `floor: ${name}`,
@@ -327,7 +325,7 @@ export class DeltaFigure {
     this.listFloors(found);
   }
 
-  private listFloors({ floors, missing }: Found): void {
+  private listFloors({ floors, missing }: DeltaCurves): void {
     const items = floors.map(({ name, value, covers }) =>
       h(
         'li',
@@ -368,13 +366,13 @@ export class DeltaFigure {
 
   private describe(power: number): string {
     const { mechanism, pure } = this.found!;
-    return `δ ${deltaOf(power)}, standard deviation: ${mechanism} ${quantity(this.at(power))}, ${pureName} ${quantity(pure)}`;
+    return `δ ${deltaOf(power)}, standard deviation: ${nameOf(mechanism)} ${quantity(this.at(power))}, ${pureName} ${quantity(pure)}`;
   }
 }
 
 /** Explains where the two errors cross. */
 function noteOf(
-  { mechanism, gaussian, pure, tree, crossing, floors }: Found,
+  { mechanism, gaussian, pure, tree, crossing, floors }: DeltaCurves,
   objective: Settings['ranking'],
 ): string {
   const error = objective === 'max' ? 'worst step' : 'root mean square';
@@ -389,6 +387,6 @@ function noteOf(
         'all mechanisms with a δ.';
   return (
     'δ is the slack in the guarantee. Without it the noise is Laplace, on a ' +
-    `${tree}: ${where} that of ${mechanism}. It clips records of several numbers in ℓ₁.${proved}`
+    `${tree}: ${where} that of ${nameOf(mechanism)}. It clips records of several numbers in ℓ₁.${proved}`
   );
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 4: the standard deviation of every release, and the least that is possible.
+// Figure 4: the standard deviation of every release, and the smallest that is possible.
 
-import { asProblem } from '../controls/problem.ts';
-import type { ErrorOptions, UnitError } from 'dp-ftrl';
+import type { ErrorOptions, MechanismName, Problem, UnitError } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Level } from './chart.ts';
 import type { Colour } from './colours.ts';
-import type { Weights } from '../data/weighted-sums.ts';
+import type { SumWeights } from '../data/weighted-sums.ts';
 import { Decimated } from './decimate.ts';
 import { byId, h, setText } from '../base/dom.ts';
 import { boundRecords, count, quantity } from '../base/format.ts';
@@ -16,17 +15,26 @@ import { Lazily } from '../base/lazily.ts';
 import { laneColours } from './lane-colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { localText, localUnitStddev } from './local-counter.ts';
-import { levelLine, STEP_AXIS, type Panel } from './picture.ts';
+import { levelLine, STEP_AXIS, type PicturePanel } from './picture.ts';
 import { strategyOf, type Lane } from '../run/run.ts';
+import { baseline, nameOf } from '../controls/mechanisms.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 import { problemOf, weightsOf } from '../controls/workload.ts';
 
 const localName = 'randomised response';
 
-interface Curve {
-  mechanism: string;
+interface ErrorCurve {
+  mechanism: MechanismName;
   stddev: Float64Array;
   error: UnitError;
+}
+
+/** A line without levels, with which the mechanisms are compared. */
+interface Comparison {
+  name: string;
+  /** Name that decides the colour. */
+  key: string;
+  stddev: (step: number) => number;
 }
 
 export class ErrorsFigure {
@@ -35,11 +43,12 @@ export class ErrorsFigure {
   private settings: Settings | null = null;
   private lanes: readonly Lane[] = [];
   private asked = '';
-  /** Options with which it was last drawn. */
+  /** Options of the last drawing. */
   private drawn = '';
-  private curves: Curve[] = [];
-  /** Errors of the counter of randomised response, by step; null if they are not drawn. */
-  private local: ((step: number) => number) | null = null;
+  private curves: ErrorCurve[] = [];
+  /** Errors of fresh noise; null if it is one of the mechanisms, or if there are two of them. */
+  private fresh: Float64Array | null = null;
+  private comparisons: Comparison[] = [];
   private chart: Chart | null = null;
   private legend: Legend | null = null;
   private points: Float64Array[] = [];
@@ -65,19 +74,18 @@ export class ErrorsFigure {
     this.lazily.request();
   }
 
-  /** Returns the chart as drawn; null before it is drawn. */
-  picture(): Panel | null {
+  picture(): PicturePanel | null {
     const { chart, curves, points, settings, colours } = this;
     if (chart === null || settings === null) return null;
     const [steps, ...values] = points.map((column) => [...column]);
-    const nameOf = (i: number): string => `${this.name(i)}${curves[i]!.mechanism}`;
+    const curveName = (i: number): string => `${this.name(i)}${nameOf(curves[i]!.mechanism)}`;
     const lines = values.map((y, i) => ({
-      name: i < curves.length ? nameOf(i) : localName,
+      name: i < curves.length ? curveName(i) : this.comparisons[i - curves.length]!.name,
       x: steps!,
       y,
       colour: colours[i]!,
     }));
-    const owners = curves.flatMap((_, i) => [nameOf(i), nameOf(i)]);
+    const owners = curves.flatMap((_, i) => [curveName(i), curveName(i)]);
     const levels = this.levels().map(({ text, value, colour }, i) => ({
       ...levelLine(text, owners[i] ?? '', value, settings.numSteps),
       colour,
@@ -94,7 +102,7 @@ export class ErrorsFigure {
     const settings = this.settings;
     if (settings === null) return;
     const { lanes } = this;
-    const problem = { numSteps: settings.numSteps, ...problemOf(settings) };
+    const problem = problemOf(settings);
     const asked = JSON.stringify([choicesOf(settings), problem]);
     const drawn = JSON.stringify([
       settings.errors,
@@ -116,23 +124,36 @@ export class ErrorsFigure {
     this.host.removeAttribute('aria-busy');
   }
 
-  private async compute(
-    lanes: readonly Lane[],
-    problem: { numSteps: number } & ReturnType<typeof problemOf>,
-  ): Promise<Curve[]> {
+  private async compute(lanes: readonly Lane[], problem: Problem): Promise<ErrorCurve[]> {
     const engine = await this.analyst.engine();
+    const errorOf = (strategy: ErrorOptions['strategy']): Promise<UnitError> =>
+      engine.error({ strategy, ...problem, perStep: true });
+    const isAlone = lanes.length === 1 && lanes[0]!.mechanism !== baseline;
+    this.fresh = isAlone ? (await errorOf(baseline)).perStep! : null;
     return Promise.all(
       lanes.map(async (lane) => {
-        const { mechanism } = lane;
-        const options: ErrorOptions = asProblem({ ...strategyOf(lane), ...problem });
-        const error = await engine.error({ ...options, perStep: true });
-        return { mechanism, stddev: error.perStep!, error };
+        const error = await errorOf(strategyOf(lane));
+        return { mechanism: lane.mechanism, stddev: error.perStep!, error };
       }),
     );
   }
 
+  private compare(settings: Settings, [first]: readonly Lane[]): Comparison[] {
+    const { fresh, curves } = this;
+    const comparisons: Comparison[] = [];
+    if (fresh !== null) {
+      const stddev = (step: number): number => fresh[step - 1] ?? NaN;
+      comparisons.push({ name: nameOf(baseline), key: baseline, stddev });
+    }
+    const weights = weightsOf(settings);
+    const local = settings.local ? localUnitStddev(first!, curves[0]!.error, weights) : null;
+    if (local !== null) comparisons.push({ name: localName, key: localName, stddev: local });
+    this.noteLocal(first!, local, weights);
+    return comparisons;
+  }
+
   private clear(): void {
-    this.local = null;
+    this.comparisons = [];
     byId('local-note').hidden = true;
     this.chart?.destroy();
     this.chart = null;
@@ -141,18 +162,13 @@ export class ErrorsFigure {
 
   private draw(settings: Settings, lanes: readonly Lane[]): void {
     this.clear();
-    const { curves } = this;
-    this.local = settings.local
-      ? localUnitStddev(lanes[0]!, curves[0]!.error, weightsOf(settings))
-      : null;
-    this.noteLocal(lanes, weightsOf(settings));
-    const { colours, local } = this;
+    this.comparisons = this.compare(settings, lanes);
+    const { colours } = this;
     const numSteps = settings.numSteps;
     const levels = this.levels();
     const range = new GrowingRange([0, 1]);
     range.include(0);
     for (const { value } of levels) range.include(value);
-    if (local !== null) range.include(local(numSteps));
     this.chart = new Chart({
       name: 'Standard deviation of the release: cursor over the steps',
       lines: colours.map((colour) => ({ colour, width: 1.5, shown: true })),
@@ -172,7 +188,11 @@ export class ErrorsFigure {
       Math.max(200, this.host.clientWidth),
       settings.errors,
     );
-    for (let step = 1; step <= numSteps; ++step) points.push(this.valuesAt(step));
+    for (let step = 1; step <= numSteps; ++step) {
+      const values = this.valuesAt(step);
+      for (const value of values) range.include(value);
+      points.push(values);
+    }
     this.points = points.data();
     this.chart.setData(this.points);
     this.read(null);
@@ -184,36 +204,41 @@ export class ErrorsFigure {
 
   private get colours(): Colour[] {
     const names = this.curves.map(({ mechanism }) => mechanism);
-    return laneColours(this.local === null ? names : [...names, localName]);
+    return laneColours([...names, ...this.comparisons.map(({ key }) => key)]);
   }
 
-  /** Returns the values of the lines at a step. */
+  /** Values of the lines at a step. */
   private valuesAt(step: number): number[] {
-    const values = this.curves.map(({ stddev }) => stddev[step - 1] ?? NaN);
-    if (this.local !== null) values.push(this.local(step));
-    return values;
+    return [
+      ...this.curves.map(({ stddev }) => stddev[step - 1] ?? NaN),
+      ...this.comparisons.map(({ stddev }) => stddev(step)),
+    ];
   }
 
-  private noteLocal(lanes: readonly Lane[], weights: Weights): void {
+  private noteLocal(
+    lane: Lane,
+    local: ((step: number) => number) | null,
+    weights: SumWeights,
+  ): void {
     const note = byId('local-note');
-    note.hidden = this.local === null;
-    if (this.local === null) return;
+    note.hidden = local === null;
+    if (local === null) return;
     const { mechanism, stddev } = this.curves[0]!;
-    setText(note, localText(mechanism, lanes[0]!, this.local, stddev, weights));
+    setText(note, localText(nameOf(mechanism), lane, local, stddev, weights));
   }
 
   private bound(): number | null {
     return this.curves[0]?.error.lowerBound ?? null;
   }
 
-  /** Returns the short name of the error that the bound applies to. */
+  /** Short name of the error to which the bound applies. */
   private aim(): string {
     return this.curves[0]?.error.objective === 'mean' ? 'rms' : 'max';
   }
 
   /**
-   * Returns the horizontal lines. Their texts end at different places, as their heights are often
-   * close.
+   * Horizontal lines. Their texts end at different places, because the lines are often close
+   * together.
    */
   private levels(): Level[] {
     const { colours } = this;
@@ -243,12 +268,13 @@ export class ErrorsFigure {
   private makeLegend(): Legend {
     const { colours } = this;
     const entries: KeyEntry[] = this.curves.flatMap(({ mechanism }, i) => [
-      { name: `${this.name(i)}${mechanism}`, colour: colours[i]!, kind: 'line' as const },
+      { name: `${this.name(i)}${nameOf(mechanism)}`, colour: colours[i]!, kind: 'line' as const },
       { name: 'max', colour: colours[i]!, kind: 'dot' as const },
       { name: 'rms', colour: colours[i]!, kind: 'dot' as const },
     ]);
-    if (this.local !== null)
-      entries.push({ name: localName, colour: colours.at(-1)!, kind: 'line' });
+    const others = colours.slice(this.curves.length);
+    for (const [i, { name }] of this.comparisons.entries())
+      entries.push({ name, colour: others[i]!, kind: 'line' });
     if (this.bound() !== null) entries.push({ name: 'lower bound', colour: 'ink', kind: 'dot' });
     return new Legend(entries, []);
   }
@@ -267,7 +293,7 @@ export class ErrorsFigure {
       error.maxError,
       error.meanError,
     ]);
-    if (this.local !== null) values.push(this.local(step));
+    values.push(...this.comparisons.map(({ stddev }) => stddev(step)));
     if (bound !== null) values.push(bound);
     this.legend?.update(
       `step ${count(step)}`,
@@ -278,9 +304,10 @@ export class ErrorsFigure {
   private describe(step: number): string {
     const parts = this.curves.map(
       ({ mechanism, stddev }, i) =>
-        `${this.name(i)}${mechanism} ${quantity(stddev[step - 1] ?? NaN)}`,
+        `${this.name(i)}${nameOf(mechanism)} ${quantity(stddev[step - 1] ?? NaN)}`,
     );
-    if (this.local !== null) parts.push(`${localName} ${quantity(this.local(step))}`);
+    for (const { name, stddev } of this.comparisons)
+      parts.push(`${name} ${quantity(stddev(step))}`);
     return `step ${step}, standard deviation: ${parts.join(', ')}`;
   }
 }

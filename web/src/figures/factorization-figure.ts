@@ -2,7 +2,6 @@
 
 // Figure 3: the matrices of the mechanisms, at a horizon short enough to show every entry.
 
-import { asProblem } from '../controls/problem.ts';
 import type { MechanismName } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { covarianceText, decoderText, encoderText, inverseText } from './matrix-captions.ts';
@@ -14,14 +13,14 @@ import { Lazily } from '../base/lazily.ts';
 import { extentOf, type Extent, type Matrix } from '../data/matrix.ts';
 import { stepsOf } from '../data/weighted-sums.ts';
 import type { MapPanel } from './picture.ts';
+import { nameOf } from '../controls/mechanisms.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 import { problemOf, weightsOf, workloadOf } from '../controls/workload.ts';
 
 const maxPictureSteps = 64;
-/** Number of rows and columns in the tables. */
 const tableSize = 8;
 
-interface Shown {
+interface MechanismMatrices {
   mechanism: MechanismName;
   matrices: Matrix[];
 }
@@ -32,7 +31,7 @@ export class FactorizationFigure {
   private readonly lazily = new Lazily(this.host, () => this.update());
   private settings: Settings | null = null;
   private asked = '';
-  private shown: Shown[] = [];
+  private shown: MechanismMatrices[] = [];
   private maps: HeatMap[] = [];
   private step: number | null = null;
   /** C^-1 of the first mechanism, for the sentence about a step. */
@@ -70,28 +69,27 @@ export class FactorizationFigure {
     if (shown) setText(note, `${stepText(row, step)}`);
   }
 
-  /** Returns the matrices drawn, mechanism by mechanism. */
+  /** Matrices drawn, mechanism by mechanism. */
   pictures(): MapPanel[] {
     if (this.shown.length === 0) return [];
     const extents = this.extents();
     return this.shown.flatMap(({ mechanism, matrices }) =>
-      matrices.map((matrix, i) => matrixPanel(matrix, extents[i]!, mechanism)),
+      matrices.map((matrix, i) => matrixPanel(matrix, extents[i]!, nameOf(mechanism))),
     );
   }
 
-  /** Returns the scale of each kind of matrix, shared by all mechanisms. */
+  /** Scale of each kind of matrix, shared by all mechanisms. */
   private extents(): Extent[] {
     return [0, 1, 2, 3].map((i) => extentOf(this.shown.map((one) => one.matrices[i]!)));
   }
 
   private async update(): Promise<void> {
     const settings = this.settings!;
-    const numSteps = Math.min(settings.numSteps, maxPictureSteps);
+    const steps = Math.min(settings.numSteps, maxPictureSteps);
     const options = choicesOf(settings).map(({ mechanism, parameters }) => ({
-      ...parameters,
-      mechanism,
-      numSteps,
+      strategy: { name: mechanism, ...parameters },
       ...(isShorterSingle(settings) ? workloadOf(settings) : problemOf(settings)),
+      steps,
     }));
     const asked = JSON.stringify(options);
     if (asked === this.asked) return;
@@ -99,24 +97,24 @@ export class FactorizationFigure {
     try {
       const engine = await this.analyst.engine();
       const made = await Promise.all(
-        options.map((one) => engine.error({ ...asProblem(one), matrices: true })),
+        options.map((one) => engine.error({ ...one, matrices: true })),
       );
       const all = made.map(({ matrices }) => matrices!);
       this.shown = all.map((matrices, i) => ({
-        mechanism: options[i]!.mechanism,
+        mechanism: options[i]!.strategy.name,
         matrices: [
           {
             symbol: 'C',
             name: 'encoder',
             numRows: matrices.numMeasurements,
-            numColumns: numSteps,
+            numColumns: steps,
             values: matrices.encoder,
             caption: encoderText,
           },
           {
-            symbol: matrices.numMeasurements === numSteps ? 'C⁻¹' : 'A⁻¹B',
+            symbol: matrices.numMeasurements === steps ? 'C⁻¹' : 'A⁻¹B',
             name: 'noise of each step',
-            numRows: numSteps,
+            numRows: steps,
             numColumns: matrices.numMeasurements,
             values: stepsOf(matrices.decoder, matrices.numMeasurements, weightsOf(settings)),
             caption: inverseText,
@@ -124,7 +122,7 @@ export class FactorizationFigure {
           {
             symbol: 'B',
             name: 'decoder',
-            numRows: numSteps,
+            numRows: steps,
             numColumns: matrices.numMeasurements,
             values: matrices.decoder,
             caption: decoderText,
@@ -132,8 +130,8 @@ export class FactorizationFigure {
           {
             symbol: 'sens² BBᵀ',
             name: 'covariance of the noise',
-            numRows: numSteps,
-            numColumns: numSteps,
+            numRows: steps,
+            numColumns: steps,
             values: matrices.noiseCovariance,
             caption: covarianceText,
           },
@@ -149,7 +147,7 @@ export class FactorizationFigure {
       this.host.replaceChildren(h('p', { class: 'plot nothing', role: 'alert' }, message));
     }
     this.host.removeAttribute('aria-busy');
-    this.describe(numSteps, settings);
+    this.describe(steps, settings);
     this.fillTables();
   }
 
@@ -175,7 +173,7 @@ export class FactorizationFigure {
     const extents = this.extents();
     this.maps = [];
     const panels = this.shown.map(({ mechanism, matrices }, lane) => {
-      const maps = matrices.map((matrix, i) => new HeatMap(matrix, extents[i]!, mechanism));
+      const maps = matrices.map((matrix, i) => new HeatMap(matrix, extents[i]!, nameOf(mechanism)));
       this.maps.push(...maps);
       const elements = maps.map((map) => map.element);
       return this.panel(this.shown, lane, elements);
@@ -186,15 +184,16 @@ export class FactorizationFigure {
   }
 
   private panel(
-    lanes: readonly { mechanism: string }[],
+    lanes: readonly { mechanism: MechanismName }[],
     lane: number,
     maps: HTMLElement[],
   ): HTMLElement {
     const names = lanes.map(({ mechanism }) => mechanism);
-    const name = names[lane]!;
+    const mechanism = names[lane]!;
+    const name = nameOf(mechanism);
     return h(
       'div',
-      { class: `lane ${laneColours(names)[lane]}`, 'data-mechanism': name },
+      { class: `lane ${laneColours(names)[lane]}`, 'data-mechanism': mechanism },
       h('h3', {}, lanes.length > 1 ? `${lane === 0 ? 'A' : 'B'}\u2002${name}` : name),
       h('div', { class: 'maps' }, ...maps),
     );
@@ -203,7 +202,7 @@ export class FactorizationFigure {
   private fillTables(): void {
     if (!this.details.open) return;
     const tables = this.shown.flatMap(({ mechanism, matrices }) =>
-      matrices.map((matrix) => cornerTable(matrix, mechanism)),
+      matrices.map((matrix) => cornerTable(matrix, nameOf(mechanism))),
     );
     this.details.querySelector('.scroll')!.replaceChildren(...tables);
   }
@@ -214,7 +213,7 @@ function isShorterSingle({ numSteps, participation }: Settings): boolean {
   return numSteps > maxPictureSteps && participation === 'epochs';
 }
 
-/** Describes which earlier noise a step cancels. Steps and noise count from 1. */
+/** Describes the earlier noise that a step cancels. Steps and noise count from 1. */
 function stepText({ values, numColumns, symbol }: Matrix, step: number): string {
   const row = values.subarray((step - 1) * numColumns, step * numColumns);
   const taken = [...row.keys()]
@@ -227,8 +226,8 @@ function stepText({ values, numColumns, symbol }: Matrix, step: number): string 
   return `Step ${count(step)}, a row of ${symbol}: ${back}.`;
 }
 
-/** Returns a table of the first rows and columns. */
-function cornerTable(matrix: Matrix, mechanism: string): HTMLElement {
+/** Table of the first rows and columns. */
+function cornerTable(matrix: Matrix, name: string): HTMLElement {
   const numRows = Math.min(tableSize, matrix.numRows);
   const numColumns = Math.min(tableSize, matrix.numColumns);
   const columns = Array.from({ length: numColumns }, (_, j) => j);
@@ -248,7 +247,7 @@ function cornerTable(matrix: Matrix, mechanism: string): HTMLElement {
   return h(
     'table',
     { class: 'corner' },
-    h('caption', {}, `${matrix.symbol} of ${mechanism}, the ${matrix.name}${part}`),
+    h('caption', {}, `${matrix.symbol} of ${name}, the ${matrix.name}${part}`),
     h(
       'thead',
       {},

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Noise of other runs: other releases that the same records could have had.
+// Noise of other runs: other releases of the same records.
 
-import { asProblem } from '../controls/problem.ts';
 import type { Analyst } from '../base/analyst.ts';
 import { strategyOf, type Lane, type Run } from '../run/run.ts';
 import { problemOf } from '../controls/workload.ts';
 
 const numGhosts = 30;
-/** Longer horizons would cost memory and time for lines that only blur together. */
+/** With longer horizons, lines that merely blur together would cost memory and time. */
 export const maxGhostSteps = 20_000;
 
-/** Noise is drawn in whole multiples of this share of its standard deviation. */
+/** Noise is rounded to multiples of this fraction of its standard deviation. */
 const resolution = 2 ** -20;
 
 export class Ghosts {
@@ -19,7 +18,7 @@ export class Ghosts {
 
   constructor(private readonly analyst: Analyst) {}
 
-  /** Returns for each lane the noise of one coordinate of the totals, by run. */
+  /** Noise of one coordinate of the totals, by lane and run. */
   of(run: Run): Promise<Float64Array[][]> {
     let ghosts = this.made.get(run);
     if (ghosts === undefined) {
@@ -31,12 +30,12 @@ export class Ghosts {
 
   private async draw(run: Run, lane: Lane) {
     const engine = await this.analyst.engine();
-    const { numSteps, noiseSeed } = run.settings;
+    const { noiseSeed } = run.settings;
     const { noiseStddev } = lane.history.info.certificate;
     const ghosts: Float64Array[] = [];
     for (let i = 1; i <= numGhosts; ++i) {
-      const common = { numSteps, insecureSeed: noiseSeed + i, ...problemOf(run.settings) };
-      const noise = await engine.noise(asProblem({ ...strategyOf(lane), ...common }));
+      const common = { insecureSeed: noiseSeed + i, ...problemOf(run.settings) };
+      const noise = await engine.noise({ strategy: strategyOf(lane), ...common });
       const rows = await noise.rounded({ numRows: run.numSteps, scale: 1 / resolution });
       noise.dispose();
       ghosts.push(rows.map((value) => value * resolution * noiseStddev));

@@ -10,7 +10,7 @@ import type { MapPanel } from './picture.ts';
 
 type Rgb = readonly [number, number, number];
 
-/** Colours from weak to strong; blue and yellow are distinct for colour-blind users too. */
+/** Colours from weak to strong; blue and yellow are distinct for colour-blind users, too. */
 interface Palette {
   zero: Rgb;
   positive: readonly [Rgb, Rgb, Rgb];
@@ -45,7 +45,7 @@ function paint(palette: Palette, shade: number, pixels: Uint8ClampedArray, at: n
   pixels[at + 3] = 255;
 }
 
-/** Fills a canvas that has one pixel per shade. */
+/** Fills a canvas with one pixel per shade. */
 function fill(canvas: HTMLCanvasElement, palette: Palette, shade: (at: number) => number): void {
   const context = canvas.getContext('2d')!;
   const image = context.createImageData(canvas.width, canvas.height);
@@ -58,7 +58,7 @@ function fill(canvas: HTMLCanvasElement, palette: Palette, shade: (at: number) =
 const scaleWidth = 201;
 let lastId = 0;
 
-/** Returns a placeholder of the size of a heat map. */
+/** Placeholder with the size of a heat map. */
 export function blankMap(): HTMLElement {
   return h(
     'div',
@@ -81,7 +81,7 @@ export class HeatMap {
   private readonly summary: string;
   private cursor: [row: number, column: number] | null = null;
 
-  /** `extent` is that of all matrices that share the scale. */
+  /** `extent` covers all matrices that share the scale. */
   constructor(
     private readonly matrix: Matrix,
     private readonly extent: Extent,
@@ -147,7 +147,7 @@ export class HeatMap {
   }
 
   /**
-   * Returns the tick labels. A quarter of the maximum is in the middle, as the scale is of square
+   * Ticks of the scale; a quarter of the maximum is in the middle, because the scale shows square
    * roots.
    */
   private ticks(): HTMLElement {
@@ -216,7 +216,7 @@ export class HeatMap {
   }
 }
 
-/** Returns a matrix as a picture for download. */
+/** Matrix as a picture for download. */
 export function matrixPanel(
   { symbol, name, numColumns, values }: Matrix,
   { size, least }: Extent,

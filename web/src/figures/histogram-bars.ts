@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An editable histogram: bars are dragged with the pointer, and each is a slider for the keyboard.
+// An editable histogram: bars are dragged with the pointer, and each bar is a slider for the
+// keyboard.
 
 import { maxCount } from '../data/histogram.ts';
 import { h, setText } from '../base/dom.ts';
 import { count, counted } from '../base/format.ts';
 
-/** Height of the chart relative to the tallest bar at rest, which leaves room to draw above it. */
+/** Height of the chart relative to the tallest bar, which leaves room for drawing bars taller. */
 const headroom = 1.25;
 const leastTop = 20;
 
@@ -35,7 +36,7 @@ export class HistogramBars {
   /** Number of records at the upper edge; fixed while the pointer draws. */
   private top = leastTop;
   private drawing = false;
-  /** Index of the bar that the tab key stops at. */
+  /** Index of the bar at which the tab key stops. */
   private current = 0;
 
   constructor(private readonly events: BarsEvents) {

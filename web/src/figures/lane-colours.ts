@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Colours of mechanisms shown side by side. Those in the story have their own colour, the same in
-// both views.
+// Colours of mechanisms shown side by side. Mechanisms of the story have their own colour, the same
+// in both views.
 
 import type { Colour } from './colours.ts';
 
@@ -13,13 +13,12 @@ const own = {
   optimal: 'private',
 } as const satisfies Record<string, Colour>;
 
-/** Returns the colour of a mechanism that has its own. */
 export const colourOf = (mechanism: keyof typeof own): Colour => own[mechanism];
 
-/** Colours available to any mechanism. */
+/** Colours for mechanisms without a colour of their own. */
 const common: readonly Colour[] = ['private', 'second', 'fresh', 'root', 'honaker'];
 
-/** Returns a distinct colour for each lane. */
+/** Distinct colours, one for each lane. */
 export function laneColours(mechanisms: readonly string[]): Colour[] {
   const taken = new Set<Colour>();
   const take = (colour: Colour | undefined): Colour | undefined => {
@@ -27,7 +26,7 @@ export function laneColours(mechanisms: readonly string[]): Colour[] {
     taken.add(colour);
     return colour;
   };
-  // Mechanisms with their own colour choose first, so that no other takes it.
+  // Mechanisms with a colour of their own choose first, so that no other mechanism takes it.
   const colours = mechanisms.map((name) => take((own as Record<string, Colour>)[name]));
   return colours.map((colour) => colour ?? take(common.find((one) => !taken.has(one)))!);
 }

@@ -3,6 +3,7 @@
 // Names and colours of the learners of a run.
 
 import type { Run } from '../run/run.ts';
+import { nameOf } from '../controls/mechanisms.ts';
 import type { Colour } from './colours.ts';
 import type { History } from '../run/history.ts';
 import { laneColours } from './lane-colours.ts';
@@ -25,22 +26,20 @@ const ruleNames = { ftrl: 'FTRL', descent: 'descent' } as const;
 const joined = (parts: readonly string[], between: string): string =>
   parts.filter((part) => part !== '').join(between);
 
-/**
- * Returns the private learners, lane by lane, and their non-private twins, which all lanes share.
- */
+/** Private learners, lane by lane, then their non-private twins, which all lanes share. */
 export function curvesOf({ lanes }: Run): LearnerCurve[] {
   const two = lanes.length > 1;
   const several = lanes[0]!.learners.length > 1;
   const all = lanes.flatMap((lane, i) => lane.learners.map((learner) => ({ ...learner, lane, i })));
   const mechanisms = lanes.map(({ mechanism }) => mechanism);
-  // A lane has the same colour in all figures; its further learners take the remaining ones.
+  // A lane has the same colour in all figures; its other learners take the remaining colours.
   const colours = laneColours([...mechanisms, ...all.slice(lanes.length).map(() => '')]);
   let further = lanes.length;
   const curves = all.map(({ rule, history, lane, i }): LearnerCurve => {
     const isFirst = history === lane.history;
     const said = several ? ruleNames[rule] : '';
     const letter = two ? 'AB'[i]! : '';
-    const full = joined([joined([letter, lane.mechanism], ' '), said], ', ');
+    const full = joined([joined([letter, nameOf(lane.mechanism)], ' '), said], ', ');
     return {
       name: two ? full : said || 'private learner',
       short: joined([letter, said], ' ') || 'private',

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Figure 2: the cost of learning from noisy totals, compared with a twin that learns from exact
-// ones.
+// totals.
 
 import type { Settings } from '../controls/settings.ts';
 import { h } from '../base/dom.ts';
-import { count, fixed, percent } from '../base/format.ts';
+import { count, fixed, percent, roundPercent } from '../base/format.ts';
 import type { Run } from '../run/run.ts';
 import { GrowingRange } from './axis.ts';
 import { Chart, type Level } from './chart.ts';
 import { Decimated } from './decimate.ts';
 import { curvesOf, type LearnerCurve } from './learner-curves.ts';
 import { Legend, type KeyEntry } from './legend.ts';
-import { levelLine, STEP_AXIS, type Panel, type Series } from './picture.ts';
+import { levelLine, STEP_AXIS, type PicturePanel, type ColouredSeries } from './picture.ts';
 
 type View = Settings['learning'];
 
@@ -22,7 +22,7 @@ const names: Record<View, string> = {
   accuracy: 'accuracy',
 };
 
-/** Returns the index of the last entry of `steps` that is at most `step`; -1 if there is none. */
+/** Index of the last entry of `steps` that is at most `step`; -1 if there is none. */
 function lastAtMost(steps: ArrayLike<number>, step: number): number {
   let low = 0;
   let high = steps.length;
@@ -34,7 +34,7 @@ function lastAtMost(steps: ArrayLike<number>, step: number): number {
   return low - 1;
 }
 
-/** Returns one value of a learner after `step` steps (from 1); NaN if there is none yet. */
+/** Value of a learner after `step` steps (from 1); NaN if there is no value yet. */
 export function learningAt(
   { history, who }: Pick<LearnerCurve, 'history' | 'who'>,
   view: View,
@@ -47,10 +47,13 @@ export function learningAt(
   return history[`${who}${kind}`][step - 1] ?? NaN;
 }
 
+/** The bound holds after the last step, and not before. */
+const boundName = (of: string): string => `final bound${of}`;
+
 const isPrivate = ({ who }: LearnerCurve): boolean => who === 'private';
 
-/** A bound, and the learner that it is for if there are several. */
-interface Bound extends Level {
+/** A bound, and its learner if there are several. */
+interface RegretLevel extends Level {
   of: string;
 }
 
@@ -92,7 +95,7 @@ export class LearningFigure {
     this.range = new GrowingRange([0, 1]);
     this.curves = curvesOf(run);
     this.points = new Decimated(
-      info.numSteps,
+      info.steps,
       this.curves.map(() => 'line' as const),
       Math.max(200, this.host.clientWidth),
     );
@@ -107,12 +110,14 @@ export class LearningFigure {
       ends: this.curves.map(({ short, who }, line) => ({
         line,
         text: who === 'twin' || short === 'private' ? short : `private ${short}`,
+        ...(view === 'regret' ? {} : { value: () => this.points!.last[line] ?? NaN }),
       })),
       order: [...this.curves.keys()].reverse(),
-      numSteps: info.numSteps,
+      numSteps: info.steps,
       describe: (step) => this.describe(step),
       moved: this.moved,
       range: () => (view === 'accuracy' ? [0, 1] : this.range.get()),
+      ...(view === 'accuracy' ? { write: roundPercent } : {}),
     });
     this.legend = this.makeLegend(this.bounds());
     this.host.replaceChildren(this.legend.element, this.chart.element);
@@ -124,7 +129,7 @@ export class LearningFigure {
     const chart = this.chart!;
     this.range = new GrowingRange([0, 1]);
     if (this.view === 'regret') this.range.include(0);
-    const levels = this.bounds().filter(({ of }) => !this.hidden.has(`bound${of}`));
+    const levels = this.bounds().filter(({ of }) => !this.hidden.has(boundName(of)));
     chart.setLevels(levels);
     for (const { value } of levels) this.range.include(value);
     for (const [line, { name }] of this.curves.entries())
@@ -150,14 +155,13 @@ export class LearningFigure {
     this.chart?.restyle();
   }
 
-  /** Returns the chart as drawn; null if there is none. */
-  picture(): Panel | null {
+  picture(): PicturePanel | null {
     const { run, view, deployed } = this;
     if (this.chart === null || run === null || run.step === 0) return null;
     const columns = view === 'regret' ? this.regretData(run) : this.collect(run);
     const [steps, ...values] = columns.map((column) => [...column]);
     const learners = deployed ? [] : this.curves;
-    const series: Series[] = learners.map(({ full, colour }, i) => ({
+    const series: ColouredSeries[] = learners.map(({ full, colour }, i) => ({
       name: full,
       x: steps!,
       y: values[i]!,
@@ -166,7 +170,7 @@ export class LearningFigure {
     }));
     series.push(
       ...this.bounds().map(({ value, text, colour }, i) => ({
-        ...levelLine(text, series[i]?.name ?? '', value, run.numSteps),
+        ...levelLine(text, series[i]?.name ?? '', value, run.numSteps, 0.96 * run.numSteps),
         colour,
       })),
     );
@@ -193,19 +197,21 @@ export class LearningFigure {
     return '';
   }
 
-  private bounds(): Bound[] {
+  private bounds(): RegretLevel[] {
     if (this.view !== 'regret') return [];
     const learners = this.curves.filter(isPrivate);
     return learners.flatMap(({ history, short, colour }) => {
       const bound = history.info.regretBound?.private;
       if (bound === undefined) return [];
-      // Whether a gradient can be clipped depends on the records; the bound holds for clipped losses.
+      // Whether a gradient can be clipped depends on the records, so the caveat stays while secrets
+      // are hidden.
       const caveat =
         history.info.clippingImpossible && !this.deployed ? '' : ', for clipped losses';
       const of = learners.length > 1 ? ` ${short}` : '';
       return [
         {
           value: bound,
+          atLast: true,
           colour: learners.length === 1 ? 'ink' : colour,
           text: `theorem’s bound${of && ` for${of}`} after the last step${caveat}`,
           of,
@@ -214,9 +220,9 @@ export class LearningFigure {
     });
   }
 
-  private makeLegend(levels: Bound[]): Legend {
+  private makeLegend(levels: RegretLevel[]): Legend {
     const published = levels.map(({ of, colour }): KeyEntry => {
-      return { name: `bound${of}`, colour, kind: 'dot' };
+      return { name: boundName(of), colour, kind: 'line' };
     });
     const secret = this.curves.map((curve): KeyEntry => {
       return { name: curve.name, colour: curve.colour, kind: isPrivate(curve) ? 'dash' : 'dot' };
@@ -249,7 +255,7 @@ export class LearningFigure {
     return columns;
   }
 
-  /** Fits the axis to values that are drawn; its labels would reveal others. */
+  /** Fits the axis only to the drawn values, because its labels would reveal hidden values. */
   private include(line: number, values: Iterable<number>): void {
     if (this.deployed || this.hidden.has(this.curves[line]!.name)) return;
     for (const value of values) this.range.include(value);

@@ -12,7 +12,7 @@ export interface KeyEntry {
   kind: 'line' | 'dash' | 'dot' | 'band' | 'wide' | 'none';
 }
 
-/** Lines that the user hides; a figure keeps their names while its runs change. */
+/** The lines that the user has hidden; a figure keeps their names across runs. */
 export interface Toggles {
   hidden: Set<string>;
   changed(): void;
@@ -96,7 +96,7 @@ export class Legend {
     this.showHidden();
   }
 
-  /** Hides all other lines, or shows all again if they are hidden already. */
+  /** Hides all other lines, or shows all of them if they are hidden already. */
   private isolate(name: string): void {
     const { hidden } = this.toggles!;
     const others = [...this.buttons.keys()].filter((one) => one !== name);

@@ -4,23 +4,23 @@
 // randomised response. docs/math/queries.md has the formula.
 
 import type { UnitError } from 'dp-ftrl';
-import { sumOfSquares, type Weights } from '../data/weighted-sums.ts';
+import { sumOfSquares, type SumWeights } from '../data/weighted-sums.ts';
 import { count, counted } from '../base/format.ts';
 import type { Lane } from '../run/run.ts';
 
-/** Returns the standard deviation of a count of `numReports` reports. */
+/** Standard deviation of a count of `numReports` reports. */
 export function localStddev(epsilon: number, numReports: number): number {
   return Math.sqrt(numReports) / (2 * Math.sinh(epsilon / 2));
 }
 
 /**
- * Returns the standard deviation at a step in the units of `error`, at the epsilon of a lane. A
- * user divides epsilon by the number of their reports, each of which is 0 or the clip norm.
+ * Standard deviation at a step in the units of `error`, at the epsilon of a lane. A user divides
+ * epsilon among their reports; each report is 0 or the clip norm.
  */
 export function localUnitStddev(
   { history }: Lane,
   error: UnitError,
-  weights: Weights,
+  weights: SumWeights,
 ): (step: number) => number {
   const { epsilon, maxParticipations, clipNorm, noiseStddev } = history.info.certificate;
   const first = localStddev(epsilon / maxParticipations, 1);
@@ -29,8 +29,8 @@ export function localUnitStddev(
 }
 
 /**
- * Returns the first step (from 1) from which the counter's error stays larger; null if it does not
- * end larger.
+ * First step (from 1) from which the error of the local counter stays larger; null if it is not
+ * larger at the end.
  */
 export function overtakes(local: (step: number) => number, stddev: Float64Array): number | null {
   let from = stddev.length + 1;
@@ -39,18 +39,18 @@ export function overtakes(local: (step: number) => number, stddev: Float64Array)
 }
 
 /** Says until when the error grows. */
-function until({ window, decay }: Weights): string {
+function until({ window, decay }: SumWeights): string {
   if (window < Infinity) return ', until the window is full';
   return decay < 1 ? ', until as much fades as is added' : '';
 }
 
-/** Explains the curve; `name` is that of the lane with `stddev`. */
+/** Explains the curve; `name` is the lane whose deviation is `stddev`. */
 export function localText(
   name: string,
   { history }: Lane,
   local: (step: number) => number,
   stddev: Float64Array,
-  weights: Weights,
+  weights: SumWeights,
 ): string {
   const { maxParticipations } = history.info.certificate;
   const share =

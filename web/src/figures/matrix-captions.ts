@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Captions of the matrices of a mechanism, which say what to see in their entries.
+// Captions for the matrices of a mechanism, which say what their entries show.
 
 import { counted, quantity } from '../base/format.ts';
 import { shadeOf, type MatrixEntries } from '../data/matrix.ts';
 
-/** Entries of a row or a column, or its rounding errors set to 0. */
+/** Entries of a row or column, with rounding errors set to 0. */
 function entriesOf({ numRows, numColumns, values }: MatrixEntries, at: { row?: number }): number[] {
   const size = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const { row } = at;
@@ -24,7 +24,7 @@ const numOf = (entries: readonly number[], is: (value: number) => boolean): numb
 const rises = (entries: readonly number[]): boolean =>
   entries.every((value, i) => i === 0 || value >= entries[i - 1]! - 1e-12);
 
-/** Says in how many measurements a record is. */
+/** Says how many measurements a record enters. */
 export function encoderText(matrix: MatrixEntries): string {
   const column = entriesOf(matrix, {});
   const num = numOf(column, (value) => value !== 0);
@@ -44,7 +44,7 @@ export function inverseText(matrix: MatrixEntries): string {
   return `The last step takes back noise of ${counted(num, 'earlier measurement')}.`;
 }
 
-/** Says what noise a total has. */
+/** Describes the noise of a total. */
 export function decoderText(matrix: MatrixEntries): string {
   const row = lastRow(matrix);
   const num = numOf(row, (value) => value !== 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Miniature of the running total, kept with its controls at the upper edge of a narrow window while
-// the figure is out of view.
+// Miniature of the running total, shown with its controls at the upper edge of a narrow window
+// while the figure is out of view.
 
 import type { Colour } from './colours.ts';
 

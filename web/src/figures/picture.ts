@@ -8,20 +8,20 @@ import { readPaperColours, type Colour } from './colours.ts';
 
 export { STEP_AXIS, type MapPanel } from '../../../wasm/src/plot/picture.ts';
 
-export interface Series extends written.Series {
+export interface ColouredSeries extends written.Series {
   colour?: Colour;
 }
-export interface Panel extends written.Panel {
-  series: Series[];
+export interface PicturePanel extends written.Panel {
+  series: ColouredSeries[];
 }
-export interface Picture extends written.Picture {
-  panels: (Panel | written.MapPanel)[];
+export interface ColouredPicture extends written.Picture {
+  panels: (PicturePanel | written.MapPanel)[];
 }
 
-/** Returns the picture as SVG text, on white and in the colours of the light theme. */
-export function plot(picture: Picture): string {
+/** Draws the picture as SVG text, on white and in the colours of the light theme. */
+export function plot(picture: ColouredPicture): string {
   const colours = readPaperColours();
-  const painted = (one: Series): written.Series =>
+  const painted = (one: ColouredSeries): written.Series =>
     one.colour === undefined ? one : { ...one, colour: colours[one.colour] };
   const panels = picture.panels.map((panel) =>
     'shades' in panel ? panel : { ...panel, series: panel.series.map(painted) },
@@ -29,9 +29,13 @@ export function plot(picture: Picture): string {
   return write({ ...picture, panels });
 }
 
-/**
- * Returns a horizontal line across a picture of `numSteps` steps, in the colour of another series.
- */
-export function levelLine(name: string, of: string, value: number, numSteps: number): Series {
-  return { name, of, x: [1, numSteps], y: [value, value] };
+/** Horizontal line across a picture of `numSteps` steps, in the colour of the series `of`. */
+export function levelLine(
+  name: string,
+  of: string,
+  value: number,
+  numSteps: number,
+  from = 1,
+): ColouredSeries {
+  return { name, of, x: [from, numSteps], y: [value, value] };
 }

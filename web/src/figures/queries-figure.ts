@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure of many counts of one histogram: with noise on each answer, and with noise on the
-// measurements that suit the queries best.
+// Figure of many counting queries on one histogram: with noise on each answer, and with noise on
+// the best measurements for the queries.
 
 import type { Async, LinearQueries, QueryMatrices, QueryWorkload } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
@@ -18,8 +18,8 @@ import { randomSeed } from '../data/random.ts';
 import { Lazily } from '../base/lazily.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import { extentOf, type Matrix } from '../data/matrix.ts';
-import type { Picture } from './picture.ts';
-import { queriesPanels, type Answer } from './queries-picture.ts';
+import type { ColouredPicture } from './picture.ts';
+import { queriesPanels, type QueryAnswer } from './queries-picture.ts';
 import { SecretPart } from '../base/secrets.ts';
 import { defaults, type Settings } from '../controls/settings.ts';
 
@@ -27,9 +27,10 @@ import { defaults, type Settings } from '../controls/settings.ts';
 const maxTableRows = 40;
 
 /**
- * Mechanisms for one workload and privacy target: measuring each query, and the best factorization.
+ * Mechanisms for one workload and privacy target: measuring each query directly, and the best
+ * factorization.
  */
-interface Found {
+interface QueryFactorizations {
   each: Async<LinearQueries>;
   best: Async<LinearQueries>;
   labels: string[];
@@ -45,7 +46,7 @@ function rms(values: ArrayLike<number>): number {
   return Math.sqrt(squares.reduce((sum, square) => sum + square, 0) / squares.length);
 }
 
-/** Returns the true answers F h. */
+/** True answers F h. */
 function trueAnswers({ queries, numQueries, numValues }: QueryMatrices, counts: number[]) {
   return Float64Array.from({ length: numQueries }, (_, i) =>
     counts.reduce((sum, one, v) => sum + queries[i * numValues + v]! * one, 0),
@@ -69,9 +70,9 @@ export class QueriesFigure {
   /** Counts of the user's own table, which are not in the address. */
   private own: number[] | null = null;
   private asked = '';
-  private found: Found | null = null;
+  private found: QueryFactorizations | null = null;
   private controller: AbortController | null = null;
-  private answers: Answer[] = [];
+  private answers: QueryAnswer[] = [];
   private heatMaps: HeatMap[] = [];
   private chart: Chart | null = null;
   private legend: Legend | null = null;
@@ -95,7 +96,7 @@ export class QueriesFigure {
       const isOwn = this.hasOwn;
       this.own = null;
       this.source.forget();
-      // The seed of the user's own table is not for an address.
+      // The seed of the user's own table stays out of addresses.
       events.changed({
         histogram: defaults.histogram,
         ...(isOwn ? { noiseSeed: defaults.noiseSeed } : {}),
@@ -133,7 +134,7 @@ export class QueriesFigure {
     this.source.resize(counts.length);
     this.bars.show(this.counts);
     if (settings.deployed && this.chart !== null) {
-      // Hides secrets at once, even while the figure is off screen.
+      // Secrets are hidden at once, even while the figure is off screen.
       this.drawAnswers();
       this.fillTable();
     }
@@ -151,8 +152,8 @@ export class QueriesFigure {
     this.chart?.restyle();
   }
 
-  /** Returns the histogram, answers and matrices as drawn; null before they are. */
-  picture(): Picture | null {
+  /** Histogram, answers and matrices as drawn; null before they are drawn. */
+  picture(): ColouredPicture | null {
     const { settings, answers, counts } = this;
     if (settings === null || this.chart === null) return null;
     const { queries, queriesView, deployed } = settings;
@@ -166,8 +167,8 @@ export class QueriesFigure {
   }
 
   /**
-   * Handles a drawn bar. Drawn counts go into the address, unless they began as the user's own
-   * table.
+   * Handles a drawn bar. Drawn counts are written to the address, unless they come from the user's
+   * own table.
    */
   private draw(counts: number[]): void {
     if (this.own === null) {
@@ -182,7 +183,7 @@ export class QueriesFigure {
     this.own = counts;
     this.size.value = String(counts.length);
     this.bars.show(counts);
-    // A known seed allows to subtract the noise, and all know the default one.
+    // A known seed lets anyone subtract the noise, and everyone knows the default seed.
     if (isOther) this.events.changed({ noiseSeed: randomSeed() });
     else this.lazily.request();
   }
@@ -409,12 +410,14 @@ export class QueriesFigure {
         ? ' The number of records is public: one row of M counts them, without noise.'
         : '';
     const gap = Number((100 * (best.ratio - 1)).toPrecision(2));
+    const times = quantity(plain / good, 3);
+    const less = times === '1' ? 'no less' : `${times} times less`;
     setText(
       this.note,
       `${counted(best.numQueries, 'query', 'queries')} about ${counted(best.numValues, 'value')}. Root mean square ` +
         `error: ${quantity(plain)} with noise on each answer; ${quantity(good)} with the ` +
-        `factorization, ${quantity(plain / good, 3)} times less, and provably at most ` +
-        `${quantity(gap)} % above that of the best factorization.${publicTotal}`,
+        `factorization, ${less}, and provably at most ${quantity(gap)} % above that of the best ` +
+        `factorization.${publicTotal}`,
     );
   }
 

@@ -4,10 +4,10 @@
 
 import { extentOf, type Matrix } from '../data/matrix.ts';
 import { matrixPanel } from './heat-map.ts';
-import type { MapPanel, Panel, Series } from './picture.ts';
+import type { MapPanel, PicturePanel, ColouredSeries } from './picture.ts';
 
 /** True and noisy answers to one query. */
-export interface Answer {
+export interface QueryAnswer {
   label: string;
   truth: number;
   each: number;
@@ -16,16 +16,16 @@ export interface Answer {
   bestStd: number;
 }
 
-export interface Shown {
+export interface QueriesContent {
   counts: readonly number[];
-  answers: readonly Answer[];
+  answers: readonly QueryAnswer[];
   /** Shows the errors of the answers instead of the answers. */
   isError: boolean;
   /** Leaves out the histogram and the true answers, which stay secret. */
   deployed: boolean;
 }
 
-function histogramPanel(counts: readonly number[]): Panel {
+function histogramPanel(counts: readonly number[]): PicturePanel {
   return {
     title: 'The histogram',
     x: { label: 'value', log: false },
@@ -42,25 +42,25 @@ function histogramPanel(counts: readonly number[]): Panel {
   };
 }
 
-function answersPanel({ answers, isError, deployed }: Shown): Panel {
+function answersPanel({ answers, isError, deployed }: QueriesContent): PicturePanel {
   const x = answers.map((_, i) => i + 1);
   const marks = (
     name: string,
-    value: (one: Answer) => number,
-    std?: (one: Answer) => number,
-  ): Series => ({
+    value: (one: QueryAnswer) => number,
+    std?: (one: QueryAnswer) => number,
+  ): ColouredSeries => ({
     name,
     x,
     y: answers.map(value),
     ...(std === undefined ? {} : { spread: answers.map(std) }),
     look: 'marks',
   });
-  const line = (name: string, value: (one: Answer) => number): Series => ({
+  const line = (name: string, value: (one: QueryAnswer) => number): ColouredSeries => ({
     name,
     x,
     y: answers.map(value),
   });
-  const stds: Series[] = [
+  const stds: ColouredSeries[] = [
     { ...line('std, noise on each', ({ eachStd }) => eachStd), colour: 'fresh' },
     { ...line('std, factorization', ({ bestStd }) => bestStd), colour: 'private' },
   ];
@@ -74,7 +74,7 @@ function answersPanel({ answers, isError, deployed }: Shown): Panel {
       of: stds[1]!.name,
     },
   ];
-  const noisy: Series[] = [
+  const noisy: ColouredSeries[] = [
     {
       ...marks(
         'noise on each',
@@ -92,7 +92,7 @@ function answersPanel({ answers, isError, deployed }: Shown): Panel {
       colour: 'private',
     },
   ];
-  const truth: Series = {
+  const truth: ColouredSeries = {
     ...line('true answer', (one) => one.truth),
     look: 'dashed',
     colour: 'secret',
@@ -107,10 +107,10 @@ function answersPanel({ answers, isError, deployed }: Shown): Panel {
 }
 
 export function queriesPanels(
-  shown: Shown,
+  shown: QueriesContent,
   matrices: readonly Matrix[],
   of: string,
-): (Panel | MapPanel)[] {
+): (PicturePanel | MapPanel)[] {
   const maps = matrices.map((matrix) => matrixPanel(matrix, extentOf([matrix]), of));
   return [...(shown.deployed ? [] : [histogramPanel(shown.counts)]), answersPanel(shown), ...maps];
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// All mechanisms at the current horizon, best first; a click on one selects it.
+// Table of all mechanisms at the current horizon, best first; a click on a mechanism selects it.
 
-import { boundOf } from '../../../wasm/src/shared/problem.ts';
-import type { ComparedMechanism, Comparison, MechanismName, MechanismParameters } from 'dp-ftrl';
+import type { ComparedMechanism, CompareOptions, Comparison } from 'dp-ftrl';
+import type { MechanismName, MechanismParameters } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
 import { byId, h, setText } from '../base/dom.ts';
+import type { Engine } from '../base/engine.ts';
 import { boundRecords, counted, digits, quantity } from '../base/format.ts';
 import { Lazily } from '../base/lazily.ts';
 import { laneColours } from './lane-colours.ts';
+import { OwnEncoder } from './own-encoder.ts';
+import { nameOf } from '../controls/mechanisms.ts';
 import { parametersText } from '../controls/parameters.ts';
 import { choicesOf, type Settings } from '../controls/settings.ts';
 import { problemOf, wordsOf } from '../controls/workload.ts';
@@ -22,7 +25,7 @@ const headings: readonly {
   text: string;
   value: ((one: ComparedMechanism) => number | string) | null;
 }[] = [
-  { text: 'Mechanism', value: ({ mechanism }) => mechanism },
+  { text: 'Mechanism', value: ({ mechanism }) => nameOf(mechanism) },
   { text: 'Worst step', value: ({ maxError }) => maxError },
   { text: 'Root mean square', value: ({ meanError }) => meanError },
   { text: '÷ lower bound', value: ({ ratio }) => ratio ?? Infinity },
@@ -31,13 +34,17 @@ const headings: readonly {
 ];
 
 export class Ranking {
-  /** Heading that sorts, and whether downwards; null for the order of the library. */
+  /**
+   * Heading by which the table is sorted, and whether in descending order; null for the order of
+   * the library.
+   */
   private sorted: { heading: number; falls: boolean } | null = null;
   private readonly host = byId('ranking');
   private readonly lazily = new Lazily(this.host, () => this.update());
   private settings: Settings | null = null;
   private asked = '';
   private comparison: Comparison | null = null;
+  private readonly own = new OwnEncoder(() => this.settings !== null && this.show(this.settings));
 
   constructor(
     private readonly analyst: Analyst,
@@ -46,17 +53,15 @@ export class Ranking {
 
   show(settings: Settings): void {
     this.settings = { ...settings };
+    this.own.encoderFor(settings.numSteps);
     if (this.comparison !== null) this.mark(this.settings);
     this.lazily.request();
   }
 
   private async update(): Promise<void> {
     const settings = this.settings!;
-    const { numSteps, ranking: objective } = settings;
-    const { participation, ...summed } = problemOf(settings);
-    const bound = boundOf(participation);
-    const options = { steps: numSteps, objective, participation: bound, ...summed };
-    const asked = JSON.stringify(options);
+    const options = { ...problemOf(settings), objective: settings.ranking };
+    const asked = JSON.stringify([options, this.own.version]);
     if (asked === this.asked) return;
     this.host.setAttribute('aria-busy', 'true');
     setText(
@@ -65,7 +70,7 @@ export class Ranking {
     );
     try {
       const engine = await this.analyst.engine();
-      this.comparison = await engine.compare(options);
+      this.comparison = await this.compare(engine, options);
       this.sorted = null;
       this.asked = asked;
       this.draw(this.comparison);
@@ -80,6 +85,22 @@ export class Ranking {
     this.host.removeAttribute('aria-busy');
   }
 
+  /**
+   * Compares mechanisms and the user's own encoder, or leaves out an encoder that the library
+   * refuses.
+   */
+  private async compare(engine: Engine, options: CompareOptions): Promise<Comparison> {
+    const encoder = this.own.encoderFor(options.steps);
+    if (encoder === undefined) return engine.compare(options);
+    try {
+      return await engine.compare({ ...options, strategies: [{ encoder }] });
+    } catch (error) {
+      this.own.refuse(error);
+      this.own.encoderFor(options.steps);
+      return engine.compare(options);
+    }
+  }
+
   private draw(comparison: Comparison): void {
     const { mechanisms, numSteps, workload, lowerBound, lowerBoundMinDimension, objective } =
       comparison;
@@ -89,7 +110,7 @@ export class Ranking {
     body.addEventListener('click', (event) => {
       const index = (event.target as Element).closest('tr')?.dataset['index'];
       const one = mechanisms[Number(index ?? NaN)];
-      if (one !== undefined) this.events.chosen(one.mechanism, one.parameters);
+      if (one?.saved === false) this.events.chosen(one.mechanism, one.parameters);
     });
     for (const [i, row] of [...body.rows].entries()) row.dataset['index'] = String(i);
     const table = h(
@@ -119,7 +140,7 @@ export class Ranking {
     this.fillLeftOut(comparison);
   }
 
-  /** Returns the heading of a column; a press sorts by it, and another one the other way. */
+  /** Pressing a heading sorts by its column; pressing it again reverses the order. */
   private heading(i: number): HTMLElement {
     const { text, value } = headings[i]!;
     if (value === null) return h('th', { scope: 'col', class: 'words' }, text);
@@ -153,9 +174,12 @@ export class Ranking {
 
   private row(one: ComparedMechanism, worst: number): HTMLTableRowElement {
     const parameters = parametersText(one.parameters, (value) => quantity(value));
-    const name = h('button', { type: 'button', class: 'plain' }, one.mechanism);
+    const name = one.saved
+      ? 'your C'
+      : h('button', { type: 'button', class: 'plain' }, nameOf(one.mechanism));
     const bar = h('span', { class: 'bar', 'aria-hidden': 'true' });
-    // Logarithmic, starting at the bound, because ratios range from just above one to hundreds.
+    // The bar is logarithmic and starts at the bound, because ratios range from just above one to
+    // hundreds.
     if (one.ratio !== null && worst > 1) {
       bar.style.width = `${(100 * Math.log(Math.max(1, one.ratio))) / Math.log(worst)}%`;
     }
@@ -175,27 +199,30 @@ export class Ranking {
     const note = notes.length > 0 && h('span', { class: 'note' }, notes.join('; '));
     return h(
       'tr',
-      { 'data-mechanism': one.mechanism },
+      { 'data-mechanism': one.saved ? 'own' : one.mechanism },
       h('th', { scope: 'row' }, name, note),
       ...cells,
     );
   }
 
-  /** Highlights the selected mechanisms, if their parameters match too. */
+  /** Highlights the selected mechanisms, if their parameters match, too. */
   private mark(settings: Settings): void {
     const { mechanisms } = this.comparison!;
     const choices = choicesOf(settings);
     const colours = laneColours(choices.map(({ mechanism }) => mechanism));
     const places = choices.map(({ mechanism, parameters }) =>
       mechanisms.findIndex(
-        (one) => one.mechanism === mechanism && textOf(one.parameters) === textOf(parameters),
+        (one) =>
+          !one.saved &&
+          one.mechanism === mechanism &&
+          textOf(one.parameters) === textOf(parameters),
       ),
     );
     for (const row of this.host.querySelectorAll<HTMLElement>('tbody tr')) {
       const i = Number(row.dataset['index']);
       const lane = places.indexOf(i);
       row.className = lane < 0 ? '' : `chosen ${colours[lane]}`;
-      row.querySelector('button')!.setAttribute('aria-pressed', String(places.includes(i)));
+      row.querySelector('button')?.setAttribute('aria-pressed', String(places.includes(i)));
     }
   }
 
@@ -204,7 +231,8 @@ export class Ranking {
     box.hidden = leftOut.length === 0;
     const items = leftOut.map(({ mechanism, parameters, reason }) => {
       const text = parametersText(parameters, (value) => quantity(value));
-      const name = text === '' ? mechanism : `${mechanism} (${text})`;
+      const shown = nameOf(mechanism);
+      const name = text === '' ? shown : `${shown} (${text})`;
       return h('li', {}, h('b', {}, name), `: ${reason}`);
     });
     box.querySelector('ul')!.replaceChildren(...items);

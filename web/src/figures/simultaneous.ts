@@ -3,14 +3,13 @@
 // The simultaneous band, which holds the noise of every step at once, beside the band for single
 // steps.
 
-import { asProblem } from '../controls/problem.ts';
 import type { Analyst } from '../base/analyst.ts';
 import { count, quantity } from '../base/format.ts';
 import { strategyOf, type Lane, type Run } from '../run/run.ts';
 import { twoSigmaCoverage } from '../data/chi.ts';
 import { problemOf } from '../controls/workload.ts';
 
-/** Largest probability that some step lies outside. */
+/** Maximum probability that some step lies outside the band. */
 const beta = 0.05;
 
 /** Half widths that the noise of no step exceeds, with probability at least 1 - beta. */
@@ -27,7 +26,7 @@ export class SimultaneousBands {
 
   constructor(private readonly analyst: Analyst) {}
 
-  /** Returns one band for each lane. */
+  /** One band for each lane. */
   of(run: Run): Promise<SimultaneousBand[]> {
     let bands = this.made.get(run);
     if (bands === undefined) {
@@ -40,16 +39,15 @@ export class SimultaneousBands {
   private async compute({ settings }: Run, lane: Lane): Promise<SimultaneousBand> {
     const engine = await this.analyst.engine();
     const { certificate, dimension } = lane.history.info;
-    const { numSteps } = settings;
-    const problem = { numSteps, ...problemOf(settings), beta, dimension };
-    const error = await engine.error(asProblem({ ...strategyOf(lane), ...problem }));
+    const problem = { ...problemOf(settings), beta, dimension };
+    const error = await engine.error({ strategy: strategyOf(lane), ...problem });
     const unit = certificate.noiseStddev / error.sensitivity;
     const { simultaneousError, simultaneousNorm } = error;
     return { beta, coordinate: unit * simultaneousError!, norm: unit * simultaneousNorm! };
   }
 }
 
-/** Explains what each band holds. */
+/** Explains what each band covers. */
 export function bandsText({ numSteps, first }: Run, view: number): string {
   const { dimension } = first.info;
   const single = quantity(100 * twoSigmaCoverage, 3);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Releases a statistic of a table step by step, and computes the same without noise.
+// Releases a statistic of a table step by step, beside its values without noise.
 
-import { asProblem } from '../controls/problem.ts';
-import type { Estimate } from 'dp-ftrl';
+import type { Estimate, StrategyParameters } from 'dp-ftrl';
 import type { Settings } from '../controls/settings.ts';
 import { MAX_QUICK_DENSE_STEPS } from '../../../wasm/src/shared/defaults.ts';
+import { nameOf } from '../controls/mechanisms.ts';
 import { participationOf } from '../controls/participation.ts';
 import { problemOf, settingsOfSum, weightsOf, wordsOf, workloadOf } from '../controls/workload.ts';
 import { countedRows, readFor, type CountedRows, type Limit } from '../data/contributions.ts';
@@ -21,46 +21,32 @@ import {
   type Range,
   type StatisticTable,
 } from '../data/statistic-choice.ts';
-import { weightedSums } from '../data/weighted-sums.ts';
-import { trueCounts, trueMoments, type Steps } from '../data/true-statistics.ts';
 import type { Engine } from '../base/engine.ts';
 import { count, counted, quantity } from '../base/format.ts';
 import { strategyOf, type Lane } from '../run/run.ts';
-import { streamOptions } from '../run/stream-options.ts';
+import type { Track } from './track-panel.ts';
+import type { Release } from './tracks-figure.ts';
 
-/** One number per step. */
-export interface Track {
-  name: string;
-  /** Name of its columns in the table. */
-  key: string;
-  estimates: readonly Estimate[];
-  truth: Float64Array;
-  /** Describes its errors; absent if its interval does. */
-  errors?: string;
-  /** The same divided by the number of all records, from 0 to 1. */
-  share?: { estimates: readonly Estimate[]; truth: Float64Array };
-}
-
-export interface Released {
-  tracks: Track[];
-  /** Names the mechanism if it may differ from that of the settings; '' otherwise. */
+export interface StatisticRelease extends Release {
+  /** Names the mechanism if it may differ from the mechanism of the settings; '' otherwise. */
   about: string;
-  /** Describes what was done to the records; secret, as it depends on them. '' if nothing. */
+  /**
+   * Describes what was done to the records; secret, because it depends on the records. '' if
+   * nothing was done.
+   */
   secret: string;
-  /** Returns the time of a step, from 0; null if steps have no times. */
-  timeOf: CountedRows['timeOf'];
 }
 
-type Tracks = Omit<Released, 'timeOf'>;
+type Tracks = Omit<StatisticRelease, 'timeOf'>;
 
-export interface Wanted {
+export interface StatisticRequest {
   settings: Settings;
   lane: Lane;
   table: StatisticTable;
   limit: Limit;
 }
 
-/** The verbs of a stream that release steps. */
+/** The methods of a stream that release steps. */
 interface BatchStream<One, Reading> {
   releaseMany(records: ArrayLike<One>): Promise<Reading[]>;
   releaseBatch(records: ArrayLike<One>): Promise<Reading>;
@@ -82,20 +68,26 @@ async function readingsOf<One, Reading>(
   );
 }
 
-function targetOf({ epsilon, delta, numSteps, neighbours, noiseSeed: insecureSeed }: Settings) {
-  return { epsilon, delta, numSteps, neighbours, insecureSeed };
+function targetOf({ epsilon, delta, neighbours, noiseSeed: insecureSeed }: Settings) {
+  return { epsilon, delta, neighbours, insecureSeed, showNonprivate: true };
 }
 
-function optionsOf({ settings, lane }: Wanted) {
-  return streamOptions({ ...strategyOf(lane), ...targetOf(settings), ...problemOf(settings) });
+function optionsOf({ settings, lane }: StatisticRequest) {
+  return { strategy: strategyOf(lane), ...targetOf(settings), ...problemOf(settings) };
 }
 
-function stepsOf({ settings }: Wanted, { starts }: CountedRows): Steps {
-  return { starts, window: weightsOf(settings).window };
+/** The numbers without noise; NaN at steps without records. */
+function truthOf<R extends { nonprivate?: R | undefined }>(
+  readings: readonly R[],
+  { count, number }: { count(reading: R): Estimate; number(reading: R): Estimate },
+): Float64Array {
+  return Float64Array.from(readings, ({ nonprivate }) =>
+    count(nonprivate!).value > 0 ? number(nonprivate!).value : NaN,
+  );
 }
 
 /** Values of the records, clipped to their range. */
-interface Clipped {
+interface ClippedRecords {
   measured: string;
   range: Range;
   given: Float64Array;
@@ -103,7 +95,10 @@ interface Clipped {
   secret: string;
 }
 
-function clippedOf({ table: { csv, choice } }: Wanted, records: CountedRows): Clipped {
+function clippedOf(
+  { table: { csv, choice } }: StatisticRequest,
+  records: CountedRows,
+): ClippedRecords {
   const { measured } = choice;
   if (measured === '') throw new Wanting('The table has no column of numbers.');
   const range = readRange(choice.range);
@@ -125,36 +120,33 @@ function clippedOf({ table: { csv, choice } }: Wanted, records: CountedRows): Cl
   return { measured, range, given, clipped, secret };
 }
 
-async function moments(engine: Engine, wanted: Wanted, records: CountedRows): Promise<Tracks> {
-  const { measured, range, given, clipped, secret } = clippedOf(wanted, records);
-  const [low, high] = range;
+async function moments(
+  engine: Engine,
+  wanted: StatisticRequest,
+  records: CountedRows,
+): Promise<Tracks> {
+  const { measured, range, given, secret } = clippedOf(wanted, records);
   const stream = await engine.moments({ columns: { value: range }, ...optionsOf(wanted) });
   try {
     const part = (from: number, to: number) =>
       Array.from(given.subarray(from, to), (value) => ({ value }));
     const readings = await readingsOf(stream, part, records.starts);
-    const truth = trueMoments(stepsOf(wanted, records), clipped, (low + high) / 2);
-    const track = (
-      name: string,
-      key: string,
-      pick: (one: (typeof readings)[number]) => Estimate,
-      of: Float64Array,
-    ) => ({
+    type Reading = (typeof readings)[number];
+    const count = (one: Reading): Estimate => one.count;
+    const track = (name: string, key: string, number: (one: Reading) => Estimate): Track => ({
       name,
       key,
-      estimates: readings.map(pick),
-      truth: of,
+      estimates: readings.map(number),
+      truth: truthOf(readings, { count, number }),
     });
     return {
       tracks: [
-        track(`Mean of ${measured}`, 'mean', (one) => one.mean.value, truth.mean),
-        track(
-          `Standard deviation of ${measured}`,
-          'spread',
-          (one) => one.standardDeviation.value,
-          truth.standardDeviation,
-        ),
-        track('Number of records', 'count', (one) => one.count, truth.count),
+        track(`Mean of ${measured}`, 'mean', (one) => one.mean.value),
+        track(`Standard deviation of ${measured}`, 'spread', (one) => one.standardDeviation.value),
+        {
+          ...track('Number of records', 'count', count),
+          truth: Float64Array.from(readings, ({ nonprivate }) => nonprivate!.count.value),
+        },
       ],
       about: '',
       secret,
@@ -164,7 +156,11 @@ async function moments(engine: Engine, wanted: Wanted, records: CountedRows): Pr
   }
 }
 
-async function histogram(engine: Engine, wanted: Wanted, records: CountedRows): Promise<Tracks> {
+async function histogram(
+  engine: Engine,
+  wanted: StatisticRequest,
+  records: CountedRows,
+): Promise<Tracks> {
   const { csv, choice } = wanted.table;
   const { category, domain } = choice;
   if (category === '') throw new Wanting('Choose the column whose cells are names of categories.');
@@ -185,16 +181,14 @@ async function histogram(engine: Engine, wanted: Wanted, records: CountedRows): 
   try {
     const part = (from: number, to: number) => given.slice(from, to);
     const readings = await readingsOf(stream, part, records.starts);
-    const truth = trueCounts(stepsOf(wanted, records), given, categories);
-    const all = truth[0]!.map((_, step) => truth.reduce((sum, one) => sum + one[step]!, 0));
-    const tracks = categories.map((name, i) => ({
+    const tracks = categories.map((name) => ({
       name: `${category}: ${name}`,
       key: name,
       estimates: readings.map((one) => one.count[name]!),
-      truth: truth[i]!,
+      truth: Float64Array.from(readings, ({ nonprivate }) => nonprivate!.count[name]!.value),
       share: {
         estimates: readings.map((one) => one.share[name]!),
-        truth: truth[i]!.map((number, step) => number / all[step]!),
+        truth: truthOf(readings, { count: (one) => one.total, number: (one) => one.share[name]! }),
       },
     }));
     return { tracks, about: '', secret: '' };
@@ -206,33 +200,30 @@ async function histogram(engine: Engine, wanted: Wanted, records: CountedRows): 
 /** Largest horizon at which the best encoder for several sums is found in about a second. */
 const maxSearchedSteps = 512;
 
-type Taken = ReturnType<typeof strategyOf>;
-const quickAlone: Taken = { mechanism: 'normalized-square-root' };
+const quickAlone: StrategyParameters = { name: 'normalized-square-root' };
 
 /**
- * Returns the mechanism for all sums together, and the one that each would have alone. A strategy
- * that was found for the figure of the run is for its sum only, so the mechanism is given by name.
+ * The mechanism for all sums together, and the mechanism for each sum alone. Both are given by
+ * name, because a strategy optimised for the run fits only the sum of the run.
  */
 function mechanismsOf({
   settings: { numSteps },
   lane,
-}: Wanted): Record<'together' | 'alone', Taken> {
+}: StatisticRequest): Record<'together' | 'alone', StrategyParameters> {
   const isSlow = lane.mechanism === 'optimal' && numSteps > MAX_QUICK_DENSE_STEPS;
-  const chosen = isSlow ? quickAlone : strategyOf({ ...lane, saved: null });
-  const together: Taken =
-    numSteps > maxSearchedSteps && lane.mechanism !== 'blt' ? { mechanism: 'blt' } : chosen;
-  // The encoder of blt is that for totals, whatever the workload.
-  return { together, alone: together.mechanism === 'blt' ? quickAlone : together };
+  const chosen = isSlow ? quickAlone : { name: lane.mechanism, ...lane.parameters };
+  const isLong = numSteps > maxSearchedSteps && lane.mechanism !== 'blt';
+  const together: StrategyParameters = isLong ? { name: 'blt' } : chosen;
+  // blt uses the encoder for totals, whatever the workload.
+  return { together, alone: together.name === 'blt' ? quickAlone : together };
 }
 
-/** Names the mechanism and explains it, if it is not the one of the settings. */
+/** Names the mechanism, and explains why it differs from the settings if it does. */
 function takenText(
-  { settings: { numSteps }, lane }: Wanted,
-  { together, alone }: Record<'together' | 'alone', Taken>,
+  { settings: { numSteps }, lane }: StatisticRequest,
+  { together, alone }: Record<'together' | 'alone', StrategyParameters>,
 ): string {
-  const nameOf = ({ mechanism }: Taken): string =>
-    typeof mechanism === 'string' ? mechanism : lane.mechanism;
-  const taken = nameOf(together);
+  const taken = together.name;
   const why =
     taken === lane.mechanism
       ? ''
@@ -240,28 +231,25 @@ function takenText(
         ? `, because beyond ${counted(maxSearchedSteps, 'step')} the search for the best encoder of several sums is slow`
         : `, because beyond ${counted(MAX_QUICK_DENSE_STEPS, 'step')} the search for the optimum is slow`;
   const other =
-    nameOf(alone) === taken
+    alone.name === taken
       ? ''
-      : `; alone, each would use ${nameOf(alone)}, or this one where it is better`;
-  return `The mechanism is ${taken}${why}${other}.`;
+      : `; alone, each would use ${nameOf(alone.name)}, or this one where it is better`;
+  return `The mechanism is ${nameOf(taken)}${why}${other}.`;
 }
 
-/** Returns the sum of the values of each step. */
-function stepSums(values: Float64Array, starts: readonly number[]): Float64Array {
-  return Float64Array.from(starts.slice(1), (end, step) =>
-    values.subarray(starts[step]!, end).reduce((sum, value) => sum + value, 0),
-  );
-}
-
-async function sums(engine: Engine, wanted: Wanted, records: CountedRows): Promise<Tracks> {
+async function sums(
+  engine: Engine,
+  wanted: StatisticRequest,
+  records: CountedRows,
+): Promise<Tracks> {
   const { settings, table } = wanted;
   const { range, clipped, secret } = clippedOf(wanted, records);
   const each = readTogether(table.choice.together)!.map((kind) => settingsOfSum(settings, kind));
   const workloads = each.map((one) => workloadOf(one).workload ?? 'prefix');
   const { numSteps } = settings;
   const taken = mechanismsOf(wanted);
-  const users = participationOf(settings);
-  const options = streamOptions({ ...taken.together, ...targetOf(settings), ...users });
+  const problem = { steps: numSteps, ...participationOf(settings) };
+  const options = { ...problem, ...targetOf(settings), strategy: taken.together };
   const names = workloads.map((_, i) => `sum ${i + 1}`);
   const stream = await engine.sums({
     ...options,
@@ -271,11 +259,8 @@ async function sums(engine: Engine, wanted: Wanted, records: CountedRows): Promi
   try {
     const [readings, ...errors] = await Promise.all([
       readingsOf(stream, (from, to) => clipped.slice(from, to), records.starts),
-      ...workloads.map((workload) =>
-        engine.error(asProblem({ ...taken.alone, ...users, numSteps, workload })),
-      ),
+      ...workloads.map((workload) => engine.error({ ...problem, strategy: taken.alone, workload })),
     ]);
-    const added = stepSums(clipped, records.starts);
     const { noiseStddev, sensitivity } = stream.certificate;
     const scale = noiseStddev / sensitivity;
     const tracks = each.map((one, i): Track => {
@@ -287,7 +272,7 @@ async function sums(engine: Engine, wanted: Wanted, records: CountedRows): Promi
         name: wordsOf(one).title,
         key: `sum-${i + 1}`,
         estimates: readings.map((one) => one.sums[names[i]!]!),
-        truth: weightedSums(added, 1, weightsOf(one)),
+        truth: Float64Array.from(readings, (it) => it.nonprivate!.sums[names[i]!]!.value),
         errors:
           `RMS error ${quantity(all, 3)}. Alone, with the whole budget: ${quantity(own, 3)}; ` +
           `with ${share} of it: ${quantity(Math.sqrt(each.length) * own, 3)}.`,
@@ -303,7 +288,10 @@ async function sums(engine: Engine, wanted: Wanted, records: CountedRows): Promi
  * Releases the statistic that the settings select.
  * @throws Wanting if a setting must be entered first.
  */
-export async function releaseStatistic(engine: Engine, wanted: Wanted): Promise<Released> {
+export async function releaseStatistic(
+  engine: Engine,
+  wanted: StatisticRequest,
+): Promise<StatisticRelease> {
   const { settings, table, limit } = wanted;
   if (settings.numSteps > maxStatisticSteps) {
     throw new Wanting(`This figure supports horizons up to ${counted(maxStatisticSteps, 'step')}.`);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 1: the private and the true sums, and beside them the error alone. All mechanisms sum the
-// same records and share one true curve.
+// Figure 1: the private and the true sums, and beside them the error on its own. All mechanisms sum
+// the same records and share one true curve.
 
 import { inUnit } from '../data/units.ts';
+import { nameOf } from '../controls/mechanisms.ts';
 import { wordsOf } from '../controls/workload.ts';
 import { h } from '../base/dom.ts';
 import { count, quantity } from '../base/format.ts';
@@ -15,21 +16,21 @@ import { Decimated, type Edge } from './decimate.ts';
 import { laneColours } from './lane-colours.ts';
 import { Legend, type KeyEntry } from './legend.ts';
 import type { MiniLine } from './mini-chart.ts';
-import { STEP_AXIS, type Panel as PicturePanel, type Series } from './picture.ts';
+import { STEP_AXIS, type PicturePanel, type ColouredSeries } from './picture.ts';
 import type { SimultaneousBand } from './simultaneous.ts';
 import { SumsView, Track, type SumsAt } from './sums-view.ts';
 
 /** A line in a chart: its style and its value. */
-interface Curve {
+interface SumsCurve {
   name: string;
-  /** Absent for the lower edge of the band whose upper edge comes before it. */
+  /** Absent for a lower edge, which follows its upper edge. */
   kind?: KeyEntry['kind'] | 'ghost';
   colour: Colour;
   edge: Edge;
   secret: boolean;
-  /** Index of its lane; -1 for what all lanes share, which is drawn on top. */
+  /** Index of its lane; -1 for lines that all lanes share, which are drawn on top. */
   lane: number;
-  /** Name at its end; absent if it has none. */
+  /** Name at the end of the line; absent if the line has none. */
   end?: string;
   value(at: readonly SumsAt[], step: number): number;
   /** Value in the legend, if it is not the height of the line. */
@@ -41,10 +42,10 @@ interface PanelSetup {
   title: string;
   /** Label of the vertical axis of a picture. */
   axis: string;
-  /** Unit of its values; '' if there is none. */
+  /** Unit of the values; '' if there is none. */
   unit: string;
   tracks: readonly Track[];
-  curves: readonly Curve[];
+  curves: readonly SumsCurve[];
   numSteps: number;
   width: number;
   deployed: boolean;
@@ -52,24 +53,23 @@ interface PanelSetup {
   hidden: Set<string>;
 }
 
-/** Place of a curve above others of its lane: the draws of other runs, bands, lines. */
-const heightOf = ({ kind }: Curve): number =>
+/** Drawing order of a curve within its lane: other runs, then bands, then lines. */
+const heightOf = ({ kind }: SumsCurve): number =>
   kind === 'ghost' ? 0 : isBand(kind) || kind === undefined ? 1 : 2;
 
-/** Returns the curves from the bottom to the top: the first lane above the second. */
-const drawingOrder = (curves: readonly Curve[]): number[] =>
+const drawingOrder = (curves: readonly SumsCurve[]): number[] =>
   [...curves.keys()].sort((i, k) => {
     const [one, other] = [curves[i]!, curves[k]!];
     return other.lane - one.lane || heightOf(one) - heightOf(other) || i - k;
   });
 
 /** One chart with its legend. */
-class Panel {
+class SumsPanel {
   readonly element: HTMLElement;
   readonly chart: Chart;
   private readonly legend: Legend;
   private readonly points: Decimated;
-  private readonly curves: readonly Curve[];
+  private readonly curves: readonly SumsCurve[];
   /** Range of the lines that are shown. */
   private range = new GrowingRange([-1, 1]);
 
@@ -78,9 +78,9 @@ class Panel {
     moved: (step: number | null) => void,
   ) {
     const { deployed, numSteps } = setup;
-    // A line that goes up and down within every pixel fills what it covers, so it has no dashes.
+    // A line that oscillates within a pixel fills an area, in which dashes would not show.
     const isDense = numSteps > 2 * setup.width;
-    const isSolid = ({ kind, colour }: Curve): boolean =>
+    const isSolid = ({ kind, colour }: SumsCurve): boolean =>
       isDense && kind === 'dash' && colour !== 'secret';
     this.curves = setup.curves.filter(({ secret }) => !deployed || !secret);
     this.points = new Decimated(
@@ -107,7 +107,7 @@ class Panel {
       ),
       order: drawingOrder(this.curves),
       ends: this.curves.flatMap(({ end }, line) =>
-        end === undefined ? [] : [{ line, text: end }],
+        end === undefined ? [] : [{ line, text: end, value: () => this.points.last[line] ?? NaN }],
       ),
       numSteps,
       describe: (step) => this.describe(step),
@@ -126,7 +126,10 @@ class Panel {
       changed: () => this.showHidden(),
     });
     this.showHidden();
-    const attributes = { class: 'panel', 'data-mechanism': setup.tracks.map(({ name }) => name) };
+    const attributes = {
+      class: 'panel',
+      'data-mechanism': setup.tracks.map(({ mechanism }) => mechanism),
+    };
     this.element = h('div', attributes, this.legend.element, this.chart.element);
   }
 
@@ -147,13 +150,13 @@ class Panel {
     return this.range.get();
   }
 
-  /** True if a curve, or the band that it is an edge of, is not hidden. */
+  /** True if a curve is visible, or belongs to a visible band. */
   private isShown(i: number): boolean {
     const { kind, name } = this.curves[i]!;
     return kind === undefined ? this.isShown(i - 1) : !this.setup.hidden.has(name);
   }
 
-  /** Hides and shows lines; the axis fits those that are left. */
+  /** Hides and shows lines, and fits the axis to the visible lines. */
   private showHidden(): void {
     this.range = new GrowingRange([-1, 1]);
     for (const [i, column] of this.points.data().slice(1).entries()) {
@@ -179,7 +182,6 @@ class Panel {
     this.legend.update(`step ${count(step)}${inUnit(this.setup.unit)}`, cells);
   }
 
-  /** Returns the lines for the miniature. */
   lines(): MiniLine[] {
     const [steps, ...columns] = this.points.data();
     return this.curves.flatMap(({ kind, colour }, i) =>
@@ -189,13 +191,13 @@ class Panel {
     );
   }
 
-  /** Returns the chart as drawn; null before the first step. */
+  /** Null before the first step. */
   picture(): PicturePanel | null {
     const [steps, ...columns] = this.points.data().map((column) => [...column]);
     if (steps!.length === 0) return null;
-    const isLine = ({ kind }: Curve): boolean =>
+    const isLine = ({ kind }: SumsCurve): boolean =>
       kind === 'line' || kind === 'dash' || kind === 'dot';
-    const series = this.curves.flatMap((curve, i): Series[] => {
+    const series = this.curves.flatMap((curve, i): ColouredSeries[] => {
       const { kind, colour, name } = curve;
       const points = { x: steps!, y: columns[i]!, colour };
       if (kind === undefined) return [];
@@ -215,7 +217,7 @@ class Panel {
     return { title, x: STEP_AXIS, y, series };
   }
 
-  private keyed(): Curve[] {
+  private keyed(): SumsCurve[] {
     return this.curves.filter(({ kind }) => kind !== undefined && kind !== 'ghost');
   }
 
@@ -242,7 +244,7 @@ class Panel {
   }
 }
 
-/** Options of how a run is shown. */
+/** Display options of a run. */
 interface SumsLook {
   /** 0 for the norm, otherwise a 1-based coordinate. */
   view: number;
@@ -251,17 +253,17 @@ interface SumsLook {
   unit: string;
 }
 
-/** Layers that take time to compute, by lane; absent while hidden or not ready. */
+/** Layers that take time to compute, by lane; absent while they are hidden or not ready. */
 export interface Additions {
   /** Noise of other runs. */
   ghosts?: Float64Array[][];
   simultaneous?: SimultaneousBand[];
 }
 
-const isBand = (kind: Curve['kind']): boolean => kind === 'band' || kind === 'wide';
+const isBand = (kind: SumsCurve['kind']): boolean => kind === 'band' || kind === 'wide';
 
-/** Returns the dashes of a line: short for the truth, long where colours tell mechanisms apart. */
-function dashOf(kind: Curve['kind'], colour: Colour): { dash?: number[] } {
+/** Short dashes for the truth, long dashes where colours distinguish mechanisms. */
+function dashOf(kind: SumsCurve['kind'], colour: Colour): { dash?: number[] } {
   if (kind === 'dash') return { dash: colour === 'secret' ? [6, 4] : [10, 3] };
   return kind === 'dot' ? { dash: [2, 3] } : {};
 }
@@ -270,16 +272,16 @@ const plain = (value: number): string => quantity(value);
 const plusMinus = (value: number): string => `± ${quantity(value, 3)}`;
 
 /** `i` is the index of the lane in the panel; `name` is A or B, if there are two. */
-function laneCurves(track: Track, i: number, name: string, colour: Colour): Curve[] {
+function laneCurves(track: Track, i: number, name: string, colour: Colour): SumsCurve[] {
   const { view } = track;
-  const release: Curve = {
-    name: name === '' ? 'release' : `${name} ${track.name}`,
+  const release: SumsCurve = {
+    name: name === '' ? 'release' : `${name} ${nameOf(track.mechanism)}`,
     kind: 'line',
     colour,
     edge: 'line',
     secret: false,
     lane: i,
-    end: name === '' ? 'release' : track.name,
+    end: name === '' ? 'release' : nameOf(track.mechanism),
     value: (at) => at[i]!.release,
     text: plain,
   };
@@ -289,9 +291,15 @@ function laneCurves(track: Track, i: number, name: string, colour: Colour): Curv
 
 type Edges = (at: SumsAt, half: number) => [upper: number, lower: number];
 
-/** Returns the edges of the bands of a lane; the legend shows their half widths. */
-function bandsOf(view: SumsView, lane: string, i: number, colour: Colour, edges: Edges): Curve[] {
-  const bandOf = (kind: 'band' | 'wide', what: string): Curve[] => {
+/** Edges of the bands of a lane; the legend shows their half widths. */
+function bandsOf(
+  view: SumsView,
+  lane: string,
+  i: number,
+  colour: Colour,
+  edges: Edges,
+): SumsCurve[] {
+  const bandOf = (kind: 'band' | 'wide', what: string): SumsCurve[] => {
     const common = {
       name: `${lane === '' ? '' : `${lane} `}${what}`,
       colour,
@@ -313,7 +321,7 @@ function bandsOf(view: SumsView, lane: string, i: number, colour: Colour, edges:
 const wideName = ({ beta }: SimultaneousBand): string =>
   `every step, ${quantity(100 * (1 - beta))} %`;
 
-function truthCurve(name: string, kind: 'dash' | 'dot', value: Curve['value']): Curve {
+function truthCurve(name: string, kind: 'dash' | 'dot', value: SumsCurve['value']): SumsCurve {
   const end = kind === 'dash' ? { end: 'truth' } : {};
   return {
     ...{ name, kind, colour: 'secret', edge: 'line', secret: true, lane: -1, ...end },
@@ -321,12 +329,9 @@ function truthCurve(name: string, kind: 'dash' | 'dot', value: Curve['value']): 
   };
 }
 
-/**
- * Returns the error, release minus truth, and the band that holds it in 95.4 % of the steps of many
- * runs.
- */
-function errorCurves({ view }: Track, i: number, name: string, colour: Colour): Curve[] {
-  const error: Curve = {
+/** Release minus truth, and the band that contains this error in 95.4 % of steps over many runs. */
+function errorCurves({ view }: Track, i: number, name: string, colour: Colour): SumsCurve[] {
+  const error: SumsCurve = {
     name: name === '' ? 'release − truth' : `${name} release − truth`,
     kind: 'dash',
     colour,
@@ -339,8 +344,8 @@ function errorCurves({ view }: Track, i: number, name: string, colour: Colour): 
   return [error, ...bandsOf(view, name, i, colour, (_, half) => [half, -half])];
 }
 
-/** Returns the noise of another run, which the page generates independently of the records. */
-function ghostCurve(noise: Float64Array, lane: number, colour: Colour): Curve {
+/** Noise of another run, which the page generates independently of the records. */
+function ghostCurve(noise: Float64Array, lane: number, colour: Colour): SumsCurve {
   const value = (_: readonly SumsAt[], step: number): number => noise[step]!;
   return { name: '', kind: 'ghost', colour, edge: 'line', secret: false, lane, value, text: plain };
 }
@@ -349,8 +354,8 @@ export class SumsFigure {
   tracks: Track[] = [];
   /** Unit of the totals; '' if there is none. */
   unit = '';
-  private totals: Panel | null = null;
-  private errors: Panel | null = null;
+  private totals: SumsPanel | null = null;
+  private errors: SumsPanel | null = null;
   private readonly hidden = { totals: new Set<string>(), errors: new Set<string>() };
 
   /** `host` receives the totals, `errorHost` the errors. */
@@ -360,7 +365,7 @@ export class SumsFigure {
     private readonly moved: (step: number | null) => void,
   ) {}
 
-  /** Shows another run, or the same one with other options. */
+  /** Shows another run, or the same run with other options. */
   show(run: Run, { view, deployed, unit }: SumsLook, added: Additions): void {
     for (const panel of this.all()) panel.chart.destroy();
     this.unit = unit;
@@ -371,14 +376,14 @@ export class SumsFigure {
         new Track(lane.mechanism, new SumsView(lane.sums, shown, added.simultaneous?.[i])),
     );
     const two = run.lanes.length > 1;
-    const colours = laneColours(this.tracks.map(({ name }) => name));
+    const colours = laneColours(this.tracks.map(({ mechanism }) => mechanism));
     const widthOf = (host: HTMLElement): number => Math.max(200, Math.round(host.clientWidth));
     const common = { numSteps: run.numSteps, deployed, unit, tracks: this.tracks };
     const { totals: hidden } = this.hidden;
     const setup = { ...common, ...this.totalSetup(run, two), width: widthOf(this.host), hidden };
-    this.totals = new Panel(setup, this.moved);
+    this.totals = new SumsPanel(setup, this.moved);
     this.host.replaceChildren(this.totals.element);
-    this.errors = new Panel(
+    this.errors = new SumsPanel(
       {
         ...common,
         title: 'Error of the release',
@@ -412,24 +417,22 @@ export class SumsFigure {
     for (const panel of this.all()) panel.chart.restyle();
   }
 
-  /** Returns the totals for the miniature. */
+  /** Totals for the miniature. */
   miniature(): { lines: MiniLine[]; range: [number, number] } {
     return { lines: this.totals?.lines() ?? [], range: this.totals?.limits() ?? [0, 1] };
   }
 
-  /** Returns the charts as drawn. */
   pictures(): { totals: PicturePanel | null; errors: PicturePanel | null } {
     return { totals: this.totals?.picture() ?? null, errors: this.errors?.picture() ?? null };
   }
 
-  private all(): Panel[] {
+  private all(): SumsPanel[] {
     return [this.totals, this.errors].filter((panel) => panel !== null);
   }
 
-  /** Returns the chart of all lanes with their common truth. */
   private totalSetup(run: Run, two: boolean): Pick<PanelSetup, 'title' | 'axis' | 'curves'> {
     const { tracks } = this;
-    const colours = laneColours(tracks.map(({ name }) => name));
+    const colours = laneColours(tracks.map(({ mechanism }) => mechanism));
     const curves = tracks.flatMap((track, i) =>
       laneCurves(track, i, two ? 'AB'[i]! : '', colours[i]!),
     );
@@ -441,7 +444,7 @@ export class SumsFigure {
         truthCurve(run.leavesOut ? 'all rows' : 'unclipped', 'dot', (_, step) => unclipped[step]!),
       );
     }
-    const names = tracks.map(({ name }) => name).join(' and ');
+    const names = tracks.map(({ mechanism }) => nameOf(mechanism)).join(' and ');
     return { title: `${title}, ${names} mechanism${two ? 's' : ''}`, axis: noun, curves };
   }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The total that Figure 1 shows of a run, step by step: its release, its band and the truth.
+// The total of a run shown in Figure 1, step by step: its release, its band and the truth.
 
+import type { MechanismName } from 'dp-ftrl';
 import { twoSigmaRadius } from '../data/chi.ts';
 import type { History } from '../run/history.ts';
 import type { SimultaneousBand } from './simultaneous.ts';
 
-/** One step of the shown total, which is a coordinate or the norm of all. */
+/** One step of the shown total, which is a coordinate or the norm of all coordinates. */
 export interface SumsAt {
   release: number;
   /** Half width of the band. */
@@ -33,7 +34,6 @@ export class SumsView {
     this.radius = view === 0 ? twoSigmaRadius(history.info.dimension) : 2;
   }
 
-  /** Returns the values at a 0-based step. */
   at(step: number): SumsAt {
     const { trueSums, noisySums, stddev } = this.history;
     return {
@@ -44,12 +44,14 @@ export class SumsView {
     };
   }
 
-  /** Returns the upper edge. The band is centred on the release, all that an observer knows. */
+  /**
+   * Upper end of a band. The band is centred on the release, which is all that an observer knows.
+   */
   upper(at: SumsAt, half: number): number {
     return at.release + half;
   }
 
-  /** Returns the lower edge; the band around a norm is cut off at 0. */
+  /** Lower end of a band. The band around a norm is cut off at 0. */
   lower(at: SumsAt, half: number): number {
     return this.view === 0 ? Math.max(0, at.release - half) : at.release - half;
   }
@@ -63,15 +65,15 @@ export class SumsView {
   }
 }
 
-/** A lane's total, and the number of steps at which its bands held the truth. */
+/** The total of a lane, and the number of steps at which its bands contained the truth. */
 export class Track {
   numInside = 0;
-  /** Number of steps outside the simultaneous band. */
+  /** Number of steps at which the truth was outside the simultaneous band. */
   numBeyond = 0;
   private counted = 0;
 
   constructor(
-    readonly name: string,
+    readonly mechanism: MechanismName,
     readonly view: SumsView,
   ) {}
 

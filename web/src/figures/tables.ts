@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The figures as tables of about thirty evenly spaced steps, and the last one. Each cell is a
+// The figures as tables of about thirty evenly spaced steps and the last step. Each cell is a
 // <data> element whose value has all digits.
 
 import type { Settings } from '../controls/settings.ts';
@@ -15,10 +15,10 @@ import { SumsView } from './sums-view.ts';
 
 const numRows = 32;
 
-/** Number of steps in total, and so far. */
-type Progress = Pick<Run, 'numSteps' | 'step'>;
+/** Number of steps of the run, and number of steps taken so far. */
+type StepCounts = Pick<Run, 'numSteps' | 'step'>;
 
-function stepsToShow(run: Progress): number[] {
+function stepsToShow(run: StepCounts): number[] {
   const stride = Math.max(1, Math.ceil(run.numSteps / numRows));
   const steps: number[] = [];
   for (let step = stride; step < run.step; step += stride) steps.push(step);
@@ -34,7 +34,7 @@ export interface TableColumn {
   print(value: number): string;
 }
 
-export function makeTable(run: Progress, columns: TableColumn[]): HTMLElement {
+export function makeTable(run: StepCounts, columns: TableColumn[]): HTMLElement {
   const head = h('tr', {}, h('th', { scope: 'col' }, 'Step'));
   for (const { title, secret } of columns) {
     head.append(h('th', { scope: 'col' }, title, secret && h('span', { class: 'note' }, 'secret')));

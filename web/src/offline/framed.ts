@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Concatenates parts to the bytes that identify a build, each preceded by its length, so that
+// Concatenates parts, each preceded by its length, to the bytes that identify a build, so that
 // different lists give different bytes. The parts are the names and contents of the files of a
 // build, ordered by name.
 

@@ -9,21 +9,21 @@ const pause = 3000;
 /** Milliseconds between two checks for a newer build while the page is visible. */
 const hour = 3_600_000;
 
-/** Returns the build of a page; undefined if the page does not come from a build into files. */
+/** The build of a page; undefined if the page does not come from a build into files. */
 const buildOf = (page: Document): string | undefined =>
   page.querySelector<HTMLMetaElement>('meta[name=build]')?.content;
 
 class Keeper {
   private registration: ServiceWorkerRegistration | null = null;
   private readonly own = buildOf(document);
-  /** Last build reported; at first the page's own. */
+  /** The build reported last; initially the page's own. */
   private told = this.own;
 
   constructor(private readonly heard: (isNewest: boolean) => void) {}
 
   /**
-   * Registers the worker; `again` retries once after a failure, as the host may have received a new
-   * build meanwhile.
+   * Registers the worker; with `again`, retries once after a failure, because the host may have
+   * received a new build meanwhile.
    */
   start(again: boolean): void {
     void this.keep(again).catch(() => {});
@@ -60,9 +60,9 @@ class Keeper {
   };
 
   /**
-   * Reports whether this page is the newest cached build. A waiting worker is no evidence: the page
-   * comes from the host and may be just as new. Nor does a worker wait if no worker serves the page
-   * yet.
+   * Reports whether this page is the newest cached build. A waiting worker does not prove that the
+   * page is older: the page comes from the host and may be just as new. Nor does a worker wait if
+   * no worker serves the page yet.
    */
   private async compare(): Promise<void> {
     const page = await newestPage(this.registration!.scope);
@@ -75,8 +75,9 @@ class Keeper {
 }
 
 /**
- * Caches the page once it has loaded. If browser or host do not allow it, the page works as before,
- * with a network. `heard` is called whenever it changes whether this page is the newest.
+ * Caches the page once it has loaded. If the browser or the host does not allow this, the page
+ * still works with a network. Calls `heard` whenever this page becomes, or ceases to be, the
+ * newest.
  */
 export function keepForOffline(heard: (isNewest: boolean) => void): void {
   if (!/^https?:$/.test(location.protocol) || navigator.serviceWorker === undefined) return;

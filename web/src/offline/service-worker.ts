@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Caches the files of one build of the page, so that it opens without a network. Nothing but these
-// files is ever stored; requests of an open page for files of another build are passed on. The
-// build fills in the names: vite.offline.ts.
+// files is ever stored; when an open page requests files of another build, the request is passed
+// on. The build fills in the names of the files: vite.offline.ts.
 
 import { digits, framed } from './framed.ts';
 import { familyOf, keptBuilds, newestPage } from './kept.ts';
@@ -15,17 +15,17 @@ declare const BUILD: string;
 interface Lifetime {
   waitUntil(work: Promise<unknown>): void;
 }
-interface Question {
+interface ServiceWorkerQuestion {
   readonly request: Request;
   respondWith(answer: Promise<Response>): void;
 }
-interface Scope {
+interface ServiceWorkerScope {
   readonly registration: { readonly scope: string };
   addEventListener(type: 'install' | 'activate', listener: (event: Lifetime) => void): void;
-  addEventListener(type: 'fetch', listener: (event: Question) => void): void;
+  addEventListener(type: 'fetch', listener: (event: ServiceWorkerQuestion) => void): void;
 }
 
-const worker = globalThis as unknown as Scope;
+const worker = globalThis as unknown as ServiceWorkerScope;
 const { scope } = worker.registration;
 const cacheName = familyOf(scope) + BUILD;
 /** Folder of the files of all builds. */
@@ -33,7 +33,7 @@ const folder = new URL('assets/', scope).href;
 const pageName = 'index.html';
 const pages = new Set([scope, new URL(pageName, scope).href]);
 
-interface Fetched {
+interface FetchedFile {
   readonly name: string;
   readonly address: string;
   readonly response: Response;
@@ -44,7 +44,7 @@ interface Fetched {
  * Fetches a file by its `name` in the build; the page is fetched from the address at which it is
  * opened.
  */
-async function fetchFile(name: string): Promise<Fetched> {
+async function fetchFile(name: string): Promise<FetchedFile> {
   const isPage = name === pageName;
   const address = isPage ? scope : new URL(name, scope).href;
   const response = await fetch(new Request(address, { cache: isPage ? 'no-cache' : 'default' }));
@@ -53,10 +53,10 @@ async function fetchFile(name: string): Promise<Fetched> {
 }
 
 /**
- * Fetches all files of this build. Rejects if the host has replaced it meanwhile or answers with
- * anything else, because the hash then differs.
+ * Fetches all files of this build. Rejects if the host has replaced the build meanwhile or answers
+ * with anything else, because the hash then differs.
  */
-async function fetchBuild(): Promise<Fetched[]> {
+async function fetchBuild(): Promise<FetchedFile[]> {
   const names = [...FILES, pageName].sort();
   const fetched = await Promise.all(names.map(fetchFile));
   const parts = fetched.flatMap(({ name, bytes }) => [name, bytes]);
@@ -72,11 +72,11 @@ async function fetchBuild(): Promise<Fetched[]> {
  */
 async function install(): Promise<void> {
   const fetched = await fetchBuild();
-  // A build that returns becomes the newest one again.
+  // A build that returns becomes the newest build again.
   await caches.delete(cacheName);
   const cache = await caches.open(cacheName);
-  const keep = ({ address, response }: Fetched): Promise<void> => cache.put(address, response);
-  const isPage = ({ name }: Fetched): boolean => name === pageName;
+  const keep = ({ address, response }: FetchedFile): Promise<void> => cache.put(address, response);
+  const isPage = ({ name }: FetchedFile): boolean => name === pageName;
   try {
     await Promise.all(fetched.filter((one) => !isPage(one)).map(keep));
     await keep(fetched.find(isPage)!);
@@ -86,7 +86,7 @@ async function install(): Promise<void> {
   }
 }
 
-/** Removes older builds only, as later ones may be installing already. */
+/** Removes only older builds, because later builds may already be installing. */
 async function removeOlder(): Promise<void> {
   const names = await keptBuilds(scope);
   const older = names.slice(0, Math.max(0, names.indexOf(cacheName)));
@@ -94,14 +94,14 @@ async function removeOlder(): Promise<void> {
 }
 
 /**
- * Answers with the cached file, which is the right one because names contain a hash. It may belong
- * to a later build, whose page was opened while pages of this build keep this worker alive.
+ * Answers with the cached file, which has the right content because names contain a hash. It may
+ * belong to a later build, whose page was opened while pages of this build keep this worker alive.
  */
 async function fileOf(request: Request): Promise<Response> {
   return (await caches.match(request, { ignoreVary: true })) ?? fetch(request);
 }
 
-/** Returns the host's page if it can be reached, else the newest cached one. */
+/** The page of the host if the host can be reached, otherwise the newest cached page. */
 async function pageOf(request: Request): Promise<Response> {
   try {
     return await fetch(request);

@@ -26,29 +26,33 @@ import {
   rules,
   SettingError,
   viewsOf,
-  type Key,
+  type SettingKey,
   type Settings,
 } from '../controls/settings.ts';
 import { Strategies } from '../controls/strategies.ts';
 import { TargetFields } from '../controls/target-fields.ts';
 import { readAddress, writeAddress, writeQueriesAddress } from '../controls/url.ts';
-import { noLabel } from '../controls/workload.ts';
+import { countsPeople, noLabel } from '../controls/workload.ts';
 import { DataPanel } from '../controls/data-panel.ts';
 import type { StatisticChoice } from '../data/statistic-choice.ts';
+import { randomSeed } from '../data/random.ts';
 import { unitOf } from '../data/units.ts';
 import { connectExport } from '../share/export.ts';
 import { connectKeys } from '../share/keys.ts';
 import { Address, connectShare } from '../base/address.ts';
+import { Analyst } from '../base/analyst.ts';
 import { byId } from '../base/dom.ts';
 import type { Engine } from '../base/engine.ts';
+import { markPreset } from '../base/menu.ts';
 import { clearNotice, Failures, messageOf, showNotice } from '../run/failures.ts';
 import { Form } from './form.ts';
+import { PeopleView } from './people-view.ts';
 import type { Run } from '../run/run.ts';
-import { Runs, type Request } from '../run/runs.ts';
+import { Runs, type RunRequest } from '../run/runs.ts';
 import { Views } from './views.ts';
 import { keepInPlace, keepStageInReach, watchVisibility } from './visibility.ts';
 
-/** Lists what in an address was not understood. */
+/** Lists the unknown parts of an address. */
 function tellOf(messages: string[]): void {
   if (messages.length === 0) clearNotice();
   else showNotice('Part of this address was not understood; the rest applies.', messages);
@@ -63,11 +67,13 @@ const misplaced = (): string[] =>
 export class App {
   private wanted: Settings = { ...defaults };
   private run: Run | null = null;
+  /** Settings with which active people are counted in place of a run; null if none are counted. */
+  private counted: Settings | null = null;
   private isOpen = false;
   /** True if the first run failed and the defaults were tried instead. */
   private fellBack = false;
-  /** Last entry, which triggered the run now being prepared. */
-  private typed: { key: Key; text: string } | null = null;
+  /** The last entry of the user, which triggered the run now being prepared. */
+  private typed: { key: SettingKey; text: string } | null = null;
   /** Names of the settings that the user changed since the address was last written. */
   private changed = '';
   private readonly player: Player;
@@ -78,6 +84,7 @@ export class App {
   private readonly answer: Answer;
   private readonly form: Form;
   private readonly views: Views;
+  private readonly people: PeopleView;
   private readonly runs: Runs;
   private readonly failures: Failures;
   private readonly address = new Address(writeAddress, restOf);
@@ -112,8 +119,11 @@ export class App {
       chosen: (epsilon) => this.enterNumber('epsilon', epsilon),
     });
     this.controls.follow('delta', this.targets.elements);
-    this.views = new Views(this.player, this.bar, {
+    const analyst = new Analyst();
+    this.people = new PeopleView(analyst);
+    this.views = new Views(this.player, this.bar, analyst, {
       changed: (patch) => this.change(patch),
+      drawn: () => this.drawAgain(),
       chosen: (mechanism, parameters) =>
         this.changeMechanism('a', choose('a', mechanism, parameters)),
     });
@@ -132,12 +142,12 @@ export class App {
   private readonly bar: PlayerBar;
 
   /**
-   * Applies the settings in the address and reports those that cannot be used. Going back to an
+   * Applies the settings in the address and reports settings that cannot be used. Going back to an
    * address that the page wrote undoes a change and keeps the current step.
    */
   open(): void {
     this.isOpen = true;
-    const undoes = this.run !== null && this.address.isOwn;
+    const undoes = this.shown !== null && this.address.isOwn;
     this.fellBack = false;
     if (this.asksForTable()) return;
     this.takeAddress();
@@ -147,9 +157,13 @@ export class App {
 
   restyle(): void {
     this.views.restyle();
+    this.people.restyle();
   }
 
-  /** Hides all secrets while another view is open, which may promise that none is in the document. */
+  /**
+   * Hides all secrets while another view is open, because that view may state that the page shows
+   * none.
+   */
   leave(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
@@ -157,17 +171,23 @@ export class App {
     this.forgetMessages();
     this.form.show(this.wanted);
     if (this.run !== null) this.showMeasured(this.run);
+    if (this.counted !== null) this.count({ ...this.wanted });
+  }
+
+  /** Settings of what is shown; null before the first run. */
+  private get shown(): Settings | null {
+    return this.run?.settings ?? this.counted;
   }
 
   /**
-   * Starts a run of the wanted settings, or shows its end at rest for users who prefer reduced
+   * Starts a run with the wanted settings, or shows its end, paused, for users who prefer reduced
    * motion.
    */
   private begin(): void {
     this.start(this.calm.matches ? Infinity : 0, !this.calm.matches);
   }
 
-  /** Asks for the table that the address is about, if this document has not got it. */
+  /** Asks for the table to which the address refers, if this document does not have it. */
   private asksForTable(): boolean {
     const { settings, refused, unknown } = readAddress(location.hash);
     if (!this.data.asksAgain(settings)) return false;
@@ -181,7 +201,7 @@ export class App {
     return true;
   }
 
-  /** Runs a table that the user has just opened, from its beginning. */
+  /** Runs a table that the user has just opened, from the first step. */
   private openTable(patch: Partial<Settings>): void {
     this.typed = null;
     this.changed = Object.keys(patch).join();
@@ -189,9 +209,9 @@ export class App {
     this.begin();
   }
 
-  /** Returns to the run before a question, or without one to made-up records. */
+  /** Returns to the run before a question or, if there was none, to synthetic records. */
   private leaveQuestion(): void {
-    if (this.run !== null) this.goBackTo(this.run);
+    if (this.shown !== null) this.goBackTo(this.shown);
     else {
       this.wanted = { ...opening, columns: [] };
       this.begin();
@@ -228,13 +248,16 @@ export class App {
     tellOf(messages);
   }
 
-  /** Changes the mechanism; what was set or mistyped for the previous one is discarded. */
+  /** Changes the mechanism, and discards settings and errors of the previous one. */
   private changeMechanism(side: Side, patch: Partial<Settings>): void {
     for (const name of parameterNames) this.controls.error(parameterKey(side, name), null, '');
     this.change(patch);
   }
 
-  /** Changes the column; errors about the range or categories of the previous one are cleared. */
+  /**
+   * Changes the column; errors about the range or the categories of the previous column are
+   * cleared.
+   */
   private changeColumn(patch: Partial<StatisticChoice>): void {
     for (const key of ['range', 'domain'] as const)
       if (key in patch) this.controls.error(key, null, '');
@@ -246,7 +269,8 @@ export class App {
     const { source, label, mechanism, numSteps, window } = this.wanted;
     const isData = source !== 'synthetic';
     const summed = { workload, label: isData && workload !== 'total' ? noLabel : label };
-    // Searching for the best mechanism of a window is slow, so the library defaults to another one.
+    // Searching for the best mechanism of windows or momentum is slow on a long stream, so another
+    // mechanism is the default there.
     const isLong = workload === 'momentum' || (workload === 'window' && window < numSteps);
     const quick = defaultMechanism(numSteps, !isLong);
     const isSlow = isData && mechanism === DEFAULT_MECHANISM && quick !== mechanism;
@@ -254,8 +278,13 @@ export class App {
     else this.change(summed);
   }
 
+  private drawAgain(): void {
+    const { source, noiseSeed } = this.wanted;
+    this.change({ noiseSeed: source === 'own' ? randomSeed() : noiseSeed + 1 });
+  }
+
   /** Enters a number derived from another field, such as epsilon from a noise or error target. */
-  private enterNumber(key: Key, value: number): void {
+  private enterNumber(key: SettingKey, value: number): void {
     this.controls.error(key, null, String(value));
     this.enter(key, String(value));
   }
@@ -266,27 +295,23 @@ export class App {
     let version = '';
     void engine.ready.then((loaded) => (version = loaded));
     connectExport(() => {
-      const { run } = this;
-      if (run === null) return null;
+      const { run, shown } = this;
+      if (shown === null) return null;
       const { deployed } = this.wanted;
-      const file = this.data.fileOf(run.settings);
+      const file = this.data.fileOf(shown);
+      const common = { deployed, version, address: location.hash };
+      if (run === null) {
+        const [pictures, numbers] = [this.people.pictures(), this.people.numbers(deployed)];
+        return numbers && { ...common, file: file!, pictures, numbers };
+      }
       const pictures = this.views.pictures();
       const { simultaneousBands } = this.views;
       const statistics = this.views.statisticNumbers(deployed);
-      return {
-        run,
-        deployed,
-        version,
-        address: location.hash,
-        file,
-        pictures,
-        simultaneousBands,
-        statistics,
-      };
+      return { ...common, run, file, pictures, simultaneousBands, statistics };
     });
   }
 
-  private enter(key: Key, text: string): void {
+  private enter(key: SettingKey, text: string): void {
     if (isListed(key)) return;
     try {
       const value = rules[key].read(text);
@@ -310,7 +335,7 @@ export class App {
   }
 
   private change(patch: Partial<Settings>): void {
-    const keys = Object.keys(patch) as Key[];
+    const keys = Object.keys(patch) as SettingKey[];
     if (this.typed !== null && !keys.includes(this.typed.key)) this.typed = null;
     this.changed = keys.join();
     Object.assign(this.wanted, patch);
@@ -340,19 +365,46 @@ export class App {
   private start(step: number, playing: boolean): void {
     try {
       const settings = { ...this.wanted };
+      if (countsPeople(settings)) {
+        this.count(settings);
+        return;
+      }
       const records = this.data.records(settings);
       checkTogether(settings, records?.table.numColumns ?? settings.dimension);
       this.runs.start({ settings, records, step, playing });
     } catch (error) {
-      // A run still being prepared would overwrite what has been typed since, and this message.
-      if (this.run !== null) this.runs.abandon();
+      // A run still being prepared would overwrite this message and whatever has been typed since.
+      if (this.shown !== null) this.runs.abandon();
       this.fail(error);
     }
   }
 
-  private show(run: Run, { settings, records, playing }: Request): void {
+  /** Counts active people in place of a run. */
+  private count(settings: Settings): void {
+    const people = this.data.people(settings);
+    this.runs.abandon();
+    this.player.unload();
+    if (this.run !== null) {
+      this.run.dispose();
+      this.run = null;
+      this.views.conceal();
+    }
+    this.counted = settings;
+    this.typed = null;
+    this.failures.clear();
+    keepInPlace(() => {
+      this.controls.clearResolved();
+      this.form.show(this.wanted);
+      this.people.show({ settings, people }, this.data.titleOf(settings));
+    });
+    this.writeAddress();
+    delete document.documentElement.dataset['loading'];
+  }
+
+  private show(run: Run, { settings, records, playing }: RunRequest): void {
     this.run?.dispose();
     this.run = run;
+    this.counted = null;
     this.typed = null;
     this.failures.clear();
     this.wanted = { ...settings, ...viewsOf(this.wanted) };
@@ -372,7 +424,7 @@ export class App {
     });
     this.writeAddress();
     this.player.load(run, playing);
-    // The settings are revealed only now, in their final place.
+    // The settings are shown only now, in their final place.
     delete document.documentElement.dataset['loading'];
   }
 
@@ -397,19 +449,19 @@ export class App {
    * search.
    */
   private giveUp(): void {
-    if (this.run !== null) {
-      this.goBackTo(this.run);
+    if (this.shown !== null) {
+      this.goBackTo(this.shown);
       return;
     }
-    showNotice('The search was cancelled; square-root, which needs none, is shown instead.');
+    showNotice('The search was cancelled; the square root, which needs none, is shown instead.');
     Object.assign(this.wanted, choose('a', 'square-root'), choose('b', 'none'));
     this.form.show(this.wanted);
     this.begin();
   }
 
   /** Resets the controls to what the figures show. */
-  private goBackTo(run: Run): void {
-    this.wanted = { ...run.settings, ...viewsOf(this.wanted) };
+  private goBackTo(settings: Settings): void {
+    this.wanted = { ...settings, ...viewsOf(this.wanted) };
     this.controls.restore(this.wanted);
     this.budget.restore();
     this.form.show(this.wanted);
@@ -417,9 +469,9 @@ export class App {
     this.writeAddress();
   }
 
-  /** Reports an error; the previous run stays, in the controls as well. */
+  /** Reports an error; the figures and the controls keep the previous run. */
   private fail(error: unknown): void {
-    if (this.run === null && !this.fellBack) {
+    if (this.shown === null && !this.fellBack) {
       this.fellBack = true;
       showNotice('Nothing can be run from this address; the defaults are shown instead.', [
         messageOf(error),
@@ -429,10 +481,10 @@ export class App {
       this.begin();
       return;
     }
-    const { typed, run } = this;
+    const { typed, shown } = this;
     const waits = error instanceof IncompleteError;
-    if (run !== null && !waits) this.goBackTo(run);
-    const remains = run === null || waits ? '' : 'The controls again show the current run.';
+    if (shown !== null && !waits) this.goBackTo(shown);
+    const remains = shown === null || waits ? '' : 'The controls again show the current run.';
     this.failures.show(error, typed, remains, this.wanted.deployed);
     this.typed = null;
   }
@@ -440,6 +492,7 @@ export class App {
   private writeAddress(): void {
     if (!this.isOpen) return;
     this.address.write(this.wanted, this.changed);
+    markPreset(location.hash);
     byId<HTMLAnchorElement>('to-queries').hash = writeQueriesAddress(this.wanted);
     this.changed = '';
   }

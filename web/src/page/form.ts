@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The form of settings: its controls, and which of them apply.
+// The form of settings: the controls, and which of them apply.
 
 import type { StrategyInfo, Certificate, MechanismName } from 'dp-ftrl';
 import type { BudgetMeter } from '../controls/budget.ts';
@@ -19,19 +19,30 @@ import {
   type Side,
 } from '../controls/parameters.ts';
 import { participationText, sensitivityText } from '../controls/participation.ts';
-import { rules, type Key, type Settings } from '../controls/settings.ts';
+import { rules, type SettingKey, type Settings } from '../controls/settings.ts';
 import { learnsFrom } from '../controls/workload.ts';
 import type { DataPanel } from '../controls/data-panel.ts';
 import { byId, h, setText } from '../base/dom.ts';
 import { counted } from '../base/format.ts';
-import type { Learner } from '../run/run.ts';
+import type { RunLearner } from '../run/run.ts';
 import { numberColumns } from '../data/contributions.ts';
 
 /** Parameters of individual mechanisms, without the variants that apply to any mechanism. */
 const ownParameters = parameterNames.filter((name) => !variants.includes(name));
 
-/** Settings in the bar above the figures; their help is in the folds. */
-const pinned = ['mechanism', 'compare', 'epsilon', 'numSteps'] as const satisfies readonly Key[];
+/** Settings in the bar above the figures; their help is in the folds of the other settings. */
+const pinned = [
+  'mechanism',
+  'compare',
+  'epsilon',
+  'numSteps',
+] as const satisfies readonly SettingKey[];
+
+/** Marks elements that are not shown beside counts of active people. */
+function ofTotals(elements: readonly HTMLElement[]): readonly HTMLElement[] {
+  for (const element of elements) element.classList.add('of-totals');
+  return elements;
+}
 
 export class Form {
   private readonly takes: ReadonlyMap<MechanismName, readonly ParameterName[]>;
@@ -46,7 +57,9 @@ export class Form {
   ) {
     this.takes = new Map(catalogue.map(({ name, parameters }) => [name, parameters]));
     const { controls: all } = this;
-    byId('pinned').append(...all.fields(pinned));
+    const [mechanism, compare, epsilon, horizon] = all.fields(pinned);
+    ofTotals([mechanism!, compare!, horizon!]);
+    byId('pinned').append(mechanism!, compare!, epsilon!, horizon!);
     for (const id of ['pinned', 'controls'])
       byId(id).addEventListener('submit', (event) => event.preventDefault());
     const [ofMechanism, ofCompared, ofEpsilon, ofHorizon] = pinned.map((key) => all.help(key));
@@ -55,18 +68,21 @@ export class Form {
       this.fold('data', 'Data', [
         data.element,
         ...all.fields(['stream', 'dimension', 'streamSeed']),
-        ofHorizon!,
+        ...ofTotals([ofHorizon!]),
       ]),
       this.fold('sum', 'Sum', all.fields(['workload', 'window', 'decay', 'sumMomentum'])),
       this.fold('mechanism', 'Mechanism', this.mechanismFields(ofMechanism!, ofCompared!)),
       this.fold('privacy', 'Privacy', [
         ofEpsilon!,
-        ...all.fields(['delta', 'neighbours', 'clipNorm', ...user]),
+        ...all.fields(['delta', 'neighbours']),
+        ...ofTotals(all.fields(['clipNorm', ...user])),
       ]),
       this.fold('budget', 'Budget', [...all.fields(['budget', 'releases']), budget.element]),
       this.fold('learner', 'Learner', all.fields(['rule', 'momentum', 'loss', 'lambda'])),
       this.fold('noise', 'Noise', all.fields(['noiseSeed'])),
     );
+    const named = ['mechanism', 'budget', 'learner'] as const;
+    ofTotals(named.map((name) => this.folds.get(name)!.element));
     all.follow('workload', [this.halfLife.element]);
     byId('statistics-controls').append(
       ...all.fields(['statistic', 'measured', 'range', 'category', 'domain', 'together']),
@@ -88,7 +104,7 @@ export class Form {
     return messages;
   }
 
-  /** Shows the settings and the controls that apply to them. */
+  /** Shows the settings, and the controls that apply to them. */
   show(settings: Settings): void {
     this.controls.hide('noiseSeed', settings.deployed && settings.source === 'own');
     this.controls.show(settings);
@@ -128,8 +144,8 @@ export class Form {
     this.controls.hint('participation', `${text}${sensitivityText(certificates)}`);
   }
 
-  /** Shows the value that “auto” resolved to. */
-  showLambda(settings: Settings, learners: readonly Learner[]): void {
+  /** Shows the value to which “auto” resolved. */
+  showLambda(settings: Settings, learners: readonly RunLearner[]): void {
     if (!learnsFrom(settings)) return;
     const used = learners.map(({ history }) => history.info.lambda);
     this.controls.hint('lambda', lambdaText(settings.lambda, used));
@@ -163,7 +179,7 @@ export class Form {
     return variants.includes(name) || this.takes.get(mechanism)?.includes(name) === true;
   }
 
-  /** Creates a fold of settings, whose summary also says their values. */
+  /** Creates a fold of settings with a summary of their values. */
   private fold(name: FoldName, title: string, fields: readonly HTMLElement[]): HTMLElement {
     const said = h('span', { class: 'said' });
     const summary = h('summary', {}, h('span', { class: 'title' }, title), said);
@@ -173,7 +189,7 @@ export class Form {
   }
 
   private mechanismFields(help: HTMLElement, comparedHelp: HTMLElement): HTMLElement[] {
-    const own = (side: Side): Key[] => ownParameters.map((name) => parameterKey(side, name));
+    const own = (side: Side): SettingKey[] => ownParameters.map((name) => parameterKey(side, name));
     const box = (side: Side): HTMLElement =>
       h(
         'details',

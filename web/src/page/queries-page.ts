@@ -11,7 +11,7 @@ import {
   restOf,
   rules,
   SettingError,
-  type Key,
+  type SettingKey,
   type Settings,
 } from '../controls/settings.ts';
 import { readAddress, writeQueriesAddress } from '../controls/url.ts';
@@ -51,7 +51,7 @@ export class QueriesPage {
     connectShare(byId('queries-share'), () => (this.figure.hasOwn ? ', without your data' : ''));
   }
 
-  /** Applies the settings in the address and reports those that cannot be used. */
+  /** Applies the settings in the address and reports settings that cannot be used. */
   open(): void {
     this.isOpen = true;
     const { settings, refused, unknown } = readAddress(location.hash);
@@ -73,7 +73,7 @@ export class QueriesPage {
     this.figure.restyle();
   }
 
-  private enter(key: Key, text: string): void {
+  private enter(key: SettingKey, text: string): void {
     if (isListed(key)) return;
     try {
       const value = rules[key].read(text);
@@ -85,7 +85,10 @@ export class QueriesPage {
     }
   }
 
-  /** Hides all secrets while another view is open, which may promise that none is in the document. */
+  /**
+   * Hides all secrets while another view is open, because that view may state that the page shows
+   * none.
+   */
   leave(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
@@ -93,7 +96,7 @@ export class QueriesPage {
     this.show();
   }
 
-  /** Says whose histogram it is, so that addresses leave out what reveals the user's own. */
+  /** Marks whether the histogram is the user's own, so that addresses omit what would reveal it. */
   private mark(): void {
     this.wanted.source = this.figure.hasOwn ? 'own' : defaults.source;
   }

@@ -14,15 +14,16 @@ import { FactorizationFigure } from '../figures/factorization-figure.ts';
 import { Ghosts, maxGhostSteps } from '../figures/ghosts.ts';
 import { LearningFigure } from '../figures/learning-figure.ts';
 import { MiniChart } from '../figures/mini-chart.ts';
-import type { Panel, Picture } from '../figures/picture.ts';
+import type { PicturePanel, ColouredPicture } from '../figures/picture.ts';
 import { Ranking } from '../figures/ranking.ts';
 import { bandsText, SimultaneousBands, type SimultaneousBand } from '../figures/simultaneous.ts';
 import { SumsFigure, type Additions } from '../figures/sums-figure.ts';
-import { StatisticsFigure, type StatisticNumbers } from '../figures/statistics-figure.ts';
+import { statistics, type StatisticView } from '../figures/statistics-figure.ts';
+import type { StatisticRelease } from '../figures/statistic-release.ts';
 import { learningTable, sumsTable } from '../figures/tables.ts';
-import { Analyst } from '../base/analyst.ts';
+import { TracksFigure, type TrackNumbers } from '../figures/tracks-figure.ts';
+import type { Analyst } from '../base/analyst.ts';
 import type { StatisticTable } from '../data/statistic-choice.ts';
-import { randomSeed } from '../data/random.ts';
 import { unitOf } from '../data/units.ts';
 import { byId, h, setText } from '../base/dom.ts';
 import { messageOf } from '../run/failures.ts';
@@ -32,10 +33,12 @@ import { factsOf, recordsText, summaryOf } from './words.ts';
 
 export interface ViewsEvents {
   changed(patch: Partial<Settings>): void;
+  /** Called when the user asks for fresh noise. */
+  drawn(): void;
   chosen(mechanism: MechanismName, parameters: MechanismParameters): void;
 }
 
-/** The run on the page, and the settings it is shown with. */
+/** The run on the page, with its display settings. */
 export interface RunOnView {
   run: Run;
   settings: Settings;
@@ -68,14 +71,14 @@ export class Views {
   private readonly errors: ErrorsFigure;
   private readonly deltas: DeltaFigure;
   private readonly ranking: Ranking;
-  private readonly statistics: StatisticsFigure;
+  private readonly statistics: TracksFigure<StatisticView, StatisticRelease>;
 
   constructor(
     private readonly player: Player,
     private readonly bar: PlayerBar,
+    analyst: Analyst,
     private readonly events: ViewsEvents,
   ) {
-    const analyst = new Analyst();
     this.ghosts = new Ghosts(analyst);
     this.simultaneous = new SimultaneousBands(analyst);
     this.certificate = new CertificateTable(analyst);
@@ -84,7 +87,7 @@ export class Views {
     this.deltas = new DeltaFigure(analyst);
     this.ranking = new Ranking(analyst, events);
     const moved = (step: number | null): void => this.moveCursor(step);
-    this.statistics = new StatisticsFigure(analyst, moved);
+    this.statistics = new TracksFigure('statistics', analyst, statistics, moved);
     this.sums = new SumsFigure(byId('sums'), byId('sum-errors'), moved);
     this.learning = new LearningFigure(byId('learning'), moved);
     this.connect();
@@ -103,7 +106,7 @@ export class Views {
     const { run, settings, table } = shown;
     this.take(run);
     this.shown = { ...shown };
-    // Secrets may have been hidden: nothing drawn before stays.
+    // Secrets may have been hidden, so earlier drawings are discarded.
     this.quarter = -1;
     this.lastTables = -Infinity;
     this.fillSumsView(this.shown);
@@ -128,12 +131,18 @@ export class Views {
     this.errors.show({ ...run.settings, errors, local }, run.lanes);
     this.deltas.show({ ...run.settings, ranking }, run.lanes);
     this.ranking.show({ ...run.settings, ranking });
-    this.statistics.show(
-      { ...run.settings, statistic: settings.statistic, deployed: settings.deployed },
-      run.lanes,
-      table,
-    );
+    const { statistic, deployed } = settings;
+    if (table !== null) {
+      const view = { ...run.settings, statistic, deployed };
+      this.statistics.show({ settings: view, lane: run.lanes[0]!, table });
+    }
     this.draw();
+  }
+
+  /** Hides the secrets of a run that leaves the page. */
+  conceal(): void {
+    if (this.shown === null) return;
+    this.show({ ...this.shown, settings: { ...this.shown.settings, deployed: true } });
   }
 
   /** Draws new steps. */
@@ -158,13 +167,13 @@ export class Views {
     return this.added.simultaneous;
   }
 
-  /** Returns pictures of the figures drawn so far, by a name for their files. */
-  pictures(): Map<string, Picture> {
+  /** Pictures of the figures drawn so far, by file name. */
+  pictures(): Map<string, ColouredPicture> {
     const { totals, errors } = this.sums.pictures();
     const matrices = this.factorization.pictures();
     const { plural, noun } = wordsOf(this.shown!.settings);
-    const some = (panel: Panel | null): Panel[] => (panel === null ? [] : [panel]);
-    const all: [string, string, Picture['panels']][] = [
+    const some = (panel: PicturePanel | null): PicturePanel[] => (panel === null ? [] : [panel]);
+    const all: [string, string, ColouredPicture['panels']][] = [
       ['totals', plural, some(totals)],
       ['errors', `Errors of the ${noun}s`, some(errors)],
       ['learning', 'Learning', some(this.learning.picture())],
@@ -183,8 +192,7 @@ export class Views {
     );
   }
 
-  /** Returns the numbers of Figure 6, or null before it is drawn. */
-  statisticNumbers(deployed: boolean): StatisticNumbers | null {
+  statisticNumbers(deployed: boolean): TrackNumbers | null {
     return this.statistics.numbers(deployed);
   }
 
@@ -216,7 +224,7 @@ export class Views {
     this.sums.show(run, { view, deployed, unit }, this.added);
   }
 
-  /** Draws an addition once it is ready, unless something else is shown by then. */
+  /** Draws an addition once it is ready, unless the view has changed by then. */
   private add(shown: RunOnView, addition: Additions): void {
     if (shown !== this.shown) return;
     Object.assign(this.added, addition);
@@ -224,7 +232,7 @@ export class Views {
     this.draw();
   }
 
-  /** Draws the noise of other runs once it is ready. It does not apply to norms. */
+  /** Draws the noise of other runs once it is ready. Norms have no such noise. */
   private showGhosts(shown: RunOnView): void {
     const { run, settings } = shown;
     const box = byId<HTMLInputElement>('ghosts');
@@ -267,12 +275,12 @@ export class Views {
   private fillSumsView({ run, settings, names }: RunOnView): void {
     const select = byId<HTMLSelectElement>('sums-view');
     const { dimension, learns } = run.first.info;
-    const what = run.sharesStart ? 'gradient at the start, ' : learns ? 'gradient, ' : '';
+    const what = run.sharesStart ? ' (gradient at the start)' : learns ? ' (gradient)' : '';
     const options = [h('option', { value: 'norm' }, 'the vector (its norm)')];
     for (let k = 1; k <= dimension; ++k) {
       const name = names[k - 1] ?? `coordinate ${k}`;
       const unit = learns ? '' : unitOf([name], settings.units);
-      options.push(h('option', { value: k }, `${what}${name}${unit && ` (${unit})`}`));
+      options.push(h('option', { value: k }, `${name}${what}${unit && ` (${unit})`}`));
     }
     select.replaceChildren(...options);
     select.value = rules.sums.write(settings.sums);
@@ -336,11 +344,7 @@ export class Views {
       box.addEventListener('change', () => this.events.changed({ [key]: box.checked }));
     }
     for (const id of ['draw-again', 'statistics-again']) {
-      byId(id).addEventListener('click', () => {
-        if (this.shown === null) return;
-        const { source, noiseSeed } = this.shown.settings;
-        this.events.changed({ noiseSeed: source === 'own' ? randomSeed() : noiseSeed + 1 });
-      });
+      byId(id).addEventListener('click', () => this.events.drawn());
     }
     for (const id of ['sums-numbers', 'learning-numbers']) {
       byId(id).addEventListener('toggle', () => this.drawTables(true));

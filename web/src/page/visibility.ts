@@ -40,7 +40,7 @@ export function watchMini(shown: () => void): void {
 }
 
 /**
- * Makes a stage taller than the window stick by its lower edge, so that every part is reachable.
+ * Makes a stage taller than the window stick at its lower edge, so that every part can be reached.
  */
 export function keepStageInReach(): void {
   const stage = byId('stage');
@@ -54,8 +54,8 @@ export function keepStageInReach(): void {
 }
 
 /**
- * Changes the page without moving what the user looks at: the focused element if it is visible,
- * else the one in the middle of the window.
+ * Changes the page without moving the element at which the user looks: the focused element if it is
+ * visible, otherwise the element in the middle of the window.
  */
 export function keepInPlace(change: () => void): void {
   const { activeElement: focused } = document;

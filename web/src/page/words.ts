@@ -2,6 +2,7 @@
 
 // Sentences about what a run has shown so far.
 
+import { nameOf } from '../controls/mechanisms.ts';
 import { wordsOf } from '../controls/workload.ts';
 import { inUnit } from '../data/units.ts';
 import { curvesOf } from '../figures/learner-curves.ts';
@@ -35,7 +36,7 @@ export function summaryOf(run: Run, sums: SumsFigure, deployed: boolean): string
   if (run.step === 0) return `${counted(run.numSteps, 'step')} ahead.`;
   const parts = sums.tracks.map(({ view }, i) => {
     const at = view.at(run.step - 1);
-    const name = run.lanes.length > 1 ? `${run.lanes[i]!.mechanism}: ` : '';
+    const name = run.lanes.length > 1 ? `${nameOf(run.lanes[i]!.mechanism)}: ` : '';
     const truth = deployed ? '' : `, true ${wordsOf(run.settings).noun} ${quantity(at.truth, 3)}`;
     return `${name}release ${quantity(at.release, 3)} ± ${quantity(at.band, 3)}${truth}`;
   });
@@ -48,8 +49,7 @@ export function recordsText(run: Run): string {
     return 'Sums of the learner’s own clipped gradients: what it releases, and all it learns from.';
   }
   return (
-    'Each learner computes its own gradients, so two learners release sums of different gradients. ' +
-    'Drawn here are the gradients of the same examples at the common start of the learners, ' +
-    'weights 0, with the noise of each.'
+    'Sums of the gradients at weights 0, where all learners start, with the noise of each: ' +
+    'later gradients differ.'
   );
 }

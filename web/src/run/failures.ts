@@ -6,23 +6,23 @@
 import type { Refusal } from 'dp-ftrl';
 import type { Controls } from '../controls/controls.ts';
 import { parameterKey, parameterNames, sides } from '../controls/parameters.ts';
-import { SettingError, type Key } from '../controls/settings.ts';
+import { SettingError, type SettingKey } from '../controls/settings.ts';
 import { byId, h } from '../base/dom.ts';
 import { LaneError } from './run.ts';
 import { hiddenReason } from '../base/secrets.ts';
 
 /** Maps an option of the library to its control. */
-const controlOf: Record<string, Key> = {
+const controlOf: Record<string, SettingKey> = {
   epsilon: 'epsilon',
   delta: 'delta',
-  numSteps: 'numSteps',
-  clipNorm: 'clipNorm',
+  steps: 'numSteps',
+  clip: 'clipNorm',
   neighbours: 'neighbours',
   participation: 'participation',
   epochs: 'participations',
-  participations: 'participations',
-  minSeparation: 'minSeparation',
-  mechanism: 'mechanism',
+  times: 'participations',
+  apart: 'minSeparation',
+  strategy: 'mechanism',
   dimension: 'dimension',
   stream: 'stream',
   streamSeed: 'streamSeed',
@@ -35,13 +35,12 @@ const controlOf: Record<string, Key> = {
   table: 'columns',
 };
 
-/** Returns the first name of a path into a parameter: 'decays' of 'decays[3]'. */
+/** 'decays' for 'decays[3]'. */
 function rootOf(path: string): string {
   const end = [...path].findIndex((letter) => '[(.'.includes(letter));
   return end < 0 ? path : path.slice(0, end);
 }
 
-/** Returns the option that the library names in an error. */
 function optionOf(error: unknown): string | undefined {
   const refusal = error instanceof LaneError ? error.cause : error;
   const { parameter } = (refusal ?? {}) as Refusal;
@@ -60,12 +59,12 @@ export class Failures {
   constructor(private readonly controls: Controls) {}
 
   /**
-   * `typed` is the last entry, which stays in its control to be corrected. While secrets are hidden,
-   * what the library says about records, which it may quote, is hidden, too.
+   * `typed` is the last entry, which stays in its control so that the user can correct it. While
+   * secrets are hidden, messages of the library that may quote records are hidden, too.
    */
   show(
     error: unknown,
-    typed: { key: Key; text: string } | null,
+    typed: { key: SettingKey; text: string } | null,
     remains: string,
     deployed: boolean,
   ): void {
@@ -87,10 +86,10 @@ export class Failures {
   }
 
   /** Controls beside which an error may be shown, best place first. */
-  private controlsOf(error: unknown): Key[] {
+  private controlsOf(error: unknown): SettingKey[] {
     if (error instanceof SettingError) return [error.key];
     const name = optionOf(error);
-    const keys: Key[] = [];
+    const keys: SettingKey[] = [];
     if (error instanceof LaneError) {
       const own = parameterNames.find((one) => one === name);
       if (own !== undefined) keys.push(parameterKey(sides[error.lane]!, own));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything that one simulation has shown so far, so that another view of it needs no second run.
+// Everything that one simulation has shown so far, so that other views need no second run.
 
 import type { SimulationChunk } from 'dp-ftrl';
 import type { SimulationInfo } from '../base/engine.ts';
@@ -12,13 +12,13 @@ export interface Regret {
   gap: number[];
 }
 
-/** The part of each chunk that is kept. */
-export type Kept = 'all' | 'sums' | 'learning';
+/** Which part of each chunk is kept. */
+export type HistoryScope = 'all' | 'sums' | 'learning';
 
 export class History {
   /** Number of steps recorded. */
   step = 0;
-  /** Row-major, numSteps x dimension. */
+  /** Sums in row-major order, steps x dimension. */
   readonly trueSums: Float64Array;
   readonly noisySums: Float64Array;
   readonly stddev: Float64Array;
@@ -32,30 +32,30 @@ export class History {
 
   constructor(
     readonly info: SimulationInfo,
-    private readonly kept: Kept = 'all',
+    private readonly kept: HistoryScope = 'all',
   ) {
-    const { numSteps, dimension } = info;
+    const { steps, dimension } = info;
     const learns = info.learns && kept !== 'sums';
     const classifies = info.classifies && kept !== 'sums';
-    const numSums = kept === 'learning' ? 0 : numSteps * dimension;
+    const numSums = kept === 'learning' ? 0 : steps * dimension;
     this.trueSums = new Float64Array(numSums);
     this.noisySums = new Float64Array(numSums);
-    this.stddev = new Float64Array(numSteps);
-    this.privateLoss = new Float64Array(learns ? numSteps : 0);
-    this.twinLoss = new Float64Array(learns ? numSteps : 0);
-    this.privateAccuracy = new Float64Array(classifies ? numSteps : 0);
-    this.twinAccuracy = new Float64Array(classifies ? numSteps : 0);
+    this.stddev = new Float64Array(steps);
+    this.privateLoss = new Float64Array(learns ? steps : 0);
+    this.twinLoss = new Float64Array(learns ? steps : 0);
+    this.privateAccuracy = new Float64Array(classifies ? steps : 0);
+    this.twinAccuracy = new Float64Array(classifies ? steps : 0);
   }
 
   append(chunk: SimulationChunk): void {
-    const { firstStep, numSteps } = chunk;
+    const { firstStep, steps } = chunk;
     if (firstStep !== this.step) {
       throw new Error(`history: step ${this.step} is next, got ${firstStep}`);
     }
     this.stddev.set(chunk.stddev, firstStep);
     if (this.kept !== 'learning') this.appendSums(chunk);
     if (this.kept !== 'sums') this.appendLearning(chunk);
-    this.step += numSteps;
+    this.step += steps;
   }
 
   private appendSums({ firstStep, trueSums, noisySums }: SimulationChunk): void {

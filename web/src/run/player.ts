@@ -9,12 +9,12 @@ export type PlayerState = 'loading' | 'playing' | 'paused' | 'finished';
 export interface PlayerEvents {
   /** Called when there are new steps to draw. */
   draw(): void;
-  /** Called when the state, or whether the player is suspended, has changed. */
+  /** Called when the player changes its state, or is suspended or resumed. */
   changed(): void;
   failed(error: unknown): void;
 }
 
-/** Longest gap between two frames that is made up for, in seconds. */
+/** Longest gap between two frames that is caught up, in seconds. */
 const maxLag = 0.1;
 
 export class Player {
@@ -31,7 +31,7 @@ export class Player {
 
   constructor(private readonly events: PlayerEvents) {}
 
-  /** True if the clock is paused although the state is unchanged. */
+  /** True if the clock is stopped although the state is unchanged. */
   get suspended(): boolean {
     return this.reasons.size > 0;
   }
@@ -42,7 +42,8 @@ export class Player {
   }
 
   /**
-   * Suspends or resumes the clock: the charts are not visible, or another run is being prepared.
+   * Suspends or resumes the clock, because the charts are not visible or another run is being
+   * prepared.
    */
   suspend(reason: 'hidden' | 'off screen' | 'preparing', holds: boolean): void {
     if (holds === this.reasons.has(reason)) return;
@@ -60,6 +61,12 @@ export class Player {
     this.set(run.finished ? 'finished' : playing ? 'playing' : 'paused');
   }
 
+  /** Drops the run, because something else is shown in its place. */
+  unload(): void {
+    this.run = null;
+    this.set('finished');
+  }
+
   play(): void {
     if (this.state === 'paused') this.set('playing');
   }
@@ -75,7 +82,7 @@ export class Player {
     if (this.state === 'playing') this.set('paused');
   }
 
-  /** Advances by one step for each call, then pauses. */
+  /** Advances by one step per call, then pauses. */
   step(): void {
     const run = this.run;
     if (run === null || run.finished) return;
@@ -116,7 +123,7 @@ export class Player {
     if (this.state === 'playing' && !this.suspended && this.run !== null) {
       const elapsed = this.last === 0 ? 1 / 60 : Math.min(maxLag, (now - this.last) / 1000);
       this.last = now;
-      // Steps that the machine could not compute in time are dropped, not made up for later.
+      // Steps that the machine could not compute in time are not made up for later.
       this.due =
         this.rushing || this.speed === Infinity
           ? Infinity

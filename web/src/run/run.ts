@@ -2,19 +2,20 @@
 
 // One or two simulations of the same stream, advanced together.
 
-import type { MechanismName, MechanismOptions, MechanismParameters } from 'dp-ftrl';
-import type { SavedStrategy, SimulationChunk, SimulationOptions } from 'dp-ftrl';
-import type { Engine, Simulated } from '../base/engine.ts';
-import type { Records } from '../data/contributions.ts';
+import type { MechanismName, MechanismParameters, SavedStrategy } from 'dp-ftrl';
+import type { SimulationChunk, SimulationOptions, Strategy } from 'dp-ftrl';
+import type { Engine, RemoteSimulation } from '../base/engine.ts';
+import type { StepRecords } from '../data/contributions.ts';
 import { numClipped } from '../data/csv.ts';
-import { History, type Kept } from './history.ts';
-import { choicesOf, type Choice, type Settings } from '../controls/settings.ts';
+import { History, type HistoryScope } from './history.ts';
+import { choicesOf, type MechanismChoice, type Settings } from '../controls/settings.ts';
+import type { RunOptions } from '../data/source.ts';
 import { learnsFrom, problemOf, weightsOf, workloadOf } from '../controls/workload.ts';
 import { weightedSums } from '../data/weighted-sums.ts';
 import { WeightedRun } from './weighted-run.ts';
 
 /** A mechanism with the settings of one run. */
-interface Chosen {
+interface LaneMechanism {
   mechanism: MechanismName;
   parameters: MechanismParameters;
   /** Result of a search; null for a mechanism created by name. */
@@ -24,34 +25,33 @@ interface Chosen {
 type RuleName = Exclude<Settings['rule'], 'both'>;
 
 /** A learner that applies one rule to the totals. */
-export interface Learner {
+export interface RunLearner {
   rule: RuleName;
   history: History;
 }
 
-export interface Lane extends Chosen {
-  /** One for each rule; a single one if nothing is learned. */
-  learners: readonly Learner[];
+export interface Lane extends LaneMechanism {
+  /** One learner per rule; a single learner if nothing is learned. */
+  learners: readonly RunLearner[];
   /** History of the first learner. */
   history: History;
   /**
-   * Totals of the same records for all learners; the same as `history` unless learners are
-   * compared.
+   * Totals of the same records for all learners; equal to `history` unless learners are compared.
    */
   sums: History;
 }
 
 /** A simulation and its recorded history. */
-interface Stream {
-  simulation: Simulated;
+interface RunStream {
+  simulation: RemoteSimulation;
   history: History;
 }
 
 /** Regularisation so strong that a learner never leaves its start, weights 0. */
 const holding = 1e100;
 
-/** The same for a learner that never updates. */
-const heldOf = ({ descent: _, ...options }: SimulationOptions): SimulationOptions => ({
+/** Options of a learner that never updates its weights. */
+const heldOf = ({ descent: _, ...options }: RunOptions): RunOptions => ({
   ...options,
   lambda: holding,
 });
@@ -66,52 +66,45 @@ export class LaneError extends Error {
   }
 }
 
-/** Returns a mechanism with its parameters; a saved strategy includes its own. */
-export function strategyOf({
-  mechanism,
-  parameters,
-  saved,
-}: Chosen): MechanismParameters & { mechanism: MechanismName | SavedStrategy } {
-  return saved === null ? { ...parameters, mechanism } : { mechanism: saved };
+/** A saved strategy includes its own parameters. */
+export function strategyOf({ mechanism, parameters, saved }: LaneMechanism): Strategy {
+  return saved ?? { name: mechanism, ...parameters };
 }
 
-export function mechanismOf(
-  settings: Settings,
-  chosen: Chosen,
-): MechanismOptions & { clipNorm: number } {
+/** Writes a mechanism as the library's options. */
+export function mechanismOf(settings: Settings, chosen: LaneMechanism) {
+  const { epsilon, delta, clipNorm: clip, neighbours } = settings;
   return {
-    ...strategyOf(chosen),
-    epsilon: settings.epsilon,
-    delta: settings.delta,
-    numSteps: settings.numSteps,
-    clipNorm: settings.clipNorm,
-    neighbours: settings.neighbours,
     ...problemOf(settings),
+    ...{ epsilon, delta, clip, neighbours },
+    strategy: strategyOf(chosen),
   };
 }
+
+/** The loss as an option of the library; a loss with a parameter gets its default. */
+const lossOf = (loss: Settings['loss']): NonNullable<SimulationOptions['loss']> =>
+  loss === 'quantile' ? { quantile: 0.5 } : loss === 'huber' ? { huber: 1 } : loss;
 
 function rulesOf(settings: Settings): RuleName[] {
   if (!learnsFrom(settings)) return ['ftrl'];
   return settings.rule === 'both' ? ['ftrl', 'descent'] : [settings.rule];
 }
 
-/** True if several learners are compared; each computes its own gradients. */
+/** True if several learners are compared; each learner then computes its own gradients. */
 const compares = (settings: Settings): boolean =>
   learnsFrom(settings) && choicesOf(settings).length * rulesOf(settings).length > 1;
 
 function optionsOf(
   settings: Settings,
-  chosen: Chosen,
-  records: Records | null,
+  chosen: LaneMechanism,
+  records: StepRecords | null,
   rule = rulesOf(settings)[0]!,
-): SimulationOptions {
+): RunOptions {
   const { momentum } = settings;
-  const { lambda: mechanismLambda, ...mechanism } = mechanismOf(settings, chosen);
   return {
-    ...mechanism,
-    ...(mechanismLambda === undefined ? {} : { mechanismLambda }),
+    ...mechanismOf(settings, chosen),
     noiseSeed: settings.noiseSeed,
-    loss: settings.loss,
+    loss: lossOf(settings.loss),
     ...(settings.lambda === null ? {} : { lambda: settings.lambda }),
     ...(rule === 'ftrl' ? {} : { descent: momentum === 0 ? {} : { momentum } }),
     ...(records === null
@@ -127,9 +120,9 @@ function optionsOf(
   };
 }
 
-/** Number of steps of the first request, which shows which mechanism is slowest. */
+/** Number of steps in the first request, which reveals the slowest mechanism. */
 const firstSteps = 64;
-/** Smallest and largest amount of work, in milliseconds, requested from the worker at once. */
+/** Minimum and maximum time, in milliseconds, for which a request keeps the worker busy. */
 const shortest = 6;
 const longest = 100;
 
@@ -139,14 +132,17 @@ export class Run {
    * worker.
    */
   private budget = shortest;
-  /** Index of the slowest stream, which is limited by time; the others run as many steps. */
+  /**
+   * Index of the slowest stream, which is limited by time; the other streams run the same number of
+   * steps.
+   */
   private slowest = 0;
   private disposed = false;
 
   private constructor(
     readonly settings: Settings,
-    private readonly records: Records | null,
-    private readonly streams: readonly Stream[],
+    private readonly records: StepRecords | null,
+    private readonly streams: readonly RunStream[],
     readonly lanes: readonly Lane[],
   ) {}
 
@@ -154,29 +150,28 @@ export class Run {
   static async create(
     engine: Engine,
     settings: Settings,
-    records: Records | null,
-    find: (choice: Choice) => Promise<SavedStrategy | null>,
+    records: StepRecords | null,
+    find: (choice: MechanismChoice) => Promise<SavedStrategy | null>,
   ): Promise<Run> {
-    const streams: Stream[] = [];
-    const add = (simulation: Simulated, kept: Kept): History => {
+    const streams: RunStream[] = [];
+    const add = (simulation: RemoteSimulation, kept: HistoryScope): History => {
       const history = new History(simulation, kept);
       streams.push({ simulation, history });
       return history;
     };
-    const start = async (options: SimulationOptions, kept: Kept): Promise<History> =>
+    const start = async (options: SimulationOptions, kept: HistoryScope): Promise<History> =>
       add(await engine.study.simulation(options), kept);
-    /** Creates a learner for each rule, or one that only sums if nothing is learned. */
-    const learnersOf = async (chosen: Chosen): Promise<Learner[]> => {
+    /** Creates a learner for each rule or, if nothing is learned, one that only sums. */
+    const learnersOf = async (chosen: LaneMechanism): Promise<RunLearner[]> => {
       const rules = rulesOf(settings);
       if (records !== null && workloadOf(settings).workload !== undefined) {
         const sums = await WeightedRun.create(engine, {
           options: { ...mechanismOf(settings, chosen), insecureSeed: settings.noiseSeed },
           records,
-          weights: weightsOf(settings),
         });
         return [{ rule: rules[0]!, history: add(sums, 'all') }];
       }
-      const learners: Learner[] = [];
+      const learners: RunLearner[] = [];
       for (const rule of rules) {
         const options = optionsOf(settings, chosen, records, rule);
         learners.push({ rule, history: await start(options, kept) });
@@ -205,13 +200,16 @@ export class Run {
     return new Run(settings, records, streams, lanes);
   }
 
-  /** Returns the options that reproduce the totals of a lane, with its mechanism by name. */
-  optionsOf({ mechanism, parameters }: Lane): SimulationOptions {
+  /** Options that reproduce the totals of a lane; the mechanism is given by name. */
+  optionsOf({ mechanism, parameters }: Lane): RunOptions {
     const options = optionsOf(this.settings, { mechanism, parameters, saved: null }, this.records);
     return this.sharesStart ? heldOf(options) : options;
   }
 
-  /** True if learners are compared; the totals are then of gradients at their shared start. */
+  /**
+   * True if learners are compared; the totals are then those of the gradients at the shared
+   * starting point.
+   */
   get sharesStart(): boolean {
     const { history, sums } = this.lanes[0]!;
     return history !== sums;
@@ -221,7 +219,7 @@ export class Run {
     return this.lanes[0]!.history;
   }
   get numSteps(): number {
-    return this.first.info.numSteps;
+    return this.first.info.steps;
   }
   get step(): number {
     return this.first.step;
@@ -231,9 +229,9 @@ export class Run {
   }
 
   /**
-   * Runs at most `maxSteps` steps in all streams, fewer if they would take long. The worker watches
-   * the clock and computes for as long as messages are in transit, so that a busy page, which is
-   * slow to ask again, still gets half of the library's throughput.
+   * Runs at most `maxSteps` steps in all streams, or fewer if they would take long. The worker
+   * watches the clock and computes for as long as messages are in transit, so that a busy page,
+   * which is slow to ask again, still gets half of the library's throughput.
    */
   async advance(maxSteps: number): Promise<void> {
     const first = this.step === 0 ? firstSteps : Infinity;
@@ -249,7 +247,7 @@ export class Run {
       const { simulation, history } = streams[one]!;
       const chunk = await simulation.advance(steps, limit);
       if (this.disposed) return;
-      steps = chunk.numSteps;
+      steps = chunk.steps;
       chunks.push([history, chunk]);
       const took = performance.now() - began;
       if (took > greatest) [greatest, this.slowest] = [took, one];
@@ -259,14 +257,14 @@ export class Run {
     this.budget = Math.max(shortest, Math.min(longest, share));
   }
 
-  /** True if rows were left out by the limits on their person. */
+  /** True if the limit on the rows of a person left rows out. */
   get leavesOut(): boolean {
     return (this.records?.numDropped ?? 0) > 0;
   }
 
   /**
-   * Returns the sums of all rows before clipping, of one coordinate (from 1) or as norms (0). Null
-   * if no row is clipped or left out, and for learners, which sum gradients.
+   * Sums of all rows before clipping, of one coordinate (from 1) or as norms (0). Null if no row is
+   * clipped or left out, and for learners, which sum gradients.
    */
   unclipped(view: number): Float64Array | null {
     const { records, settings, first } = this;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Prepares runs one at a time. A newer request replaces earlier ones, even one in progress.
+// Prepares runs one at a time. A newer request replaces earlier requests, even one in progress.
 
 import type { Strategies } from '../controls/strategies.ts';
 import type { SearchBar } from '../controls/search-bar.ts';
 import type { Settings } from '../controls/settings.ts';
 import { problemOf } from '../controls/workload.ts';
-import type { Records } from '../data/contributions.ts';
+import type { StepRecords } from '../data/contributions.ts';
 import type { Engine } from '../base/engine.ts';
 import { LaneError, Run } from './run.ts';
 
-/** A requested run, the step to advance it to at once, and whether it plays from there. */
-export interface Request {
+/** A requested run, the step to which it is advanced at once, and whether it plays from there. */
+export interface RunRequest {
   settings: Settings;
-  /** Null for a synthetic stream. */
-  records: Records | null;
+  /** Records to sum; null for a synthetic stream. */
+  records: StepRecords | null;
   step: number;
   playing: boolean;
 }
@@ -22,7 +22,7 @@ export interface Request {
 export interface RunsEvents {
   /** Called when the preparation of runs begins or ends. */
   busy(isBusy: boolean): void;
-  made(run: Run, request: Request): void;
+  made(run: Run, request: RunRequest): void;
   failed(error: unknown): void;
   /** Called when a search was cancelled and no other run was requested. */
   givenUp(): void;
@@ -34,9 +34,9 @@ function isAbort(error: unknown): boolean {
 }
 
 export class Runs {
-  private next: Request | null = null;
+  private next: RunRequest | null = null;
   /** Latest request, kept while its run is prepared. */
-  private latest: Request | null = null;
+  private latest: RunRequest | null = null;
   private working = false;
 
   constructor(
@@ -46,7 +46,7 @@ export class Runs {
     private readonly events: RunsEvents,
   ) {}
 
-  start(request: Request): void {
+  start(request: RunRequest): void {
     this.next = request;
     this.latest = request;
     this.searchBar.cancel();
@@ -80,12 +80,12 @@ export class Runs {
     this.events.busy(false);
   }
 
-  private async make(request: Request): Promise<Run> {
+  private async make(request: RunRequest): Promise<Run> {
     const { settings, records, step } = request;
     const { numSteps } = settings;
     const run = await Run.create(this.engine, settings, records, (choice) =>
       this.searchBar.watch({ mechanism: choice.mechanism, numSteps }, (options) =>
-        this.strategies.find(choice, { numSteps, ...problemOf(settings) }, options),
+        this.strategies.find(choice, problemOf(settings), options),
       ),
     );
     try {

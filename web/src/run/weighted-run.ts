@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Weighted sums of a table behind the interface of a simulation, which has running totals only.
+// Weighted sums of a table with the interface of a simulation; simulations themselves have only
+// running totals.
 
-import type {
-  AdvanceOptions,
-  Async,
-  MechanismOptions,
-  Row,
-  SimulationChunk,
-  Stream,
-  Totals,
-} from 'dp-ftrl';
-import type { Records } from '../data/contributions.ts';
-import { clippedSteps, weightedSums, type Weights } from '../data/weighted-sums.ts';
-import type { Engine, Simulated, SimulationInfo } from '../base/engine.ts';
-import { streamOptions } from './stream-options.ts';
+import type { AdvanceOptions, Async, CounterOptions, PrivacyTarget, Row } from 'dp-ftrl';
+import type { SimulationChunk, Stream, Totals } from 'dp-ftrl';
+import type { StepRecords } from '../data/contributions.ts';
+import type { Engine, RemoteSimulation, SimulationInfo } from '../base/engine.ts';
 
 /** Options of a weighted run. */
 export interface WeightedOptions {
-  options: MechanismOptions & { clipNorm: number; insecureSeed: number };
-  records: Records;
-  weights: Weights;
+  options: CounterOptions & PrivacyTarget & { clip: number; insecureSeed: number };
+  records: StepRecords;
 }
 
 const none = new Float64Array();
@@ -35,30 +26,28 @@ export class WeightedRun {
   readonly regretBound = null;
   readonly certificate: SimulationInfo['certificate'];
   readonly dimension: number;
-  readonly numSteps: number;
+  readonly steps: number;
   readonly grid: number;
   private step = 0;
   private partSteps = 16;
-  private readonly records: Records;
-  private readonly trueSums: Float64Array;
+  private readonly records: StepRecords;
 
   private constructor(
     private readonly sums: Async<Stream<[record: Row], Totals>>,
-    { records, options, weights }: WeightedOptions,
+    records: StepRecords,
   ) {
     this.certificate = sums.certificate;
     this.dimension = records.table.numColumns;
     this.grid = sums.grid;
-    this.numSteps = Math.min(sums.steps, records.numSteps);
+    this.steps = Math.min(sums.steps, records.numSteps);
     this.records = records;
-    this.trueSums = weightedSums(clippedSteps(records, options.clipNorm), this.dimension, weights);
   }
 
-  static async create(engine: Engine, wanted: WeightedOptions): Promise<Simulated> {
+  static async create(engine: Engine, wanted: WeightedOptions): Promise<RemoteSimulation> {
     const { options, records } = wanted;
     const dimension = records.table.numColumns;
-    const sums = await engine.totals({ ...streamOptions(options), dimension });
-    return new WeightedRun(sums, wanted);
+    const sums = await engine.totals({ ...options, dimension, showNonprivate: true });
+    return new WeightedRun(sums, records);
   }
 
   /** Advances like a simulation; checks the clock every few milliseconds. */
@@ -67,16 +56,18 @@ export class WeightedRun {
     { maxMilliseconds = Infinity }: AdvanceOptions = {},
   ): Promise<SimulationChunk> {
     const firstStep = this.step;
-    const end = Math.min(this.numSteps, firstStep + maxSteps);
+    const end = Math.min(this.steps, firstStep + maxSteps);
     const start = performance.now();
     const entries = (steps: number): number => steps * this.dimension;
     const noisySums = new Float64Array(entries(end - firstStep));
+    const trueSums = new Float64Array(noisySums.length);
     const stddev = new Float64Array(end - firstStep);
     do {
       const began = performance.now();
       const to = Math.min(end, this.step + this.partSteps);
       for (const reading of await this.release(to)) {
         noisySums.set(reading.values, entries(reading.step - firstStep));
+        trueSums.set(reading.nonprivate!.values, entries(reading.step - firstStep));
         stddev[reading.step - firstStep] = reading.stddev;
       }
       this.step = to;
@@ -85,8 +76,8 @@ export class WeightedRun {
     } while (this.step < end && !this.sums.disposed && performance.now() - start < maxMilliseconds);
     return {
       firstStep,
-      numSteps: this.step - firstStep,
-      trueSums: this.trueSums.slice(entries(firstStep), entries(this.step)),
+      steps: this.step - firstStep,
+      trueSums: trueSums.slice(0, entries(this.step - firstStep)),
       noisySums: noisySums.slice(0, entries(this.step - firstStep)),
       stddev: stddev.slice(0, this.step - firstStep),
       privateLoss: none,
@@ -101,7 +92,7 @@ export class WeightedRun {
     return this.sums.dispose();
   }
 
-  /** Releases the steps before `to`; sends all requests before awaiting any. */
+  /** Releases the steps up to `to`, which is excluded; sends all requests before awaiting any. */
   private release(to: number): Promise<Totals[]> {
     const { sums, records } = this;
     const { table, batchSize } = records;

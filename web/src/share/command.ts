@@ -2,24 +2,24 @@
 
 // Writes the run on the page as a command.
 
-import type { Participation, Workload } from 'dp-ftrl';
+import type { Participation, StrategyParameters, Workload } from 'dp-ftrl';
 import { PARAMETER_NAMES } from '../../../wasm/src/shared/parameters.ts';
 import type { Roles } from '../data/contributions.ts';
-import type { SnippetSource } from '../data/source.ts';
+import type { ActiveProgramOptions, RunOptions, SnippetSource, Source } from '../data/source.ts';
 
-/** Returns a word quoted for a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 const quoted = (text: string): string =>
   /^[\w.\-/]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Returns the name of a column as a list of names has it. */
+/** Quotes the name of a column for use in a list of names. */
 const nameInList = (name: string): string =>
   /[,="]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 
-/** Flags of the command whose names differ from the options. */
+/** Flags of the command whose names differ from those of the options. */
 const flags: Readonly<Record<string, string>> = {
-  numSteps: 'steps',
-  clipNorm: 'clip',
-  mechanismLambda: 'lambda',
+  name: 'strategy',
+  times: 'participations',
+  apart: 'min-separation',
   noiseSeed: 'seed',
   normalizeColumns: 'normalize',
 };
@@ -27,14 +27,19 @@ const flags: Readonly<Record<string, string>> = {
 const flagOf = (name: string): string =>
   flags[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** Returns a participation pattern as flags of the command: `--epochs 4`, or its two counts. */
-const participationFlags = (participation: Participation): string[] =>
-  Object.entries(participation).map(([name, value]) => `--${flagOf(name)} ${value}`);
+/** Flag for an option; none if the option is off. */
+function flagText([name, value]: [name: string, value: unknown]): string[] {
+  if (value === false) return [];
+  return [value === true ? `--${flagOf(name)}` : `--${flagOf(name)} ${quoted(String(value))}`];
+}
 
-/**
- * Returns a workload as the command's flag has it; the page has only windows, decaying sums and
- * momentum.
- */
+const flagsOf = (options: object): string[] => Object.entries(options).flatMap(flagText);
+
+/** `--epochs 4`, or the flags for the two counts. */
+const participationFlags = (participation: Participation = 'once'): string[] =>
+  participation === 'once' ? [] : flagsOf(participation);
+
+/** The workload as text; the page has only windows, decaying sums and momentum. */
 const workloadText = (workload: Workload): string => {
   const [name, value] = Object.entries(workload)[0]!;
   return name === 'decay' ? `momentum=0,decay=${value}` : `${name}=${value}`;
@@ -43,81 +48,83 @@ const workloadText = (workload: Workload): string => {
 /** Options that do not apply to a release. */
 const unused = ['loss', 'lambda', 'descent', 'table', 'batchSize'];
 
-/** Parameters of mechanisms that the command takes from a file of `dp-ftrl optimize`. */
-const saved: readonly string[] = [
-  ...PARAMETER_NAMES.filter((name) => !['bands', 'buffers', 'lambda'].includes(name)),
-  'mechanismLambda',
-];
-/** Options that such a file has. */
-const inStrategy = [...saved, 'mechanism', 'bands', 'buffers'];
-
-/** Returns an option as a flag of the command; undefined if it is off. */
-function flagText(name: string, value: unknown): string | undefined {
-  if (value === false) return undefined;
-  return value === true ? `--${flagOf(name)}` : `--${flagOf(name)} ${quoted(String(value))}`;
-}
-
-/** Returns the command that saves a mechanism with its parameters, and what names its file. */
-function saving(options: SnippetSource['options']) {
-  const { numSteps, workload, participation } = options;
-  const flagsOf = (names: readonly string[]) =>
-    Object.entries(options).flatMap(([name, value]) =>
-      names.includes(name) ? (flagText(name, value) ?? []) : [],
-    );
-  if (flagsOf(saved).length === 0) return undefined;
-  const flags = flagsOf(inStrategy);
-  const problem = [
-    ...(workload === undefined ? [] : [`--workload ${workloadText(workload)}`]),
-    ...(typeof participation === 'object' ? participationFlags(participation) : []),
-  ];
-  const parts = [`dp-ftrl optimize --steps ${numSteps}`, ...flags, ...problem];
-  return { save: `${parts.join(' ')} --output strategy.json\n`, use: '--strategy strategy.json' };
-}
+/** Parameters of strategies that the command takes only from a file saved by `dp-ftrl optimize`. */
+const saved = PARAMETER_NAMES.filter((name) => !['bands', 'buffers'].includes(name));
 
 /**
- * Returns the flags for the user column and its limits, and for the time column that defines steps.
+ * Flags for a strategy, and the command that saves the strategy if its parameters require a file.
  */
-function roleFlags(
-  { person, ids, time, bucket, timeZone, from, to }: Roles,
-  participation?: Participation,
-): string[] {
-  const flags = time === '' ? [] : [`--time-column ${quoted(time)} --bucket ${bucket}`];
-  if (time !== '' && timeZone !== 'UTC') flags.push(`--time-zone ${quoted(timeZone)}`);
-  if (time !== '' && from !== '') flags.push(`--from ${quoted(from)}`);
-  if (time !== '' && to !== '') flags.push(`--to ${quoted(to)}`);
-  if (person === '') return flags;
-  const { participations = 1, minSeparation = 1 } =
-    typeof participation === 'object' && 'participations' in participation ? participation : {};
-  flags.push(`--user-column ${quoted(person)} --max-contributions ${participations}`);
-  if (ids === 'numbers') flags.push('--user-numbers');
-  if (minSeparation > 1) flags.push(`--min-separation ${minSeparation}`);
+function strategyFlags(
+  { steps, workload, participation }: RunOptions,
+  strategy: StrategyParameters,
+): { save: string; use: string[] } {
+  if (!saved.some((name) => (strategy[name] ?? false) !== false)) {
+    return { save: '', use: flagsOf(strategy) };
+  }
+  const parts = [
+    `dp-ftrl optimize --steps ${steps}`,
+    ...flagsOf(strategy),
+    ...(workload === undefined ? [] : [`--workload ${workloadText(workload)}`]),
+    ...participationFlags(participation),
+  ];
+  return { save: `${parts.join(' ')} --output strategy.json\n`, use: ['--strategy strategy.json'] };
+}
+
+/** Flags for the time zone, and for the first and the last time. */
+function timeFlags({ timeZone, from, to }: Roles): string[] {
+  const flags = timeZone === 'UTC' ? [] : [`--time-zone ${quoted(timeZone)}`];
+  if (from !== '') flags.push(`--from ${quoted(from)}`);
+  if (to !== '') flags.push(`--to ${quoted(to)}`);
   return flags;
 }
 
-/** Returns a command that writes all releases; null if the command does not support the run. */
+/** Flags for the user column and its limits, and for the time column that defines steps. */
+function roleFlags(roles: Roles, participation: Participation = 'once'): string[] {
+  const { person, ids, time, bucket } = roles;
+  const flags =
+    time === '' ? [] : [`--time-column ${quoted(time)} --bucket ${bucket}`, ...timeFlags(roles)];
+  if (person === '') return flags;
+  const { times = 1, apart = 1 } = participation as { times?: number; apart?: number };
+  flags.push(`--user-column ${quoted(person)} --max-contributions ${times}`);
+  if (ids === 'numbers') flags.push('--user-numbers');
+  if (apart > 1) flags.push(`--min-separation ${apart}`);
+  return flags;
+}
+
+/** Command that writes all releases; null if the command does not support the run. */
 export function commandOf({ options, file }: SnippetSource): string | null {
-  if (file === null || file.label !== '' || typeof options.mechanism === 'object') return null;
-  const strategy = saving(options);
-  const parts = ['dp-ftrl release'];
-  const others = strategy ? inStrategy : [];
-  for (const [name, value] of Object.entries(options)) {
+  const { strategy, participation, workload, ...others } = options;
+  if (file === null || file.label !== '') return null;
+  if (typeof strategy !== 'object' || !('name' in strategy) || 'format' in strategy) return null;
+  const { save, use } = strategyFlags(options, strategy);
+  const parts = ['dp-ftrl release', ...use];
+  for (const option of Object.entries(others)) {
     // The command derives the number of buckets from --to.
-    const isCounted = name === 'numSteps' && file.time !== '' && file.to !== '';
-    if (unused.includes(name) || others.includes(name) || isCounted) continue;
-    if (name === 'participation') {
-      if (file.person === '') parts.push(...participationFlags(value as Participation));
-      continue;
-    }
-    if (name === 'workload') {
-      parts.push(`--workload ${workloadText(value as Workload)}`);
-      continue;
-    }
-    const flag = flagText(name, value);
-    if (flag !== undefined) parts.push(flag);
+    const isCounted = option[0] === 'steps' && file.time !== '' && file.to !== '';
+    if (!unused.includes(option[0]) && !isCounted) parts.push(...flagText(option));
   }
-  if (strategy) parts.push(strategy.use);
-  parts.push(...roleFlags(file, options.participation));
+  if (file.person === '') parts.push(...participationFlags(participation));
+  if (workload !== undefined) parts.push(`--workload ${workloadText(workload)}`);
+  parts.push(...roleFlags(file, participation));
   if (file.hasGaps) parts.push('--missing skip');
   for (const column of file.columns) parts.push(`--columns ${quoted(nameInList(column))}`);
-  return `${strategy?.save ?? ''}${parts.join(' ')} ${quoted(file.name)}\n`;
+  return `${save}${parts.join(' ')} ${quoted(file.name)}\n`;
+}
+
+/** Command that writes all counts of active people. */
+export function activeCommandOf(
+  { windows, insecureSeed, steps: _, ...target }: ActiveProgramOptions,
+  file: Source,
+): string {
+  const { name, person, ids, time } = file;
+  const parts = [
+    'dp-ftrl active',
+    ...flagsOf({ ...target, seed: insecureSeed }),
+    `--window ${Object.keys(windows).join()}`,
+    `--time-column ${quoted(time)}`,
+    ...timeFlags(file),
+    `--user-column ${quoted(person)}`,
+    ...(ids === 'numbers' ? ['--user-numbers'] : []),
+  ];
+  return `${parts.join(' ')} ${quoted(name)}\n`;
 }

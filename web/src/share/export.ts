@@ -1,44 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Exports numbers and pictures: a CSV whose first line records how they were made, the figures as
-// SVG, and the same run as programs and as a command. While secrets are hidden, nothing of it has
-// them: neither the seed, whose noise anyone can subtract, nor programs, which contain the seed.
+// SVG, and the same run as programs and as a command. While secrets are hidden, exports contain
+// none of them: neither the seed, with which anyone can subtract the noise, nor programs, which
+// contain the seed.
 
 import type { Settings } from '../controls/settings.ts';
 import { byId, h } from '../base/dom.ts';
 import type { Run } from '../run/run.ts';
 import { hiddenNote } from '../base/secrets.ts';
-import type { StatisticNumbers } from '../figures/statistics-figure.ts';
+import { activeOptions } from '../figures/active-figure.ts';
+import type { TrackNumbers } from '../figures/tracks-figure.ts';
 import { csvCell } from '../../../wasm/src/shared/csv.ts';
-import type { Picture } from '../figures/picture.ts';
+import type { ColouredPicture } from '../figures/picture.ts';
 import type { SimultaneousBand } from '../figures/simultaneous.ts';
 import { download, downloadPicture } from './download.ts';
-import { commandOf } from './command.ts';
-import { javascriptOf } from './javascript.ts';
+import { activeCommandOf, commandOf } from './command.ts';
+import { activeProgramOf, javascriptOf } from './javascript.ts';
 import type { SnippetSource, Source } from '../data/source.ts';
 
-export interface Exported {
-  run: Run;
-  /** Leaves out what the figures hide. */
+interface Exported {
+  /** Whether the export leaves out what the figures hide. */
   deployed: boolean;
   /** Version of the library. */
   version: string;
   address: string;
+  /** The figures drawn so far, by file name. */
+  pictures: ReadonlyMap<string, ColouredPicture>;
+}
+
+export interface RunExport extends Exported {
+  run: Run;
   file: SnippetSource['file'];
-  /** The figures drawn so far, by a name for their files. */
-  pictures: ReadonlyMap<string, Picture>;
   /** Bands by lane; undefined if they are not shown. */
   simultaneousBands: readonly SimultaneousBand[] | undefined;
   /** Numbers of Figure 6; null if it is not drawn. */
-  statistics: StatisticNumbers | null;
+  statistics: TrackNumbers | null;
+}
+
+/** Counts of active people. */
+export interface PeopleExport extends Exported {
+  file: Source;
+  numbers: TrackNumbers;
 }
 
 const warning =
   'This is a demonstration, not a private release: whoever knows or guesses its seed can subtract the noise.';
 
 /**
- * Returns a comment that holds everything about a file as JSON. A spreadsheet splits it at commas
- * and quotes; no text in it begins one of its cells or looks like a formula there.
+ * Comment that holds all facts about a file as JSON. A spreadsheet splits the comment at commas and
+ * quotes; no text in it begins a cell or looks like a formula.
  */
 export function commentOf(header: object): string {
   const json = JSON.stringify(header).replace(/"(?:[^"\\]|\\.)*"/g, (text) =>
@@ -49,18 +60,15 @@ export function commentOf(header: object): string {
   return `# ${json}`;
 }
 
-/** Returns settings and address; while secrets are hidden, without what reveals them. */
+/** While secrets are hidden, leaves out settings that reveal them. */
 function aboutOf(settings: Settings, address: string, deployed: boolean): object {
   if (!deployed) return { address, settings };
   const { noiseSeed: _noise, streamSeed: _stream, histogram: _counts, ...shown } = settings;
   return { settings: shown };
 }
 
-/**
- * Returns the numbers of all steps so far. The first line is a comment that holds all parameters as
- * JSON.
- */
-function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Exported): string {
+/** Numbers of all steps so far. The first line is a comment that holds all parameters as JSON. */
+function csvOf({ run, deployed, version, address, simultaneousBands: bands }: RunExport): string {
   const { dimension } = run.first.info;
   const lanes = run.lanes.map(({ mechanism, parameters, history }, i) => ({
     mechanism,
@@ -99,10 +107,10 @@ function csvOf({ run, deployed, version, address, simultaneousBands: bands }: Ex
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns the numbers of Figure 6 in the same form. */
-function statisticsOf(
+/** Numbers with their intervals, in the format of `csvOf`. */
+function tracksOf(
   { version, address, deployed }: Exported,
-  { settings, numSteps, timeOf, columns }: StatisticNumbers,
+  { settings, numSteps, timeOf, columns }: TrackNumbers,
 ): string {
   const header = { library: 'dp-ftrl', version, warning, ...aboutOf(settings, address, deployed) };
   const names = [
@@ -115,15 +123,14 @@ function statisticsOf(
   const lines = [commentOf(header), names.map(csvCell).join(',')];
   for (let step = 1; step <= numSteps; ++step) {
     const time = timeOf === null ? [] : [timeOf(step - 1)];
-    // The mean of no records is undefined, so its cell is empty.
+    // The mean of no records is undefined, so the cell is empty.
     const numbers = columns.map(({ at }) => (Number.isFinite(at(step)) ? at(step) : ''));
     lines.push([step, ...time, ...numbers].join(','));
   }
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns a button for each figure. */
-function figures(pictures: Exported['pictures']): HTMLElement {
+function figures(pictures: RunExport['pictures']): HTMLElement {
   const buttons = [...pictures].map(([name, picture]) => {
     const button = h('button', { type: 'button', 'data-picture': name }, picture.title);
     button.addEventListener('click', () => downloadPicture(name, picture));
@@ -150,16 +157,18 @@ function snippet(id: string, title: string, text: string): HTMLElement {
       await navigator.clipboard.writeText(text);
       copy.textContent = 'Copied';
     } catch {
-      getSelection()?.selectAllChildren(code); // To be copied by hand.
+      getSelection()?.selectAllChildren(code); // Selects the code, to be copied by hand.
     }
   });
   return h('section', {}, h('h3', {}, title), copy, code);
 }
 
 const withoutCommand = (file: Source | null): string =>
-  file === null ? 'there is none here' : 'what is summed here are gradients';
+  file === null
+    ? 'No table is loaded, so there is no command to copy.'
+    : 'The command sums columns of a table, and what is summed here are gradients.';
 
-/** Offers the file that the programs read; null if it comes with them. */
+/** Offers the file that the programs read; null if the file comes with them. */
 function tableOf({ name, text }: Source): HTMLElement | null {
   if (text === null) return null;
   const save = h(
@@ -182,42 +191,68 @@ function tableOf({ name, text }: Source): HTMLElement | null {
   );
 }
 
+const csvButton = (attributes: object, text: string, name: string, write: () => string) =>
+  h(
+    'button',
+    { type: 'button', ...attributes, onclick: () => download(name, write(), 'text/csv') },
+    text,
+  );
+
+const toSave = (write: () => string): HTMLElement =>
+  csvButton({ id: 'export-csv', class: 'primary' }, 'Download CSV', 'dp-ftrl.csv', write);
+
+function partsOf(exported: RunExport | PeopleExport): (HTMLElement | string)[] {
+  const { deployed, pictures } = exported;
+  const about = [h('p', { class: 'hint' }, warning), figures(pictures)];
+  const hidden = [hiddenNote('Table, seed and programs are')];
+  if ('numbers' in exported) {
+    const { numbers } = exported;
+    const save = toSave(() => tracksOf(exported, numbers));
+    const others = deployed ? hidden : elsewhereForPeople(exported);
+    return [h('p', { class: 'tools' }, save), ...about, ...others];
+  }
+  const { run, file, statistics } = exported;
+  const ofFigure =
+    statistics &&
+    csvButton(
+      { id: 'export-statistics' },
+      'Download CSV of Figure 6',
+      'dp-ftrl-statistics.csv',
+      () => tracksOf(exported, statistics),
+    );
+  const save = toSave(() => csvOf(exported));
+  const others = deployed ? hidden : elsewhere(run, file);
+  return [h('p', { class: 'tools' }, save, ofFigure), ...about, ...others];
+}
+
 /**
- * Connects the export dialog; `taken` returns what is on the page at that time, null if nothing.
+ * Connects the export dialog; `taken` returns a snapshot of the page, or null if there is nothing
+ * to export.
  */
-export function connectExport(taken: () => Exported | null): void {
+export function connectExport(taken: () => RunExport | PeopleExport | null): void {
   const dialog = byId<HTMLDialogElement>('export');
   byId('export-open').addEventListener('click', () => {
     const exported = taken();
     if (exported === null) return;
-    const { run, file, deployed } = exported;
-    const save = h(
-      'button',
-      { type: 'button', id: 'export-csv', class: 'primary' },
-      'Download CSV',
-    );
-    save.addEventListener('click', () => download('dp-ftrl.csv', csvOf(exported), 'text/csv'));
-    const { statistics } = exported;
-    const others =
-      statistics &&
-      h('button', { type: 'button', id: 'export-statistics' }, 'Download CSV of Figure 6');
-    others?.addEventListener('click', () =>
-      download('dp-ftrl-statistics.csv', statisticsOf(exported, statistics!), 'text/csv'),
-    );
-    byId('export-parts').replaceChildren(
-      h('p', { class: 'tools' }, save, others),
-      h('p', { class: 'hint' }, warning),
-      figures(exported.pictures),
-      ...(deployed ? [hiddenNote('Table, seed and programs are')] : elsewhere(run, file)),
-    );
+    byId('export-parts').replaceChildren(...partsOf(exported));
     dialog.showModal();
   });
-  // Its parts belong to the run at that time, and hold secrets that may be hidden later.
+  // A snapshot holds secrets that may be hidden later.
   dialog.addEventListener('close', () => byId('export-parts').replaceChildren());
   window.addEventListener('hashchange', () => dialog.close());
 }
 
-/** Returns the table, and the run as programs and as a command. */
+/** Offers the table, and the counts of active people as a program and as a command. */
+function elsewhereForPeople({ file, numbers }: PeopleExport): (HTMLElement | string)[] {
+  const options = activeOptions(numbers.settings, numbers.numSteps);
+  return [
+    tableOf(file) ?? '',
+    snippet('export-javascript', 'The same in JavaScript', activeProgramOf(options, file)),
+    snippet('export-command', 'The same as a command', activeCommandOf(options, file)),
+  ];
+}
+
+/** Offers the table, and the run as programs and as a command. */
 function elsewhere(run: Run, file: Source | null): (HTMLElement | string)[] {
   const source: SnippetSource = { options: run.optionsOf(run.lanes[0]!), file };
   const [javascript, command] = [javascriptOf(source), commandOf(source)];
@@ -225,7 +260,7 @@ function elsewhere(run: Run, file: Source | null): (HTMLElement | string)[] {
     (file && tableOf(file)) ?? '',
     snippet('export-javascript', 'The same in JavaScript', javascript),
     command === null
-      ? h('p', { class: 'hint' }, `The command releases tables, and ${withoutCommand(file)}.`)
+      ? h('p', { class: 'hint' }, withoutCommand(file))
       : snippet('export-command', 'The same as a command', command),
   ];
 }

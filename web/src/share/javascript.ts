@@ -2,37 +2,40 @@
 
 // Writes the run on the page as a program for Node or a browser.
 
-import type { SimulationOptions } from 'dp-ftrl';
-import { streamOptions } from '../run/stream-options.ts';
 import { edgeText, fixedOffset, type Bucket } from '../data/contributions.ts';
 import {
   numRowsOf,
   saved,
   seeded,
   sumsAlone,
+  type ActiveProgramOptions,
+  type RunOptions,
   type SnippetSource,
   type Source,
 } from '../data/source.ts';
 
-/** Returns options as an object literal, with `more` lines at the end. */
+/** Object literal that ends with the lines `more`. */
 const objectOf = (options: object, ...more: readonly string[]): string =>
   JSON.stringify(options, null, 2)
     .replace(/^(\s*)"(\w+)":/gm, '$1$2:')
     .replace(/\n}$/, `${['', ...more].join(',\n  ')},\n}`);
 
-/** Returns code that reads a file whose rows a program sums. */
-const readRows = (file: Source): string =>
+/** Code that reads the cells of a table. */
+const readCells = (file: Source): string =>
   `import { readFileSync } from 'node:fs';\n\n` +
   '/** Cells are separated by commas and may be quoted, but not contain line breaks. */\n' +
   'const cellsOf = (line) =>\n' +
   '  [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(\n' +
   `    ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain.trim(),\n  );\n` +
   saved(file) +
-  `const [names, ...rows] = readFileSync('${file.name}', 'utf8').trim().split('\\n').map(cellsOf);\n` +
-  `const columns = ${JSON.stringify(file.columns)};\n` +
+  `const [names, ...rows] = readFileSync('${file.name}', 'utf8').trim().split('\\n').map(cellsOf);\n`;
+
+/** Code that reads a table and the numbers in its rows. */
+const readRows = (file: Source): string =>
+  `${readCells(file)}const columns = ${JSON.stringify(file.columns)};\n` +
   `const valuesOf = (row) => columns.map((name) => Number(row[names.indexOf(name)]));\n`;
 
-/** Returns code that builds a table from these rows, with labels for a learner. */
+/** Code that builds a table from the rows read, with labels for a learner. */
 const makeTable = ({ label }: Source): string => {
   const labels =
     label === ''
@@ -44,7 +47,7 @@ const makeTable = ({ label }: Source): string => {
   );
 };
 
-/** Returns a program for Node or a browser that prints the last release. */
+/** Program for Node or a browser that prints the last release. */
 export function javascriptOf({ options, file }: SnippetSource): string {
   if (file !== null && sumsAlone(options, file)) return eventsOf(options, file);
   const { table, ...rest } = options;
@@ -52,16 +55,16 @@ export function javascriptOf({ options, file }: SnippetSource): string {
   return (
     `import { load } from 'dp-ftrl';\n${reads}\nconst dp = await load();\n${seeded}` +
     `const simulation = dp.study.simulation(${objectOf(rest, ...(table === undefined ? [] : ['table']))});\n` +
-    `const { numSteps, dimension } = simulation;\n` +
-    `const { noisySums } = simulation.advance(numSteps);\n` +
+    `const { steps, dimension } = simulation;\n` +
+    `const { noisySums } = simulation.advance(steps);\n` +
     `console.log([...noisySums.slice(-dimension)].join(' '));\n`
   );
 }
 
 const minute = 60_000;
 /**
- * Code for the bucket number of a time in milliseconds. Weeks begin on Mondays. `wall` is what clocks
- * show then, and `shift` how much of an hour they differ from UTC.
+ * Code for the bucket number of a time in milliseconds. Weeks begin on Mondays. `wall` is the local
+ * time, and `shift` the fraction of an hour by which it differs from UTC.
  */
 const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
   minute: `Math.floor((time + shift) / ${minute})`,
@@ -72,7 +75,7 @@ const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
   year: 'new Date(wall).getUTCFullYear()',
 };
 
-/** Returns code for `wall` or `shift`, whichever the buckets need. */
+/** Code for `wall` or `shift`, whichever the buckets need. */
 function readClock({ bucket, timeZone }: Source): { before: string; within: string } {
   const isShort = bucket === 'minute' || bucket === 'hour';
   const offset = fixedOffset(timeZone);
@@ -92,7 +95,7 @@ function readClock({ bucket, timeZone }: Source): { before: string; within: stri
   };
 }
 
-/** Returns code that converts times to bucket numbers, including the first and the last. */
+/** Code that converts times to bucket numbers, including the first and the last. */
 function readTimes(file: Source): string {
   const { time, bucket, timeZone } = file;
   const { before, within } = readClock(file);
@@ -111,22 +114,34 @@ function readTimes(file: Source): string {
   );
 }
 
+/** Code that adds each row to a stream at its step, and reads the last step. */
+const byTime = (stream: string, each: string): string =>
+  'for (const row of rows) {\n  const step = bucketOf(timeOf(row)) - first;\n' +
+  `  if (step > ${stream}.step) ${stream}.endMany(step - ${stream}.step);\n` +
+  `  ${stream}.add(${each});\n}\n` +
+  `const reading = ${stream}.endMany(last - first + 1 - ${stream}.step).at(-1);\n`;
+
+/** Program that prints the counts of active people of the last day. */
+export function activeProgramOf(options: ActiveProgramOptions, file: Source): string {
+  const given = { ...options, ...(file.ids === 'numbers' && { numericNames: true }) };
+  return (
+    `import { load } from 'dp-ftrl';\n${readCells(file)}${readTimes({ ...file, bucket: 'day' })}` +
+    `\nconst dp = await load();\n${seeded}const people = dp.active(${objectOf(given)});\n` +
+    byTime('people', `row[names.indexOf(${JSON.stringify(file.person)})]`) +
+    "console.log(Object.values(reading.active).map(({ value }) => value).join(' '));\n"
+  );
+}
+
 /**
- * Returns a program for plain sums, whose steps have any number of contributions, from persons or
- * not.
+ * Program for plain sums, whose steps have any number of contributions, with or without persons.
  */
-function eventsOf(options: SimulationOptions, file: Source): string {
-  const { noiseSeed, mechanismLambda, loss, lambda, descent, table, batchSize, ...mechanism } =
-    options;
-  const own = mechanismLambda === undefined ? {} : { lambda: mechanismLambda };
-  const { participation, ...asked } = streamOptions({
-    ...mechanism,
-    ...own,
-    insecureSeed: noiseSeed,
-  });
+function eventsOf(options: RunOptions, file: Source): string {
+  const { loss, lambda, descent, table, batchSize, ...sums } = options;
+  const { noiseSeed: insecureSeed, participation = 'once', ...asked } = sums;
   const isOfPeople = file.person !== '';
   const given = {
     ...asked,
+    insecureSeed,
     ...(isOfPeople ? { people: participation } : { participation }),
     dimension: file.columns.length,
     ...(isOfPeople && file.ids === 'numbers' && { numericNames: true }),
@@ -143,10 +158,7 @@ function eventsOf(options: SimulationOptions, file: Source): string {
     file.time === ''
       ? `let reading;\nfor (const row of ${rows}) {\n` +
         `  ${unlessGap}sums.add(${each});\n  reading = sums.end();\n}\n`
-      : 'for (const row of rows) {\n  const step = bucketOf(timeOf(row)) - first;\n' +
-        '  if (step > sums.step) sums.endMany(step - sums.step);\n' +
-        `  sums.add(${each});\n}\n` +
-        'const reading = sums.endMany(last - first + 1 - sums.step).at(-1);\n';
+      : byTime('sums', each);
   return (
     `import { load } from 'dp-ftrl';\n${readRows(file)}` +
     `${file.time === '' ? '' : readTimes(file)}${made}${stepped}` +

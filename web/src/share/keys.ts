@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The list of keyboard shortcuts, itself opened by one.
+// The list of keyboard shortcuts, which a shortcut opens.
 
 import { byId } from '../base/dom.ts';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Keeps a part of the page in its place in the window while what lies above it loads and grows,
-// until the reader moves.
+// Keeps a part of the page in place while content above it loads and grows, until the reader
+// scrolls.
 
 const moves = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
 let current: ResizeObserver | null = null;

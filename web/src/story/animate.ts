@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Calls `draw` in each frame with the elapsed share of the time, until it is 1 or `still` returns
- * false; the promise resolves then.
+ * Calls `draw` in each frame with the elapsed fraction of the duration, until the fraction is 1 or
+ * `still` returns false; then the promise resolves.
  */
 export function animate(
   time: number,

@@ -5,13 +5,12 @@
 
 import './attacker.css';
 import { h, setText } from '../base/dom.ts';
-import type { Panel } from '../figures/picture.ts';
-import { count, fixed, percent, quantity } from '../base/format.ts';
-import type { Engine } from '../base/engine.ts';
+import type { PicturePanel } from '../figures/picture.ts';
+import { count, percent, quantity } from '../base/format.ts';
+import { mus } from 'virtual:privacy';
 import { animate } from './animate.ts';
-
-import { Handle, Slider } from './handle.ts';
-import { privacy } from './hero-numbers.ts';
+import { DragHandle, Slider } from './handle.ts';
+import { epsilons, privacy } from './hero-numbers.ts';
 import { bestGuess, density, rightAt } from './normal.ts';
 import {
   areaBetween,
@@ -23,43 +22,40 @@ import {
   setFitting,
 } from './plane.ts';
 import { joined } from './position.ts';
-import type { Context, Mount, SceneView } from './scene.ts';
+import type { Frame, Mount, SceneView } from './scene.ts';
 
-/** Values of epsilon that the slider can take. */
-const epsilons: readonly number[] = [
-  0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10,
-];
-/** Values that also have a button below the slider. */
+/** Values of epsilon that also have a button below the slider. */
 const listed = [0.1, 1, 3, 10] as const;
-/** Number of rounds that the machine plays per press. */
+/** Number of rounds that the machine plays per press of the button. */
 const manyRounds = 1000;
-/** Durations in milliseconds: of a dot's pause and fall, and of the machine's rounds. */
+/** Durations in milliseconds: the pause and the fall of a dot, and all rounds of the machine. */
 const pauseTime = 350;
 const fallTime = 450;
 const manyTime = 3000;
 /** Width of a bin of the histograms, in standard deviations. */
 const binWidth = 0.2;
-/** Height of a round in the histograms, in pixels, while there are few. */
+/** Height of a round in the histograms, in pixels, while there are few rounds. */
 const tallest = 9;
 /** Noise is drawn in multiples of 2^-20 standard deviations. */
 const scale = 2 ** 20;
 const sides = { from: -3.4, to: 5.2 } as const;
 
-interface Round {
+interface GameRound {
   came: boolean;
-  /** The published count minus everyone else, in standard deviations of its noise. */
+  /** The published count minus the count of everyone else, in standard deviations of the noise. */
   left: number;
 }
 
-/** Source of coins and noise: secret, fresh, and from the library. */
+/** Source of coin flips and noise, drawn by the library with a secret, fresh key. */
 class Rounds {
   private numbers: Float64Array = new Float64Array();
   private at = 0;
 
   private constructor(private readonly draw: () => Promise<Float64Array>) {}
 
-  static async create({ engine, queue }: Context): Promise<Rounds> {
-    // Two numbers per round; the sign of the first is the coin.
+  static async create({ library, queue }: Frame): Promise<Rounds> {
+    const engine = await library();
+    // Two numbers per round; the sign of the first is the coin flip.
     const noise = await queue(() =>
       engine.noise({ strategy: 'output', steps: 2 ** 30, dimension: 2 }),
     );
@@ -77,7 +73,7 @@ class Rounds {
     return this.at >= this.numbers.length;
   }
 
-  next(mu: number): Round {
+  next(mu: number): GameRound {
     const came = this.numbers[this.at]! > 0;
     const left = this.numbers[this.at + 1]! / scale + (came ? mu : 0);
     this.at += 2;
@@ -90,11 +86,14 @@ const inside = (value: number): number => Math.min(sides.to, Math.max(sides.from
 const binOf = (value: number): number =>
   Math.min(numBins - 1, Math.floor((inside(value) - sides.from) / binWidth));
 
-/** Rounds by what was left, of those who came or of those who stayed away. */
-class Histogram {
+/**
+ * Histogram of rounds by what is left of the published count; one histogram for rounds in which the
+ * person came, another for those in which they stayed away.
+ */
+class RoundHistogram {
   readonly counts = new Uint32Array(numBins);
 
-  add({ left }: Round): void {
+  add({ left }: GameRound): void {
     this.counts[binOf(left)]! += 1;
   }
 
@@ -104,24 +103,24 @@ class Histogram {
 }
 
 /** The two bells, the histograms of the rounds, the current dot, and the threshold of a guess. */
-class Picture {
+class GamePicture {
   readonly plane: Plane;
-  readonly handle: Handle;
+  readonly handle: DragHandle;
   private readonly parts: Record<'away' | 'came' | 'right', SVGPathElement>;
   private readonly piles: { came: SVGPathElement; away: SVGPathElement };
-  private readonly histograms = { came: new Histogram(), away: new Histogram() };
+  private readonly histograms = { came: new RoundHistogram(), away: new RoundHistogram() };
   private readonly words: { away: SVGTextElement; came: SVGTextElement; threshold: SVGTextElement };
   private readonly dot: SVGCircleElement;
   private readonly line: SVGLineElement;
   private readonly grip: SVGGElement;
   private numRounds = 0;
-  private round: Round = { came: false, left: 0 };
+  private round: GameRound = { came: false, left: 0 };
   private falls = 0;
   threshold: number;
 
   constructor(
     private mu: number,
-    private readonly context: Context,
+    private readonly context: Frame,
     moved: () => void,
   ) {
     this.threshold = mu / 2;
@@ -130,7 +129,7 @@ class Picture {
       xName: 'the published count, minus everyone else →',
       yName: '',
       x: { ...sides, ticks: [], text: String },
-      y: { from: 0, to: 0.5, ticks: [], text: String },
+      y: { from: 0, to: 0.56, ticks: [], text: String },
       gripped: true,
       draw: () => this.draw(),
     });
@@ -148,9 +147,9 @@ class Picture {
       came: word('came', 'came', 'start'),
       threshold: word('', 'threshold', 'start'),
     };
-    this.dot = this.plane.add('circle', { class: 'dot', r: 8 });
+    this.dot = this.plane.add('circle', { class: 'dot hidden', r: 8 });
     this.grip = makeGrip(this.plane);
-    this.handle = new Handle(this.grip, {
+    this.handle = new DragHandle(this.grip, {
       label: 'Threshold: guess “came” to the right of it',
       min: sides.from,
       max: sides.to,
@@ -168,7 +167,7 @@ class Picture {
     });
   }
 
-  /** Shows other bells, with their best threshold. */
+  /** Shows the bells at another distance `mu`, with their best threshold. */
   show(mu: number, threshold = mu / 2): void {
     this.mu = mu;
     this.threshold = threshold;
@@ -176,15 +175,15 @@ class Picture {
     this.draw();
   }
 
-  play(round: Round): void {
+  play(round: GameRound): void {
     this.round = round;
     this.falls += 1;
     this.dot.setAttribute('class', 'dot');
     this.draw();
   }
 
-  /** The dot takes the colour of the truth, and falls onto the pile of its kind. */
-  async fall(round: Round): Promise<void> {
+  /** Gives the dot the colour of the truth, and drops it onto the pile of its kind. */
+  async fall(round: GameRound): Promise<void> {
     const turn = ++this.falls;
     this.dot.setAttribute('class', `dot ${round.came ? 'came' : 'away'}`);
     const [from, to] = [Number(this.dot.getAttribute('cy')), this.plane.bottom];
@@ -202,7 +201,7 @@ class Picture {
     this.draw();
   }
 
-  keep(round: Round): void {
+  keep(round: GameRound): void {
     this.histograms[round.came ? 'came' : 'away'].add(round);
     this.numRounds += 1;
   }
@@ -220,11 +219,16 @@ class Picture {
     });
   }
 
-  /** Returns the bars of a histogram, which fill the bell of their kind when there are many. */
-  private pile({ counts }: Histogram): string {
+  /** Height of a round in the histograms, in pixels. */
+  private get roundHeight(): number {
     const { plane, numRounds } = this;
     const ofBell = (plane.bottom - plane.y(1)) / (binWidth * Math.max(1, numRounds / 2));
-    const height = Math.min(tallest, ofBell);
+    return Math.min(tallest, ofBell);
+  }
+
+  /** Bars of a histogram, which fill their bell as rounds accumulate. */
+  private pile({ counts }: RoundHistogram): string {
+    const { plane, roundHeight: height } = this;
     const width = plane.x(binWidth) - plane.x(0) - 1;
     return [...counts]
       .map((number, bin) => {
@@ -258,22 +262,26 @@ class Picture {
     put(this.words.away, 0, -0.75);
     put(this.words.came, mu, 0.75);
     const at = plane.x(threshold);
-    place(this.line, { x1: at, x2: at, y1: plane.bottom, y2: plane.y(0.43) });
+    const most = Math.max(...Object.values(this.histograms).flatMap(({ counts }) => [...counts]));
+    const top = Math.max(
+      plane.top,
+      Math.min(plane.y(0.43), plane.bottom - most * this.roundHeight - 6),
+    );
+    place(this.line, { x1: at, x2: at, y1: plane.bottom, y2: top });
     const isLeft = at < (plane.left + plane.right) / 2;
     const room = isLeft ? plane.right - at : at - plane.left;
     setFitting(this.words.threshold, room - 8, 'guess “came” from here →', 'came →');
     place(this.words.threshold, {
       x: isLeft ? at + 6 : at - 6,
-      y: plane.y(0.43) + 2,
+      y: top + 2,
       'text-anchor': isLeft ? 'start' : 'end',
     });
     this.grip.setAttribute('transform', `translate(${at} ${plane.bottom})`);
-    place(this.dot, { cx: plane.x(inside(this.round.left)), cy: plane.y(0.48) });
+    place(this.dot, { cx: plane.x(inside(this.round.left)), cy: plane.top - 14 });
   }
 }
 
-/** Returns the bells at some epsilon, and the gain of the best guess. */
-function panelOf(epsilon: number, mu: number): Panel {
+function panelOf(epsilon: number, mu: number): PicturePanel {
   const x = Array.from({ length: 161 }, (_, i) => sides.from + (i / 160) * (sides.to - sides.from));
   const bell = (centre: number): number[] => x.map((at) => density(at - centre));
   const right = x.filter((at) => at > mu / 2);
@@ -296,7 +304,7 @@ function panelOf(epsilon: number, mu: number): Panel {
   };
 }
 
-/** Count of right guesses. */
+/** Counts right guesses. */
 class Tally {
   right = 0;
   rounds = 0;
@@ -328,30 +336,34 @@ class Game {
   private readonly yours = new Tally();
   private readonly machine = new Tally();
   private readonly verdict = h('p', { class: 'verdict', role: 'status' });
-  private round: Round;
+  private readonly buttons: readonly HTMLButtonElement[];
+  /** Null until the library has drawn the first rounds. */
+  private rounds: Rounds | null = null;
+  private round: GameRound | null = null;
   private games = 0;
 
   constructor(
-    private readonly rounds: Rounds,
-    private readonly picture: Picture,
+    private readonly picture: GamePicture,
     private mu: number,
-    private readonly context: Context,
+    private readonly context: Frame,
   ) {
-    this.round = rounds.next(mu);
-    picture.play(this.round);
-    const answer = (text: string, came: boolean): HTMLElement =>
-      h('button', { type: 'button', onclick: () => void this.guess(came) }, text);
+    const button = (text: string, press: () => Promise<void>, name = ''): HTMLButtonElement =>
+      h('button', { type: 'button', class: name, disabled: true, onclick: press }, text);
+    const came = button('Came', () => this.guess(true));
+    const away = button('Stayed away', () => this.guess(false));
     const many = `Let the best attacker play ${count(manyRounds)} rounds`;
+    const all = button(many, () => this.playMany(), 'many');
+    this.buttons = [came, away, all];
     this.element = h(
       'div',
       { class: 'game' },
       h(
         'p',
         {},
-        'You are the attacker. You know everyone else’s record and subtract it from the ' +
-          'published count: the dot is what is left. Did the person come?',
+        'Be that attacker. You know who else came, and subtract them from the published count: ' +
+          'the dot is what is left. Did this person come?',
       ),
-      h('div', { class: 'answers' }, answer('Came', true), answer('Stayed away', false)),
+      h('div', { class: 'answers' }, came, away),
       this.verdict,
       h(
         'dl',
@@ -361,8 +373,15 @@ class Game {
         h('dt', {}, 'Best attacker'),
         h('dd', { class: 'machine' }, this.machine.element),
       ),
-      h('button', { type: 'button', class: 'many', onclick: () => void this.playMany() }, many),
+      all,
     );
+  }
+
+  /** The buttons work from now on. */
+  begin(rounds: Rounds): void {
+    this.rounds = rounds;
+    for (const button of this.buttons) button.disabled = false;
+    this.restart(this.mu);
   }
 
   /** Starts a new game, because another epsilon or threshold changes the odds. */
@@ -373,42 +392,49 @@ class Game {
     this.machine.clear();
     this.picture.forget();
     setText(this.verdict, '');
+    if (this.rounds === null) return;
     this.round = this.rounds.next(mu);
     this.picture.play(this.round);
     if (this.rounds.empty) void this.rounds.refill();
   }
 
-  /** True if the rule of the threshold is right: the best rule, unless the threshold was moved. */
-  private isRuleRight({ left, came }: Round): boolean {
+  /**
+   * True if the threshold's guess is right. The threshold is the best one, unless the user moved
+   * it.
+   */
+  private isRuleRight({ left, came }: GameRound): boolean {
     return left > this.picture.threshold === came;
   }
 
   private async guess(came: boolean): Promise<void> {
-    const { round, games } = this;
+    const { round, rounds, games } = this;
+    if (round === null || rounds === null) return;
     this.yours.add(came === round.came);
     this.machine.add(this.isRuleRight(round));
     const truth = round.came ? 'the person came' : 'the person stayed away';
     setText(this.verdict, `${came === round.came ? 'Right' : 'Wrong'}: ${truth}.`);
-    const next = this.rounds.empty ? this.rounds.refill() : Promise.resolve();
+    const next = rounds.empty ? rounds.refill() : Promise.resolve();
     const fallen = this.picture.fall(round);
     await next;
     if (games !== this.games) return;
     // The next answer may come before the dot has fallen.
-    this.round = this.rounds.next(this.mu);
-    const coming = this.round;
+    const coming = rounds.next(this.mu);
+    this.round = coming;
     await fallen;
     if (games === this.games && coming === this.round) this.picture.play(coming);
   }
 
-  /** Plays rounds by the rule of the threshold, within about three seconds. */
+  /** Plays rounds by the threshold rule, within about three seconds. */
   private async playMany(): Promise<void> {
+    const { rounds } = this;
+    if (rounds === null) return;
     const games = ++this.games;
     this.machine.clear();
-    await this.rounds.refill();
+    await rounds.refill();
     let played = 0;
     const playTo = (part: number): void => {
       for (; played < part * manyRounds; ++played) {
-        const round = this.rounds.next(this.mu);
+        const round = rounds.next(this.mu);
         this.machine.add(this.isRuleRight(round));
         this.picture.keep(round);
       }
@@ -416,14 +442,8 @@ class Game {
     };
     if (this.context.calm) playTo(1);
     else await animate(manyTime, playTo, () => games === this.games);
-    if (games === this.games) await this.rounds.refill();
+    if (games === this.games) await rounds.refill();
   }
-}
-
-async function distances({ engine, queue }: Context): Promise<number[]> {
-  const mu = async (epsilon: number, client: Engine): Promise<number> =>
-    (await client.calibrate({ epsilon, delta: privacy.delta })).mu;
-  return queue(() => Promise.all(epsilons.map((epsilon) => mu(epsilon, engine))));
 }
 
 const sameForAll =
@@ -431,26 +451,26 @@ const sameForAll =
   'there is enough of it that all counts together reveal exactly as much as this one dot. That is ' +
   'what “same privacy” means here.';
 
-export const mount: Mount = async (stage, context): Promise<SceneView> => {
-  const mus = await distances(context);
-  const rounds = await Rounds.create(context);
+export const mount: Mount<Frame> = async (stage, context): Promise<SceneView> => {
   const muOf = (epsilon: number): number => mus[epsilons.indexOf(epsilon)]!;
   const own = h('span', { class: 'own', role: 'status' });
-  const picture = new Picture(muOf(privacy.epsilon), context, () => {
+  const picture = new GamePicture(muOf(privacy.epsilon), context, () => {
     const mu = mus[slider.value]!;
     setText(own, `With your threshold: ${percent(rightAt(picture.threshold, mu))}.`);
     game.restart(mu);
   });
-  const game = new Game(rounds, picture, muOf(privacy.epsilon), context);
+  const game = new Game(picture, muOf(privacy.epsilon), context);
   const chance = h('data', {});
+  const apart = h('span', {});
   const shown = h('data', {});
   const buttons = listed.map((epsilon) => {
-    const text = `ε = ${epsilon}: ${percent(bestGuess(muOf(epsilon)))}`;
+    const right = h('b', {}, percent(bestGuess(muOf(epsilon))));
+    const label = h('span', {}, `ε = ${epsilon}: `, right);
     const press = (): void => {
       choose(epsilons.indexOf(epsilon));
       context.settled();
     };
-    return h('button', { type: 'button', 'data-epsilon': epsilon, onclick: press }, text);
+    return h('button', { type: 'button', 'data-epsilon': epsilon, onclick: press }, label);
   });
   const say = (at: number): string =>
     `epsilon ${epsilons[at]}: the best guess is right ${percent(bestGuess(mus[at]!))} of the time`;
@@ -459,6 +479,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     setText(chance, percent(bestGuess(mus[at]!)));
     shown.value = String(epsilons[at]);
     setText(shown, String(epsilons[at]));
+    setText(apart, quantity(mus[at]!));
     setText(own, '');
     for (const button of buttons) {
       button.setAttribute(
@@ -493,15 +514,16 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     ' the best possible attacker is right ',
     h('strong', { class: 'claim' }, chance),
     ' of the time; a coin toss, 50\u00a0%. The gain comes from the ',
-    h('strong', { class: 'of-attacker' }, 'shaded sliver'),
+    h('strong', { class: 'of-attacker' }, 'shaded part'),
     ' alone. ',
     own,
   );
   stage.step(null, sameForAll);
   stage.curious(
-    `Privacy is stated by two numbers, ε and δ; δ is 10⁻⁶ throughout this story. For ε = ` +
-      `${fixed(privacy.epsilon, 0)} the two bells are μ = ${quantity(muOf(privacy.epsilon))} ` +
-      'standard deviations apart.',
+    'Privacy is stated by two numbers, ε and δ; δ is 10⁻⁶ throughout this story. At this ε the two ' +
+      'bells are μ = ',
+    apart,
+    ' standard deviations apart.',
   );
   stage.figure.append(
     picture.plane.element,
@@ -509,8 +531,15 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     h('div', { class: 'listed' }, ...buttons),
   );
   show(first);
+  const { dataset } = stage.figure;
+  dataset['work'] = 'running';
+  const working = Rounds.create(context).then((rounds) => {
+    game.begin(rounds);
+    dataset['work'] = 'done';
+  });
   return {
     restyle: () => {},
+    working,
     panels: () => [panelOf(epsilons[slider.value]!, mus[slider.value]!)],
     position: {
       read: () => {

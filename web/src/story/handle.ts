@@ -16,18 +16,19 @@ export interface HandleOptions {
   readonly page?: number;
   /** Direction of dragging, horizontal or vertical. */
   readonly along: 'x' | 'y';
-  /** Returns the value in words. */
   say(value: number): string;
-  /** Returns the value under a point of the window. */
+  /** Value under a point of the window. */
   valueAt(point: { clientX: number; clientY: number }): number;
   moved(value: number): void;
   /** Called when the pointer is released or a key was pressed. */
   settled?(value: number): void;
-  /** Called when the handle is pressed without being moved, which otherwise moves it to the pointer. */
+  /**
+   * Called when the handle is pressed but not moved; by default, the handle moves to the pointer.
+   */
   tapped?(): void;
 }
 
-/** Distance in pixels that a finger moves when it only presses. */
+/** Largest movement of a finger, in pixels, that still counts as a press. */
 const slack = 4;
 
 const directions: Readonly<Record<string, number>> = {
@@ -38,9 +39,9 @@ const directions: Readonly<Record<string, number>> = {
 };
 
 /** Turns `element` into a slider. It should measure at least 24 px. */
-export class Handle {
+export class DragHandle {
   private now: number;
-  /** Position of the pointer that presses a handle with `tapped`, until it has moved. */
+  /** The event that pressed a handle with `tapped`, until the pointer has moved. */
   private pressed: PointerEvent | null = null;
 
   constructor(
@@ -57,9 +58,11 @@ export class Handle {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     element.classList.add('handle', `handle-${options.along}`);
     element.addEventListener('keydown', (event) => this.key(event as KeyboardEvent));
+    for (const type of ['keydown', 'blur'])
+      element.addEventListener(type, () => element.classList.remove('grabbed'));
     element.addEventListener('pointerdown', (event) => this.grab(event as PointerEvent));
     element.addEventListener('pointermove', (event) => this.drag(event as PointerEvent));
-    // Without this a browser takes the finger away to scroll: it ignores `touch-action` in SVG.
+    // Without this, browsers scroll with the finger, because they ignore `touch-action` in SVG.
     element.addEventListener('touchstart', (event) => event.preventDefault(), { passive: false });
     element.addEventListener('pointerup', () => {
       if (this.pressed === null) options.settled?.(this.now);
@@ -74,6 +77,12 @@ export class Handle {
     return this.now;
   }
 
+  /** Moves the handle as the user does, for a press beside it. */
+  go(value: number): void {
+    this.set(value);
+    this.options.settled?.(this.now);
+  }
+
   /** Sets the value without an event, for scenes that move the handle themselves. */
   put(value: number): void {
     const { min, max } = this.options;
@@ -81,7 +90,7 @@ export class Handle {
     this.announce();
   }
 
-  /** Returns the nearest step counted from `min`, rounded to hide binary fractions. */
+  /** The nearest multiple of the step from `min`, rounded to hide floating-point error. */
   private onStep(value: number): number {
     const { min, step } = this.options;
     return Number((min + Math.round((value - min) / step) * step).toPrecision(12));
@@ -113,14 +122,14 @@ export class Handle {
     else if (event.key === 'End') target = max;
     else return;
     event.preventDefault();
-    this.set(target);
-    this.options.settled?.(this.now);
+    this.go(target);
   }
 
   private grab(event: PointerEvent): void {
     if (event.button !== 0) return;
     event.preventDefault();
     this.element.focus({ preventScroll: true });
+    this.element.classList.add('grabbed');
     this.element.setPointerCapture(event.pointerId);
     if (this.options.tapped === undefined) this.set(this.options.valueAt(event));
     else this.pressed = event;

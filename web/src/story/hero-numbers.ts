@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One day in a shop, counted by several mechanisms: the same people, the same privacy.
+// One day in a shop, counted by several mechanisms, with the same people and the same privacy.
 
 import type { MechanismName, SimulationChunk, SimulationOptions } from 'dp-ftrl';
 
 /** Privacy parameters of the whole story, unless the user changes them. */
 export const privacy = { epsilon: 1, delta: 1e-6 } as const;
-/** Number of people who pass the shop, each of whom is one step. */
+/** Values of epsilon at which an attacker can be tried. */
+export const epsilons: readonly number[] = [
+  0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10,
+];
+/** Number of passers-by, one per step. */
 export const numPeople = 1024;
 
 export interface Stop {
@@ -24,7 +28,7 @@ const stops: readonly Stop[] = [
   { mechanism: 'optimal', name: 'optimal', noise: 'noise that cancels itself' },
 ];
 
-export interface Lane extends Stop {
+export interface HeroLane extends Stop {
   readonly release: Float64Array;
   /** Two standard deviations of the noise after each person. */
   readonly band: Float64Array;
@@ -33,25 +37,25 @@ export interface Lane extends Stop {
 }
 
 export interface Day {
-  /** Who came in: 1 or 0 for each passer-by. */
+  /** For each passer-by, 1 if they came in, otherwise 0. */
   readonly came: Float64Array;
-  /** Number of people who have come in after each passer-by. */
+  /** Number of people who have come in, after each passer-by. */
   readonly truth: Float64Array;
-  readonly lanes: readonly Lane[];
+  readonly lanes: readonly HeroLane[];
 }
 
 /** The library, on this thread or in a worker. */
 export interface Simulator {
   readonly study: {
-    simulation(options: SimulationOptions): Result<{
-      advance(maxSteps: number): Result<SimulationChunk>;
+    simulation(options: SimulationOptions): MaybePromise<{
+      advance(maxSteps: number): MaybePromise<SimulationChunk>;
       dispose(): void;
     }>;
   };
 }
-type Result<T> = T | Promise<T>;
+type MaybePromise<T> = T | Promise<T>;
 
-/** Returns who came in: 1 or 0 for each passer-by, with a morning, a noon and an evening rush. */
+/** 1 or 0 for each passer-by, with a morning, a noon and an evening rush. */
 function passersBy(): Float64Array {
   let state = 20_240_229;
   // Marsaglia's xorshift32; never for noise.
@@ -74,13 +78,12 @@ function passersBy(): Float64Array {
   });
 }
 
-/** Returns the running total of who came in. */
 function totalsOf(came: Float64Array): Float64Array {
   let total = 0;
   return came.map((one) => (total += one));
 }
 
-/** Returns the day from what the build has stored of it. */
+/** Reads the day from the table that the build stored. */
 export function storedDay(
   came: string,
   lanes: readonly { noise: number[]; band: number[]; worst: number }[],
@@ -102,12 +105,12 @@ export function storedDay(
 /** Counts the day with every mechanism. */
 export async function countDay(library: Simulator, noiseSeed = 1): Promise<Day> {
   const values = passersBy();
-  const lanes: Lane[] = [];
+  const lanes: HeroLane[] = [];
   for (const stop of stops) {
     const simulation = await library.study.simulation({
       ...privacy,
-      mechanism: stop.mechanism,
-      numSteps: numPeople,
+      strategy: stop.mechanism,
+      steps: numPeople,
       table: { numRows: numPeople, numColumns: 1, values },
       noiseSeed,
     });

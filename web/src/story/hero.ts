@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // One day in a shop, counted twice with the same privacy. A control moves from the worst mechanism
-// to the best, one passer-by is the visitor, who can stay away, and the day can be replayed.
+// to the best. One passer-by is the visitor, who can stay away. The day can be replayed.
 
 import { came, lanes } from 'virtual:day';
 import { h, setText } from '../base/dom.ts';
 import { count, fixed } from '../base/format.ts';
 import { animate } from './animate.ts';
 import type { Colour } from '../figures/colours.ts';
-import type { Panel, Series } from '../figures/picture.ts';
-import { Handle } from './handle.ts';
-import { numPeople, storedDay, type Day, type Lane } from './hero-numbers.ts';
+import type { PicturePanel, ColouredSeries } from '../figures/picture.ts';
+import { DragHandle } from './handle.ts';
+import { numPeople, storedDay, type Day, type HeroLane } from './hero-numbers.ts';
 import {
   band,
   bracket,
@@ -42,11 +42,11 @@ const mix = (from: ArrayLike<number>, to: ArrayLike<number>, part: number): Floa
 
 const sum = (a: Float64Array, b: Float64Array): Float64Array => a.map((value, i) => value + b[i]!);
 
-/** A mechanism as drawn, between two of them during a transition. */
-type DrawnLane = Pick<Lane, 'band' | 'worst'> & { noise: Float64Array };
+/** A mechanism as drawn; during a transition, an intermediate form of two mechanisms. */
+type DrawnLane = Pick<HeroLane, 'band' | 'worst'> & { noise: Float64Array };
 
 class Hero {
-  lane: Lane;
+  lane: HeroLane;
   you: number;
   /** True if the visitor does the opposite of what they did. */
   away = false;
@@ -55,7 +55,7 @@ class Hero {
   private morphs = 0;
   private readonly veil: SVGElement;
   private readonly now: SVGElement;
-  private readonly marker: Handle;
+  private readonly marker: DragHandle;
   private readonly inputs: HTMLInputElement[];
 
   constructor(
@@ -89,19 +89,21 @@ class Hero {
     return this.stage.querySelector<T>(selector)!;
   }
 
-  private shownOf(lane: Lane): DrawnLane {
+  private shownOf(lane: HeroLane): DrawnLane {
     const { truth } = this.day;
     const noise = Float64Array.from(lane.release, (value, i) => value - truth[i]!);
     return { noise, band: lane.band, worst: lane.worst };
   }
 
   /** Adds the visitor to the row of people, who can be moved along it. */
-  private addMarker(): Handle {
+  private addMarker(): DragHandle {
     const row = this.one<HTMLElement>('.passers');
     const marker = h('div', { class: 'marker' });
+    const valueAt = (point: MouseEvent): number =>
+      this.personAt(row.getBoundingClientRect(), point) + 1;
     row.classList.add('live');
     row.append(marker);
-    return new Handle(marker, {
+    const handle = new DragHandle(marker, {
       label: 'You, among everyone who passed',
       min: 1,
       max: numPeople,
@@ -111,18 +113,24 @@ class Hero {
       along: 'x',
       say: (value) =>
         `passer-by ${count(value)}, who ${this.didComeIn ? 'came in' : 'stayed away'}`,
-      valueAt: (point) => this.personAt(row.getBoundingClientRect(), point) + 1,
+      valueAt,
       moved: (value) => {
         this.you = value - 1;
         this.away = false;
         this.place();
+        this.say('Now you are someone else. The noise hides you just as well.');
       },
       settled: () => this.context.settled(),
       tapped: () => this.turn(),
     });
+    // A finger that scrolls clicks nothing.
+    row.addEventListener('click', (event) => {
+      if (event.target !== marker) handle.go(valueAt(event));
+    });
+    return handle;
   }
 
-  /** Returns who stands at a point of the row, or of the rows on phones. */
+  /** Finds the person at a point of the row, or of the rows on phones. */
   private personAt(
     box: DOMRect,
     { clientX, clientY }: { clientX: number; clientY: number },
@@ -169,7 +177,7 @@ class Hero {
       if (input && segments.contains(input)) choose(input);
       this.context.settled();
     });
-    const away = this.one<HTMLButtonElement>('.away');
+    const away = this.one<HTMLButtonElement>('.hero-you .away');
     away.disabled = false;
     away.addEventListener('click', () => this.turn());
     const again = this.one<HTMLButtonElement>('.again');
@@ -177,18 +185,19 @@ class Hero {
     again.addEventListener('click', () => this.replay());
   }
 
+  private say(text: string): void {
+    setText(this.one('.hero-says'), text);
+  }
+
   private get didComeIn(): boolean {
     return (this.day.came[this.you] === 1) !== this.away;
   }
 
-  /** The visitor does the opposite, and everything else stays as it is, the noise included. */
+  /** Makes the visitor do the opposite; everything else stays the same, including the noise. */
   private turn(): void {
     this.away = !this.away;
     this.place();
-    setText(
-      this.one('.hero-says'),
-      'One person changed. Can you see it in the blue line? Neither can anyone else.',
-    );
+    this.say('One person changed. Can you see it in the blue line? Neither can anyone else.');
     this.context.settled();
   }
 
@@ -198,7 +207,7 @@ class Hero {
     return truth.map((value, i) => (i >= this.you ? value + change : value));
   }
 
-  /** Moves the visitor, and draws what follows. */
+  /** Moves the visitor, and redraws what depends on them. */
   private place(): void {
     const { you } = this;
     const { style } = this.marker.element;
@@ -206,19 +215,20 @@ class Hero {
     style.setProperty('--along', share(you, numPeople));
     style.setProperty('--column', share(you % pieceLength, pieceLength));
     style.setProperty('--row', share(Math.floor(you / pieceLength), numPieces));
+    this.one('.stem-word').setAttribute('x', share(you, numPeople));
     this.marker.put(you + 1);
     this.marker.element.classList.toggle('away', !this.didComeIn);
     setText(this.one('.hero-you strong'), this.didComeIn ? 'you came in' : 'you stayed away');
     const other = this.didComeIn ? 'pretend you stayed away' : 'pretend you came in';
-    setText(this.one('.away'), other);
+    setText(this.one('.hero-you .away'), other);
     this.draw();
   }
 
   /** Animates the transition to another mechanism. */
-  choose(lane: Lane): void {
+  choose(lane: HeroLane): void {
     this.lane = lane;
     setText(this.one('.numeral.best span'), lane.noise);
-    setText(this.one('.hero-says'), explain(lane, this.day));
+    this.say(explain(lane, this.day));
     const [from, to] = [this.shown, this.shownOf(lane)];
     const turn = ++this.morphs;
     const show = (part: number): void => {
@@ -285,10 +295,10 @@ class Hero {
     this.now.classList.toggle('hidden', part === 1);
   }
 
-  panel(): Panel {
+  panel(): PicturePanel {
     const { truth } = this;
     const x = Array.from(truth, (_, i) => i + 1);
-    const of = (lane: Lane, colour: Colour): Series[] => {
+    const of = (lane: HeroLane, colour: Colour): ColouredSeries[] => {
       const name = `Published with ${lane.noise}: within ±${fixed(lane.worst, 1)} people`;
       const edge = (sign: number): number[] => x.map((_, i) => truth[i]! + sign * lane.band[i]!);
       const { noise } = this.shownOf(lane);

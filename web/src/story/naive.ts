@@ -3,65 +3,84 @@
 // The two obvious ways: fresh noise for every person, and noise on each total.
 
 import './naive.css';
+import { noiseMultiplier } from 'virtual:privacy';
 import { h, setText } from '../base/dom.ts';
 import { count, fixed } from '../base/format.ts';
-import { levelLine, type Panel } from '../figures/picture.ts';
+import type { PicturePanel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
-import { numPeople, privacy } from './hero-numbers.ts';
-import { areaBetween, evenTicks, lineThrough, Plane, type Point, type Scale } from './plane.ts';
+import { numPeople } from './hero-numbers.ts';
+import { areaBetween, evenTicks, lineThrough, place, Plane } from './plane.ts';
+import type { Point, Scale } from './plane.ts';
 import { positionIn } from './position.ts';
-import type { Context, Mount, SceneView } from './scene.ts';
+import type { Frame, Mount, SceneView } from './scene.ts';
 
 const numGhosts = 30;
-/** Number of points of a ghost, at any horizon. */
-const numPoints = 256;
-const horizons: readonly number[] = Array.from({ length: 11 }, (_, i) => 2 ** (i + 4));
+/** Number of points of a ghost run, at any horizon. */
+const mostPoints = 256;
+const horizons: readonly number[] = Array.from({ length: 9 }, (_, i) => 2 ** (i + 4));
 const longest = horizons.at(-1)!;
 /** Noise is drawn in multiples of 2^-20 of its standard deviation. */
 const scale = 2 ** 20;
 
-/** Returns runs of accumulated fresh noise, numPoints rows of numGhosts entries. */
-async function drawGhosts({ engine, queue }: Context, seed: number): Promise<Float64Array> {
+/** Points of a run: one for each person, or evenly spaced. */
+const numPointsOf = (numSteps: number): number => Math.min(numSteps, mostPoints);
+
+/** Runs of accumulated fresh noise, mostPoints rows of numGhosts entries. */
+async function drawGhosts({ library, queue }: Frame, seed: number): Promise<Float64Array> {
+  const engine = await library();
   return queue(async () => {
     const noise = await engine.noise({
       strategy: 'independent',
-      steps: numPoints,
+      steps: mostPoints,
       dimension: numGhosts,
       insecureSeed: seed,
     });
-    const rows = await noise.rounded({ numRows: numPoints, scale });
+    const rows = await noise.rounded({ numRows: mostPoints, scale });
     noise.dispose();
     return rows.map((value) => value / scale);
   });
 }
 
-class Funnel {
+/** How noise gets into the totals. */
+type Placement = 'person' | 'total';
+
+const ways: Readonly<Record<Placement, { name: string; numRuns: number }>> = {
+  person: { name: 'fresh noise for each person', numRuns: numGhosts },
+  // Each run fills the band, so more runs would form a solid block.
+  total: { name: 'fresh noise on each total', numRuns: 3 },
+};
+
+/** Picture of some runs of one way, and their spread. */
+class WayPicture {
   readonly plane: Plane;
   private readonly band: SVGPathElement;
-  private readonly levels: SVGPathElement;
-  private readonly ghosts: SVGPathElement[];
-  private readonly words: SVGTextElement;
+  private readonly runs: SVGPathElement[];
+  private readonly label: SVGTextElement;
+  private veil: SVGRectElement;
+  /** Empty until the runs are drawn. */
+  private rows: Float64Array = new Float64Array();
 
   constructor(
+    private readonly placement: Placement,
     /** Twice the noise of one person, in people. */
     private readonly unit: number,
-    private rows: Float64Array,
     private numSteps: number,
   ) {
+    const { name, numRuns } = ways[placement];
     this.plane = new Plane({
-      label: 'Thirty runs of fresh noise, and their spread',
-      xName: 'people who passed the shop',
-      yName: 'published − true, in people',
+      label: `Runs with ${name}, and their spread`,
+      xName: placement === 'total' ? 'people who passed the shop' : '',
+      yName: `${name}: published − true, in people`,
       ...this.scales(),
       draw: () => this.draw(),
     });
+    this.plane.element.classList.add(`per-${placement}`);
     this.band = this.plane.add('path', { class: 'funnel' });
-    this.ghosts = Array.from({ length: numGhosts }, (_, i) =>
+    this.runs = Array.from({ length: numRuns }, (_, i) =>
       this.plane.add('path', { class: i === 0 ? 'ghost first' : 'ghost' }),
     );
-    this.levels = this.plane.add('path', { class: 'levels' });
-    this.words = this.plane.add('text', { class: 'level-word', 'text-anchor': 'start' });
-    this.words.textContent = 'fresh noise on each total';
+    this.veil = this.plane.add('rect', { class: 'veil' });
+    this.label = this.plane.add('text', { class: 'band-word', 'text-anchor': 'end' });
   }
 
   show(numSteps: number): void {
@@ -74,45 +93,66 @@ class Funnel {
     this.plane.redraw();
   }
 
-  /** Number of runs within the band at the horizon. */
-  get numInside(): number {
-    const last = this.rows.subarray(-numGhosts);
-    return last.filter((value) => Math.abs(value) <= 2 * Math.sqrt(numPoints)).length;
+  /** Draws the runs from the first person to the last. */
+  play(): void {
+    const again = this.veil.cloneNode() as SVGRectElement;
+    again.classList.add('lifts');
+    this.veil.replaceWith(again);
+    this.veil = again;
   }
 
-  panel(): Panel {
-    const { numSteps, unit, rows } = this;
+  panel(): PicturePanel {
+    const { numSteps, placement } = this;
+    const { name, numRuns } = ways[placement];
+    const { numPoints } = this;
     const x = Array.from({ length: numPoints }, (_, i) => ((i + 1) / numPoints) * numSteps);
-    const stretch = (unit / 2) * Math.sqrt(numSteps / numPoints);
-    const edge = (sign: number): number[] => x.map((step) => sign * unit * Math.sqrt(step));
-    const level = unit * Math.sqrt(numSteps);
-    const text = `±${count(Math.round(level))}`;
-    const own = 'fresh noise for each person';
-    const total = `fresh noise on each total: ${text}`;
-    const run = (ghost: number): number[] =>
-      x.map((_, i) => rows[i * numGhosts + ghost]! * stretch);
+    const edge = (sign: number): number[] => x.map((step) => sign * this.edgeAt(step));
+    const run = (i: number): number[] => x.map((_, point) => this.valueAt(point, i));
     return {
-      title: `Off by ${text} after ${count(numSteps)} people`,
+      title: `Off by ${this.text} after ${count(numSteps)} people`,
       x: { label: 'people who passed the shop', log: false },
       y: { label: 'published − true, in people', log: false },
       series: [
-        { name: own, x, y: run(0), colour: 'fresh' },
-        { name: 'band', of: own, x, y: edge(1), to: edge(-1) },
-        ...Array.from({ length: numGhosts - 1 }, (_, i) => ({
-          ...{ name: '', of: own, x, y: run(i + 1) },
+        { name, x, y: run(0), colour: 'fresh' },
+        { name: 'band', of: name, x, y: edge(1), to: edge(-1) },
+        ...Array.from({ length: numRuns - 1 }, (_, i) => ({
+          ...{ name: '', of: name, x, y: run(i + 1) },
           look: 'ghost' as const,
         })),
-        { name: total, x: [1, numSteps], y: [level, level], look: 'dashed', colour: 'fresh' },
-        levelLine('', total, -level, numSteps),
       ],
     };
   }
 
-  /** The axis in people stays as it is, so that the funnel opens as the horizon grows. */
+  private get numPoints(): number {
+    return numPointsOf(this.numSteps);
+  }
+
+  private get text(): string {
+    return `±${count(Math.round(this.edgeAt(this.numSteps)))}`;
+  }
+
+  /** Half width of the band after `step` people. */
+  private edgeAt(step: number): number {
+    return this.unit * Math.sqrt(this.placement === 'person' ? step : this.numSteps);
+  }
+
+  /**
+   * Error of a run at one of its points. The noise of many people, or of a total, has the
+   * distribution of one draw, scaled.
+   */
+  private valueAt(point: number, run: number): number {
+    const { rows, unit, numSteps } = this;
+    const at = (i: number): number => (i < 0 ? 0 : rows[i * numGhosts + run]!);
+    if (this.placement === 'total')
+      return (at(point) - at(point - 1)) * (unit / 2) * Math.sqrt(numSteps);
+    return at(point) * (unit / 2) * Math.sqrt(numSteps / this.numPoints);
+  }
+
+  /** The vertical axis stays as it is, so that the noise is seen to grow with the horizon. */
   private scales(): { x: Scale; y: Scale } {
     const { numSteps } = this;
     const top = 1.15 * this.unit * Math.sqrt(longest);
-    const half = evenTicks(top, 3);
+    const half = evenTicks(top, 2);
     return {
       x: { from: 0, to: numSteps, ticks: evenTicks(numSteps, 4), text: count },
       y: { from: -top, to: top, ticks: [...half.slice(1).map((v) => -v), ...half], text: count },
@@ -120,45 +160,85 @@ class Funnel {
   }
 
   private draw(): void {
-    const { plane, numSteps, unit } = this;
-    const stepOf = (i: number): number => (i / numPoints) * numSteps;
+    const { plane, numSteps, numPoints, placement } = this;
     const edge = (sign: number): Point[] =>
       Array.from({ length: 65 }, (_, i) => {
         const step = (i / 64) ** 2 * numSteps;
-        return { x: plane.x(step), y: plane.y(sign * unit * Math.sqrt(step)) };
+        return { x: plane.x(step), y: plane.y(sign * this.edgeAt(step)) };
       });
     this.band.setAttribute('d', areaBetween(edge(1), edge(-1)));
-    // One step of a ghost represents the noise of many people, which has the same distribution.
-    const stretch = (unit / 2) * Math.sqrt(numSteps / numPoints);
-    for (const [ghost, path] of this.ghosts.entries()) {
-      const points = [{ x: plane.x(0), y: plane.y(0) }];
+    for (const [run, path] of this.rows.length > 0 ? this.runs.entries() : []) {
+      const points = placement === 'person' ? [{ x: plane.x(0), y: plane.y(0) }] : [];
       for (let i = 0; i < numPoints; ++i) {
-        const value = this.rows[i * numGhosts + ghost]! * stretch;
-        points.push({ x: plane.x(stepOf(i + 1)), y: plane.y(value) });
+        const step = ((i + 1) / numPoints) * numSteps;
+        points.push({ x: plane.x(step), y: plane.y(this.valueAt(i, run)) });
       }
       path.setAttribute('d', lineThrough(points));
     }
-    const level = unit * Math.sqrt(numSteps);
-    const line = (sign: number): string =>
-      lineThrough([
-        { x: plane.x(0), y: plane.y(sign * level) },
-        { x: plane.x(numSteps), y: plane.y(sign * level) },
-      ]);
-    this.levels.setAttribute('d', line(1) + line(-1));
-    this.words.setAttribute('x', String(plane.x(0) + 6));
-    this.words.setAttribute('y', String(plane.y(level) - 6));
+    const { left, top, right, bottom } = plane;
+    place(this.veil, { x: left, y: top, width: right - left, height: bottom - top - 1 });
+    place(this.label, { x: right - 6, y: plane.y(this.edgeAt(numSteps)) - 6 });
+    setText(this.label, this.text);
   }
 }
 
-/**
- * Returns the noise after all steps for both ways, relative to that of one person, from the
- * library.
- */
-function errorsOf({ engine, queue }: Context): (numSteps: number) => Promise<number> {
+/** Both ways, with the same draws. */
+class WayPictures {
+  readonly pictures: readonly WayPicture[];
+  readonly element: HTMLElement;
+  private readonly watch: IntersectionObserver;
+  private rows: Float64Array = new Float64Array();
+
+  constructor(unit: number, numSteps: number) {
+    this.pictures = (['person', 'total'] as const).map(
+      (placement) => new WayPicture(placement, unit, numSteps),
+    );
+    const planes = this.pictures.map(({ plane }) => plane.element);
+    this.element = h('div', { class: 'ways' }, ...planes);
+    this.watch = new IntersectionObserver(([entry]) => entry!.isIntersecting && this.play(), {
+      threshold: 0.5,
+    });
+    this.watch.observe(this.element);
+  }
+
+  show(numSteps: number): void {
+    for (const picture of this.pictures) picture.show(numSteps);
+  }
+
+  redraw(rows: Float64Array): void {
+    this.rows = rows;
+    for (const picture of this.pictures) picture.redraw(rows);
+    this.play();
+  }
+
+  private play(): void {
+    for (const picture of this.pictures) picture.play();
+  }
+
+  get isDrawn(): boolean {
+    return this.rows.length > 0;
+  }
+
+  /** Number of runs of the first way that are within the band after `numSteps` people. */
+  numInside(numSteps: number): number {
+    const numPoints = numPointsOf(numSteps);
+    const last = this.rows.subarray((numPoints - 1) * numGhosts, numPoints * numGhosts);
+    return last.filter((value) => Math.abs(value) <= 2 * Math.sqrt(numPoints)).length;
+  }
+
+  dispose(): void {
+    this.watch.disconnect();
+    for (const { plane } of this.pictures) plane.dispose();
+  }
+}
+
+/** Noise after all steps for both ways, relative to the noise of one person, from the library. */
+function errorsOf({ library, queue }: Frame): (numSteps: number) => Promise<number> {
   const errors = new Map<number, number>();
   return async (numSteps) => {
     const known = errors.get(numSteps);
     if (known !== undefined) return known;
+    const engine = await library();
     const { maxError } = await queue(() =>
       engine.error({ strategy: 'independent', steps: numSteps }),
     );
@@ -167,7 +247,7 @@ function errorsOf({ engine, queue }: Context): (numSteps: number) => Promise<num
   };
 }
 
-/** Describes the error of the count of so many people. */
+/** Describes the error of a count of `numSteps` people. */
 function claimText(numSteps: number, band: number, error: number): (string | HTMLElement)[] {
   const times = Number.isInteger(error) ? count(error) : fixed(error, 1);
   return [
@@ -179,19 +259,17 @@ function claimText(numSteps: number, band: number, error: number): (string | HTM
   ];
 }
 
-export const mount: Mount = async (stage, context): Promise<SceneView> => {
-  const { engine, queue } = context;
-  const { noiseMultiplier } = await queue(() => engine.calibrate(privacy));
+export const mount: Mount<Frame> = async (stage, context): Promise<SceneView> => {
   const errorOf = errorsOf(context);
   let seed = 1;
   let wanted = numPeople;
-  const funnel = new Funnel(2 * noiseMultiplier, await drawGhosts(context, seed), wanted);
-  const claim = h('p', { class: 'claim', role: 'status' });
-  const inside = h('p', { class: 'inside' });
+  const both = new WayPictures(2 * noiseMultiplier, wanted);
+  const claim = h('p', { class: 'claim', role: 'status' }, 'Computing…');
+  const inside = h('p', { class: 'inside' }, `Drawing ${numGhosts} runs…`);
   const showInside = (): void =>
     setText(
       inside,
-      `${funnel.numInside} of these ${numGhosts} runs end inside the band; on average, 95 of 100 do.`,
+      `${both.numInside(wanted)} of the ${numGhosts} runs above end inside the band; on average, 95 of 100 do.`,
     );
   const tell = async (numSteps: number): Promise<void> => {
     const error = await errorOf(numSteps);
@@ -200,15 +278,14 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   };
   const move = (at: number): void => {
     wanted = horizons[at]!;
-    funnel.show(wanted);
+    both.show(wanted);
+    if (both.isDrawn) showInside();
     void tell(wanted);
   };
-  const drawAgain = async (): Promise<void> => {
-    funnel.redraw(await drawGhosts(context, ++seed));
+  const draw = async (): Promise<void> => {
+    both.redraw(await drawGhosts(context, seed++));
     showInside();
   };
-  await tell(wanted);
-  showInside();
   const slider = new Slider({
     label: 'People to count',
     ends: ['16', count(longest)],
@@ -220,9 +297,9 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
     moved: move,
     settled: context.settled,
   });
-  const again = h('button', { type: 'button', onclick: drawAgain }, 'Draw the noise again');
+  const again = h('button', { type: 'button', onclick: draw }, 'Draw the noise again');
   const row = h('div', { class: 'row' }, again, inside);
-  stage.figure.append(funnel.plane.element, slider.element, row);
+  stage.figure.append(both.element, slider.element, row);
   stage.step(
     null,
     h('strong', {}, 'Fresh noise for each person. '),
@@ -235,9 +312,15 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
       'each one needs this much noise, from the first one on.',
   );
   stage.words.append(claim);
+  const { dataset } = stage.figure;
+  dataset['work'] = 'running';
+  const working = Promise.all([tell(wanted), draw()]).then(() => {
+    dataset['work'] = 'done';
+  });
   return {
     restyle: () => {},
-    panels: () => [funnel.panel()],
+    working,
+    panels: () => both.pictures.map((picture) => picture.panel()),
     position: positionIn(
       horizons,
       () => slider.value,
@@ -246,6 +329,6 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
         move(at);
       },
     ),
-    dispose: () => funnel.plane.dispose(),
+    dispose: () => both.dispose(),
   };
 };

@@ -2,15 +2,11 @@
 
 // The normal distribution, for pictures and percentages.
 
-/** Returns the density of the standard normal distribution. */
 export function density(x: number): number {
   return Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
 }
 
-/**
- * Returns the probability that a standard normal number is at most `x`, by its Taylor series over
- * the density.
- */
+/** Normal distribution function, by its Taylor series over the density. */
 function probability(x: number): number {
   if (x < -8) return 0;
   if (x > 8) return 1;
@@ -24,14 +20,17 @@ function probability(x: number): number {
 }
 
 /**
- * Returns the probability that the best guess between two normal distributions, `mu` standard
- * deviations apart, is right.
+ * Probability that the best guess between two normal distributions, `mu` standard deviations apart,
+ * is right.
  */
 export function bestGuess(mu: number): number {
   return rightAt(mu / 2, mu);
 }
 
-/** Returns the probability that guessing the one at `mu` above a threshold, and else the one at 0, is right. */
+/**
+ * Probability that a guess by a threshold is right: values above the threshold are taken to come
+ * from the distribution at `mu`, other values from that at 0.
+ */
 export function rightAt(threshold: number, mu: number): number {
   return (probability(threshold) + probability(mu - threshold)) / 2;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Prints the story. Once printing has begun, a browser does not wait for computations, so scenes
-// that were not reached are finished first.
+// Prints the story. Browsers do not wait for computations once printing has begun, so unvisited
+// scenes are finished first.
 
 import { byId, setText } from '../base/dom.ts';
 import { counted } from '../base/format.ts';
 
 export interface Paper {
-  /** Returns the number of scenes without a finished frame. */
+  /** Scenes without a finished frame. */
   numOpen(): number;
-  /** Finishes them; `advanced` is called after each. */
+  /** Finishes these scenes; calls `advanced` after each scene. */
   finish(advanced: () => void): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function connectPaper(paper: Paper, isShown: () => boolean): void {
     event.preventDefault();
     void print();
   });
-  // A print from the menu cannot wait, and says what is missing; the next one is complete.
+  // A print from the menu cannot wait; it lists the missing scenes, and the next print is complete.
   window.addEventListener('beforeprint', () => {
     if (isShown()) void paper.finish(() => {});
   });

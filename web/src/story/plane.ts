@@ -11,7 +11,6 @@ export interface Scale {
   readonly to: number;
   readonly logarithmic?: boolean;
   readonly ticks: readonly number[];
-  /** Returns the text of a tick. */
   text(value: number): string;
 }
 
@@ -24,7 +23,7 @@ export interface PlaneOptions {
   readonly yName: string;
   readonly x: Scale;
   readonly y: Scale;
-  /** Leaves space for a handle on the horizontal axis, which moves its texts down. */
+  /** Leaves space for a handle on the horizontal axis, which moves the texts of the axis down. */
   readonly gripped?: boolean;
   /** Sets the geometry of the scene's elements. */
   draw(plane: Plane): void;
@@ -39,10 +38,12 @@ export interface Point {
 const margin = { left: 48, right: 14, top: 26, bottom: 40 };
 /** Height of a handle on the horizontal axis, above the tick texts. */
 const gripRoom = 8;
-/** Left margin without ticks. */
+/** Left margin if the axis has no ticks. */
 const bare = 14;
 /** Distance between lines of text. */
 const lineHeight = 16;
+/** Minimum distance between two ticks of the vertical axis; a tick closer to an earlier one is left out. */
+const leastBetween = 12;
 
 function fraction(scale: Scale, value: number): number {
   const { from, to, logarithmic } = scale;
@@ -110,7 +111,7 @@ export class Plane {
     return this.bottom - fraction(this.scales.y, value) * (this.bottom - this.top);
   }
 
-  /** Returns the values under a point of the window. */
+  /** The values of both axes under a point of the window. */
   at({ clientX, clientY }: { clientX: number; clientY: number }): Point {
     const box = this.element.getBoundingClientRect();
     const px = ((clientX - box.left) / box.width) * this.width;
@@ -138,7 +139,8 @@ export class Plane {
 
   private fit(): void {
     const { clientWidth, clientHeight } = this.element;
-    if (clientWidth > 0) this.width = clientWidth;
+    // A picture without room for its margins keeps its width.
+    if (clientWidth > margin.left + margin.right) this.width = clientWidth;
     if (clientHeight > 0) this.height = clientHeight;
     // A view box makes the picture fit printed paper, too.
     this.element.setAttribute('viewBox', `0 0 ${this.width} ${this.height}`);
@@ -154,8 +156,11 @@ export class Plane {
       return element;
     };
     const parts: SVGElement[] = [];
+    const drawn: number[] = [];
     for (const tick of y.ticks) {
       const at = Math.round(this.y(tick)) + 0.5;
+      if (drawn.some((other) => Math.abs(at - other) < leastBetween)) continue;
+      drawn.push(at);
       parts.push(
         svg('line', { class: 'grid', x1: this.left, x2: this.right, y1: at, y2: at }),
         text({ x: this.left - 8, y: at + 4 }, y.text(tick), 'end'),
@@ -201,7 +206,9 @@ export function setLines(element: SVGTextElement, content: string, room: number)
   return spans.length;
 }
 
-/** Sets the first of the texts that fits into `room` pixels, or else the last, the shortest. */
+/**
+ * Sets the first of the texts that fits into `room` pixels or, if none fits, the last and shortest.
+ */
 export function setFitting(element: SVGTextElement, room: number, ...texts: string[]): void {
   for (const text of texts) {
     setText(element, text);
@@ -209,20 +216,18 @@ export function setFitting(element: SVGTextElement, room: number, ...texts: stri
   }
 }
 
-/** Returns the path data of a line through points. */
 export function lineThrough(points: readonly Point[]): string {
   return points
     .map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`)
     .join('');
 }
 
-/** Returns the path data of the area between two lines. */
 export function areaBetween(upper: readonly Point[], lower: readonly Point[]): string {
   if (upper.length === 0) return '';
   return `${lineThrough([...upper, ...[...lower].reverse()])}Z`;
 }
 
-/** Returns round numbers from 0 to at most `to`, about `count` of them. */
+/** About `count` round numbers from 0 to at most `to`. */
 export function evenTicks(to: number, count = 5): number[] {
   const rough = to / count;
   const power = 10 ** Math.floor(Math.log10(rough));

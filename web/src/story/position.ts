@@ -4,7 +4,7 @@
 // undoes a move.
 
 export interface Position {
-  /** Returns the values, separated by `_`. */
+  /** The values of the handles, separated by `_`. */
   read(): string;
   /** Moves the handles; false if the scene cannot parse the text. */
   put(text: string): boolean;
@@ -13,8 +13,8 @@ export interface Position {
 export const joined = (...values: readonly (number | string)[]): string => values.join('_');
 
 /**
- * Returns the index of each value in its list, or null if a value is not in its list or the numbers
- * of values and lists differ.
+ * Index of each value in its list; null if a value is not in its list, or if there are more or
+ * fewer values than lists.
  */
 export function placesOf(
   text: string,
@@ -26,7 +26,7 @@ export function placesOf(
   return places.includes(-1) ? null : places;
 }
 
-/** Returns the position of one handle with a list of stops. */
+/** Position of one handle with a list of stops. */
 export function positionIn(
   list: readonly (number | string)[],
   place: () => number,

@@ -4,7 +4,10 @@
 
 import type { Context } from './scene.ts';
 
-/** Returns a queue that runs work one at a time, even after a failure; patient work comes last. */
+/**
+ * Creates a queue that runs work one piece at a time, even after a failure; patient work comes
+ * last.
+ */
 export function makeQueue(): Context['queue'] {
   const waiting: { run: () => Promise<void>; patient: boolean }[] = [];
   let busy = false;

@@ -3,13 +3,13 @@
 // Interfaces of scenes. The texts of a scene are in the list of story.ts, so that headings and
 // addresses exist before its module is loaded; the module exports `mount`.
 
-import type { MapPanel, Panel } from '../figures/picture.ts';
+import type { MapPanel, PicturePanel } from '../figures/picture.ts';
 import type { Engine } from '../base/engine.ts';
 import type { Position } from './position.ts';
 import type { SourceName } from './sources.ts';
 import type { Stage } from './stage.ts';
 
-/** The part of the story that every scene gets. */
+/** Services that the story offers to every scene. */
 export interface Frame {
   /** True for reduced motion: finished frames, and steps instead of animations. */
   readonly calm: boolean;
@@ -18,11 +18,13 @@ export interface Frame {
    * seconds, lets all other work go first.
    */
   queue<T>(work: () => Promise<T>, options?: { patient?: boolean }): Promise<T>;
-  /** Called when the user releases a handle, to put its position into the address. */
+  /** The library in a worker, which is started for the first request. */
+  library(): Promise<Engine>;
+  /** Called when the user releases a handle, so that its position is written to the address. */
   settled(): void;
 }
 
-/** The same, with the library in a worker. */
+/** A frame for scenes that are mounted once the library is there. */
 export interface Context extends Frame {
   readonly engine: Engine;
 }
@@ -30,11 +32,11 @@ export interface Context extends Frame {
 export interface SceneView {
   /** Called when the theme has changed; figures styled by classes need not react. */
   restyle(): void;
-  /** Returns the figures as they are now, for download. */
-  panels(): (Panel | MapPanel)[];
+  /** Figures in their current state, for download. */
+  panels(): (PicturePanel | MapPanel)[];
   /** Position of the scene's handles. */
   readonly position: Position;
-  /** Work after `mount` that the finished frame waits for; replaced when the work restarts. */
+  /** Work after `mount` for which the finished frame waits; replaced when the work restarts. */
   readonly working?: Promise<void>;
   dispose?(): void;
 }
@@ -50,17 +52,19 @@ interface SceneText {
   readonly title: string;
   /** Introductory sentence. */
   readonly sentence: string;
-  /** Papers that it shows. */
+  /** Papers whose results the scene shows. */
   readonly sources: readonly SourceName[];
 }
 
 /** A scene that computes with the library. */
 interface ComputedScene extends SceneText {
   readonly drawn?: false;
+  /** Shown in place of the figure while it loads; default: a note that it is being computed. */
+  readonly waits?: string;
   load(): Promise<{ readonly mount: Mount }>;
 }
 
-/** A scene that was drawn when the page was built, for which the library is not loaded. */
+/** A scene that is drawn without the library; results may follow. */
 interface DrawnScene extends SceneText {
   readonly drawn: true;
   load(): Promise<{ readonly mount: Mount<Frame> }>;

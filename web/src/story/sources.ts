@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The papers behind the story: a margin note of the scenes that show them, and a list at its end.
+// The papers behind the story: the margin notes of the scenes, and the list at the end of the
+// story.
 
-export interface Source {
+export interface Reference {
   /** Authors and year, as in a margin note. */
   readonly short: string;
-  readonly authors: string;
+  /** Null if the copy that was read names none. */
+  readonly authors: string | null;
   readonly title: string;
   readonly place: string;
-  /** Address; null if there is no lasting one. */
+  /** Address; null if there is no permanent address. */
   readonly link: string | null;
-  /** Contribution, as a phrase. */
+  /** Contribution of the paper, as a phrase. */
   readonly brought: string;
 }
 
@@ -30,8 +32,8 @@ export const sources = {
     authors: 'T.-H. Hubert Chan, Elaine Shi and Dawn Song',
     title: 'Private and continual release of statistics',
     place: 'ACM TISSEC 14(3), 2011',
-    link: arXiv('1007.0805'),
-    brought: 'the tree, found independently, and horizons that are not known',
+    link: 'https://eprint.iacr.org/2010/076',
+    brought: 'the tree, found independently, and streams of unknown length',
   },
   honaker: {
     short: 'Honaker 2015',
@@ -57,7 +59,7 @@ export const sources = {
       'Improved differential privacy for SGD via optimal private linear operators on adaptive streams',
     place: 'NeurIPS 2022',
     link: arXiv('2202.08312'),
-    brought: 'any factorization A = BC, safe for streams that react to what was published',
+    brought: 'any factorization A = BC, safe for streams that react to what was published',
   },
   fichtenberger: {
     short: 'Fichtenberger, Henzinger and Upadhyay 2023',
@@ -85,6 +87,38 @@ export const sources = {
     link: arXiv('2408.08868'),
     brought: 'a few buffers of memory that come close to the optimum, on real phones',
   },
-} as const satisfies Readonly<Record<string, Source>>;
+  zhou: {
+    short: 'Zhou 2024',
+    authors: 'Xingyu Zhou',
+    title: 'DP-FTRL and matrix factorization mechanism (III)',
+    place: 'Blog, xingyuzhou.org, 1 January 2024',
+    link: null,
+    brought: 'errors with high probability, and the program for the best factorization',
+  },
+  correlated: {
+    short: 'Correlated Noise',
+    authors: null,
+    title: 'Correlated Noise',
+    place: 'Slides of a lecture',
+    link: null,
+    brought: 'gradient descent as prefix sums, and noise that is subtracted again',
+  },
+  lecture: {
+    short: 'DP-FTRL, a lecture',
+    authors: null,
+    title: 'DP-FTRL',
+    place: 'CS 599, lecture 14, Boston University',
+    link: null,
+    brought: 'DP-FTRL from the tree, and its regret',
+  },
+  notes: {
+    short: 'Linear Queries, a lecture',
+    authors: null,
+    title: 'Linear Queries and the Factorization Mechanism',
+    place: 'Notes of a lecture',
+    link: null,
+    brought: 'factorizations for any linear queries',
+  },
+} as const satisfies Readonly<Record<string, Reference>>;
 
 export type SourceName = keyof typeof sources;

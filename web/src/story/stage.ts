@@ -6,15 +6,19 @@
 import { h } from '../base/dom.ts';
 
 export class Stage {
-  /** Holds the steps, the controls that are not part of the picture, and the small print. */
+  /** Holds the steps, the controls outside the picture, and the small print. */
   readonly words = h('div', { class: 'scene-steps' });
-  private readonly watch = new IntersectionObserver((entries) => this.read(entries), {
-    // A step is read when it crosses the middle of the window.
-    rootMargin: '-50% 0px -50% 0px',
-  });
+  /** The steps that show something, in order, and those among them that the reader has reached. */
   private readonly shows = new Map<Element, () => void>();
+  private readonly reached = new Set<Element>();
+  private current: Element | undefined;
+  private readonly watch = new IntersectionObserver((entries) => this.read(entries), {
+    // A step is reached in the middle of the words, which on narrow screens are below the figure;
+    // it stays reached when it leaves the window at the top.
+    rootMargin: `${1e6}px 0px ${matchMedia('(max-width: 1099px)').matches ? '-28%' : '-50%'} 0px`,
+  });
 
-  /** `figure` holds the picture and what belongs to it; it stays in sight while the words pass. */
+  /** `figure` holds the picture and its parts; it stays in sight while the words scroll. */
   constructor(readonly figure: HTMLElement = h('div', { class: 'scene-stage' })) {}
 
   /** Adds a step in words; `show` is called each time the reader comes to it. */
@@ -38,9 +42,13 @@ export class Stage {
 
   private read(entries: readonly IntersectionObserverEntry[]): void {
     for (const { target, isIntersecting } of entries) {
-      target.classList.toggle('read', isIntersecting);
-      if (isIntersecting) this.shows.get(target)!();
+      if (isIntersecting) this.reached.add(target);
+      else this.reached.delete(target);
     }
+    const last = [...this.shows.keys()].filter((step) => this.reached.has(step)).at(-1);
+    if (last === this.current) return;
+    this.current = last;
+    if (last !== undefined) this.shows.get(last)!();
   }
 
   dispose(): void {

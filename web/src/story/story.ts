@@ -11,6 +11,7 @@ import { h, setText } from '../base/dom.ts';
 import type { Engine } from '../base/engine.ts';
 import { anchor } from './anchor.ts';
 import { connectPaper } from './paper.ts';
+import { ProgressLine } from './progress-line.ts';
 import { makeQueue } from './queue.ts';
 import { addressOf, type Route } from '../base/route.ts';
 import { between, citation } from './citation.ts';
@@ -23,7 +24,7 @@ import { Way } from './way.ts';
 const scenes: readonly Scene[] = [
   {
     id: 'hero',
-    // The same words are in index.html, to be read before any script has run.
+    // index.html has this text, too, so that it can be read before any script has run.
     title: 'Count everyone. Reveal no one.',
     sentence: '',
     sources: [],
@@ -33,8 +34,9 @@ const scenes: readonly Scene[] = [
   {
     id: 'attacker',
     title: 'Attack it',
-    sentence: 'Someone who knows everyone else’s record guesses whether you came.',
+    sentence: 'An attacker knows who else came, and guesses whether you did.',
     sources: ['dwork'],
+    drawn: true,
     load: () => import('./attacker.ts'),
   },
   {
@@ -42,6 +44,7 @@ const scenes: readonly Scene[] = [
     title: 'Two obvious ways',
     sentence: 'Both add fresh noise, and both need far too much of it.',
     sources: ['dwork', 'henzinger'],
+    drawn: true,
     load: () => import('./naive.ts'),
   },
   {
@@ -61,7 +64,9 @@ const scenes: readonly Scene[] = [
   {
     id: 'floor',
     title: 'Beat it',
-    sentence: 'Take back a little of all earlier noise: a proof shows how far this can go.',
+    sentence:
+      'Take back a little of all earlier noise: a matrix factorization. A proof shows how far this ' +
+      'can go.',
     sources: ['denisov', 'fichtenberger', 'henzinger', 'mcmahan'],
     load: () => import('./errors/floor.ts'),
   },
@@ -69,8 +74,9 @@ const scenes: readonly Scene[] = [
     id: 'handwriting',
     title: 'Learn',
     sentence:
-      'A model that learns keeps running totals, too. The same noise lets it learn to read digits, ' +
-      'and hides every image that it learned from.',
+      'Online learning adds up gradients: prefix sums again. With the same noise a model learns to ' +
+      'read digits, with little regret, and hides every image that it learned from.',
+    waits: 'Loading handwritten digits…',
     sources: ['kairouz', 'denisov'],
     load: () => import('./handwriting/handwriting.ts'),
   },
@@ -80,20 +86,22 @@ const scenes: readonly Scene[] = [
     sentence:
       'Phones train one model together, and their images stay on them. Noise hides every phone in ' +
       'what is published.',
+    waits: 'Loading handwritten digits…',
     sources: ['kairouz', 'mcmahan'],
     load: () => import('./handwriting/crowd.ts'),
   },
   {
     id: 'yours',
-    title: 'Your numbers',
-    sentence: 'Choose how many counts, how accurate and how private, and bring your own data.',
+    title: 'Your data',
+    sentence: 'How many counts, how accurate, how private? Choose, and bring a table of your own.',
     sources: ['denisov'],
+    drawn: true,
     load: () => import('./errors/yours.ts'),
   },
   {
     id: 'papers',
     title: 'Papers',
-    sentence: 'Where all of this comes from.',
+    sentence: 'From the first private counts to DP-FTRL: where all of this comes from.',
     sources: [],
     drawn: true,
     load: () => import('./papers.ts'),
@@ -101,7 +109,7 @@ const scenes: readonly Scene[] = [
 ];
 
 /** Distance below the window at which a scene is prepared, as a share of the window's height. */
-const ahead = '60%';
+const ahead = '150%';
 
 type State = 'waiting' | 'mounting' | 'ready' | 'failed';
 
@@ -124,7 +132,7 @@ class Section {
   ) {
     const id = `scene-${scene.id}`;
     this.tools = new Tools(scene, () => this.view);
-    // The first scene is in the document already, to be read before any script has run.
+    // The first scene is already in the document, so that it can be read before any script has run.
     const drawn = root.querySelector<HTMLElement>(`#${id}`);
     this.stage = new Stage(drawn?.querySelector<HTMLElement>('.scene-stage') ?? undefined);
     this.element = drawn ?? this.make(id);
@@ -149,7 +157,6 @@ class Section {
     );
   }
 
-  /** Returns what stands below the words: the sources, the tools and the way on. */
   private foot(next: Scene | undefined): HTMLElement {
     const cited = this.scene.sources.map((name) => citation(sources[name]));
     return h(
@@ -170,33 +177,45 @@ class Section {
   }
 
   /** Loads and mounts the scene, once. */
-  mount(frame: Frame, engine: () => Promise<Engine>): Promise<void> {
-    this.mounted ??= this.start(frame, engine);
+  mount(frame: Frame): Promise<void> {
+    this.mounted ??= this.start(frame);
     return this.mounted;
   }
 
-  private async start(frame: Frame, engine: () => Promise<Engine>): Promise<void> {
+  private async start(frame: Frame): Promise<void> {
     this.state = 'mounting';
     try {
-      this.view = await this.show(frame, engine);
+      this.view = await this.show(frame);
       this.first = this.view.position.read();
       this.put(this.wanted);
       this.tools.ready();
       this.state = 'ready';
+      this.view.working?.catch((error: unknown) => this.fail(error));
     } catch (error) {
-      this.state = 'failed';
-      const message = error instanceof Error ? error.message : String(error);
-      const text = `This scene could not start: ${message}`;
-      this.stage.figure.append(h('p', { class: 'error', role: 'alert' }, text));
+      this.fail(error);
     }
   }
 
-  private async show(frame: Frame, engine: () => Promise<Engine>): Promise<SceneView> {
+  private fail(error: unknown): void {
+    this.state = 'failed';
+    const message = error instanceof Error ? error.message : String(error);
+    const text = `This scene could not start: ${message}`;
+    this.stage.figure.append(h('p', { class: 'error', role: 'alert' }, text));
+  }
+
+  private async show(frame: Frame): Promise<SceneView> {
     const { scene, stage } = this;
     if (scene.drawn) return (await scene.load()).mount(stage, frame);
-    const [{ mount }, ready] = await Promise.all([scene.load(), engine()]);
-    // The frame has a getter, which a copy would lose.
-    return mount(stage, Object.assign(Object.create(frame) as Frame, { engine: ready }));
+    const progress = new ProgressLine();
+    progress.show(scene.waits ?? 'Computing…', null);
+    stage.figure.append(progress.element);
+    try {
+      const [{ mount }, ready] = await Promise.all([scene.load(), frame.library()]);
+      // The frame has a getter, which a copy would lose.
+      return await mount(stage, Object.assign(Object.create(frame) as Frame, { engine: ready }));
+    } finally {
+      progress.element.remove();
+    }
   }
 
   /** Waits for the finished frame, even if the work restarts meanwhile. */
@@ -204,16 +223,16 @@ class Section {
     let awaited: Promise<void> | undefined;
     while (this.view?.working !== awaited) {
       awaited = this.view?.working;
-      await awaited;
+      await awaited?.catch(() => {}); // The scene shows the error.
     }
   }
 
   get isFinished(): boolean {
-    const isLearning = this.stage.figure.dataset['learning'] === 'running';
-    return this.state === 'failed' || (this.state === 'ready' && !isLearning);
+    const isWorking = this.stage.figure.dataset['work'] === 'running';
+    return this.state === 'failed' || (this.state === 'ready' && !isWorking);
   }
 
-  /** Returns the current position of the handles; null for the initial one. */
+  /** Null for the initial position of the handles. */
   get position(): string | null {
     if (this.view === null) return this.wanted;
     const now = this.view.position.read();
@@ -248,15 +267,6 @@ class Section {
     return true;
   }
 
-  /** Goes to a part of the scene once it is there. */
-  async goToPart(part: string, mounted: Promise<void>): Promise<void> {
-    await mounted;
-    const element = this.element.querySelector<HTMLElement>(`[data-part="${part}"]`);
-    if (element === null) return;
-    anchor(element);
-    element.focus({ preventScroll: true });
-  }
-
   focus(): void {
     anchor(this.element);
     this.element.querySelector<HTMLElement>('[tabindex="-1"]')?.focus({ preventScroll: true });
@@ -265,7 +275,8 @@ class Section {
 
 /**
  * Opens the laboratory when a file is dropped on the story, because the browser would otherwise
- * leave the page. Listens below the document, where the laboratory listens.
+ * leave the page. Listens on an element inside the document, because the laboratory listens on the
+ * document itself.
  */
 function takeDrops(): void {
   const { classList, dataset } = document.documentElement;
@@ -301,7 +312,7 @@ export class Story {
 
   constructor(
     root: HTMLElement,
-    private readonly engine: () => Promise<Engine>,
+    private readonly library: () => Promise<Engine>,
     { scene, embedded }: Route,
   ) {
     const own = embedded ? scenes.filter(({ id }) => id === scene) : scenes;
@@ -310,9 +321,18 @@ export class Story {
     for (const other of root.querySelectorAll('.scene')) {
       if (this.sections.every(({ element }) => element !== other)) other.remove();
     }
-    // At first only what is in the window is prepared; once the reader moves, what comes next too.
+    // At first, only scenes in the window are prepared; once the reader scrolls, the next scenes
+    // are prepared, too.
     this.prepare('0px');
     addEventListener('scroll', () => this.prepare(`${ahead} 0px`), { once: true, passive: true });
+    // A search of the page, which begins with a key, also finds what the papers are called.
+    const papers = this.sectionOf('papers');
+    if (papers) addEventListener('keydown', () => void this.mount(papers), { once: true });
+    // The keyboard comes to the next scene without scrolling.
+    for (const [i, next] of this.sections.slice(1).entries()) {
+      const foot = this.sections[i]!.element.querySelector('.scene-foot')!;
+      foot.addEventListener('focusin', () => void this.mount(next));
+    }
     const isShown = (): boolean => document.documentElement.dataset['view'] === 'story';
     connectPaper(
       { numOpen: () => this.numOpen(), finish: (advanced) => this.finish(advanced) },
@@ -328,7 +348,7 @@ export class Story {
     takeDrops();
   }
 
-  /** Mounts each scene that comes within a margin of the window. */
+  /** Mounts each scene once it comes within a margin of the window. */
   private prepare(rootMargin: string): void {
     const observer = new IntersectionObserver(
       (entries) => {
@@ -345,7 +365,7 @@ export class Story {
   }
 
   private mount(section: Section): Promise<void> {
-    return section.mount(this.frame(section), this.engine);
+    return section.mount(this.frame(section));
   }
 
   /**
@@ -363,6 +383,7 @@ export class Story {
       this.address.adopt();
     }
     this.isNew = false;
+    this.way?.wait();
   }
 
   private sectionOf(scene: string): Section | undefined {
@@ -378,8 +399,6 @@ export class Story {
     event.preventDefault();
     this.write(section, 'scene');
     section.focus();
-    const { part } = link.dataset;
-    if (part !== undefined) void section.goToPart(part, this.mount(section));
   }
 
   private write({ scene }: Section, what: string): void {
@@ -409,9 +428,10 @@ export class Story {
   }
 
   private frame(section: Section): Frame {
-    const { queue, calm } = this;
+    const { queue, calm, library } = this;
     return {
       queue,
+      library,
       settled: () => {
         if (section.settle()) this.write(section, section.scene.id);
       },

@@ -5,9 +5,9 @@
 
 import './take-back.css';
 import { h, setText } from '../base/dom.ts';
-import { count, fixed } from '../base/format.ts';
+import { count, fixed, unbroken } from '../base/format.ts';
 import { animate } from './animate.ts';
-import { STEP_AXIS, type Panel } from '../figures/picture.ts';
+import { STEP_AXIS, type PicturePanel } from '../figures/picture.ts';
 import { Slider } from './handle.ts';
 import { numPeople, privacy } from './hero-numbers.ts';
 import { areaBetween, lineThrough, place, Plane, type Point } from './plane.ts';
@@ -15,7 +15,7 @@ import { positionIn, type Position } from './position.ts';
 import type { Context, Mount, SceneView } from './scene.ts';
 import type { Stage } from './stage.ts';
 
-/** Shares that can be taken back. */
+/** Shares of the previous noise that can be taken back. */
 const lambdas: readonly number[] = [
   0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98,
   0.985, 0.99, 0.993, 0.996, 0.998, 0.999,
@@ -24,34 +24,34 @@ const start = 0.5;
 /** Number of steps whose noise is drawn as bars. */
 const numBars = 16;
 const scale = 2 ** 20;
-/** Largest error in the picture of the first steps, in people; larger ones leave it. */
+/** Largest error in the picture of the first steps, in people; larger errors leave the picture. */
 const tallest = 32;
-/** Duration of the first steps, in milliseconds. */
+/** Duration of the animation of the first steps, in milliseconds. */
 const playTime = 5000;
 
-interface Kind {
+interface CorrelatedNoise {
   readonly lambda: number;
-  /** Factor by which each noise must be larger than one that is never taken back. */
+  /** Factor by which the noise of each step must be larger than fresh noise. */
   readonly sensitivity: number;
   /** Noise of the worst total, relative to the noise that hides one person once. */
   readonly error: number;
 }
 
-interface Facts {
-  readonly kinds: readonly Kind[];
+interface NoiseFacts {
+  readonly kinds: readonly CorrelatedNoise[];
   /** Standard deviation of one person's noise, in people. */
   readonly unit: number;
   /** Fresh standard normal numbers, one per step. */
   readonly fresh: Float64Array;
 }
 
-const bestOf = ({ kinds }: Facts): Kind =>
+const bestOf = ({ kinds }: NoiseFacts): CorrelatedNoise =>
   kinds.reduce((one, other) => (other.error < one.error ? other : one));
 
-async function learnFacts({ engine, queue }: Context): Promise<Facts> {
+async function learnFacts({ engine, queue }: Context): Promise<NoiseFacts> {
   return queue(async () => {
     const { noiseMultiplier } = await engine.calibrate(privacy);
-    const kinds: Kind[] = [];
+    const kinds: CorrelatedNoise[] = [];
     for (const lambda of lambdas) {
       const strategy = { name: 'lambda-cgd', lambda } as const;
       const { maxError, sensitivity } = await engine.error({ strategy, steps: numPeople });
@@ -65,21 +65,21 @@ async function learnFacts({ engine, queue }: Context): Promise<Facts> {
 }
 
 /**
- * The error of the first totals as a pile: each step drops its fresh noise on it, and lifts off a
- * share of what the step before dropped.
+ * The error of the first totals as a pile: each step drops its fresh noise on the pile, and lifts
+ * off a share of the noise of the previous step.
  */
 class Pile {
   readonly plane: Plane;
   private readonly fresh: SVGRectElement[] = [];
   private readonly echoes: SVGRectElement[] = [];
   private readonly levels: SVGPathElement;
-  /** Number of steps that have come, and the share of the next. */
+  /** Number of completed steps, plus the progress of the next step. */
   private come = numBars;
   private plays = 0;
 
   constructor(
-    private readonly facts: Facts,
-    private kind: Kind,
+    private readonly facts: NoiseFacts,
+    private kind: CorrelatedNoise,
   ) {
     this.plane = new Plane({
       label: 'How the first steps add up to an error, and what each lifts off again',
@@ -94,14 +94,15 @@ class Pile {
       this.echoes.push(this.plane.add('rect', { class: 'echo' }));
     }
     this.levels = this.plane.add('path', { class: 'levels' });
+    this.plane.element.classList.add('pile-plane');
   }
 
-  show(kind: Kind): void {
+  show(kind: CorrelatedNoise): void {
     this.kind = kind;
     this.draw();
   }
 
-  /** Lets the steps come one after the other. */
+  /** Animates the steps, one after the other. */
   play(): void {
     const turn = ++this.plays;
     const draw = (part: number): void => {
@@ -128,7 +129,7 @@ class Pile {
       const before = i === 0 ? 0 : size * facts.fresh[i - 1]!;
       const part = Math.min(1, Math.max(0, come - i));
       const x = plane.x(i + 1);
-      // First the share of the step before is lifted off, then the new block falls.
+      // First the share of the previous step is lifted off, then the new block falls.
       const lifted = kind.lambda * before * Math.min(1, 2 * part);
       bar(this.echoes[i]!, x - width - 1, kept + before, kept + before - lifted);
       kept += before - kind.lambda * before;
@@ -143,8 +144,8 @@ class Pile {
   }
 }
 
-/** Returns a picture of the noise of the first steps, and the share of it that is taken back. */
-function barsPanel({ fresh }: Facts, { lambda }: Kind): Panel {
+/** Noise of the first steps, and the share that is taken back. */
+function barsPanel({ fresh }: NoiseFacts, { lambda }: CorrelatedNoise): PicturePanel {
   const steps = Array.from({ length: numBars }, (_, i) => i + 1);
   return {
     title: `${share(lambda)} taken back`,
@@ -169,8 +170,11 @@ function barsPanel({ fresh }: Facts, { lambda }: Kind): Panel {
   };
 }
 
-/** Returns a picture of the noise in every total, with twice its standard deviation. */
-function totalsPanel({ fresh, unit }: Facts, { lambda, sensitivity }: Kind): Panel {
+/** Picture of the noise in every total, with twice its standard deviation. */
+function totalsPanel(
+  { fresh, unit }: NoiseFacts,
+  { lambda, sensitivity }: CorrelatedNoise,
+): PicturePanel {
   const size = unit * sensitivity;
   const x = Array.from(fresh, (_, i) => i + 1);
   let kept = 0;
@@ -193,9 +197,8 @@ function totalsPanel({ fresh, unit }: Facts, { lambda, sensitivity }: Kind): Pan
   };
 }
 
-/** Returns a picture of the error for every share, shown only after the guess. */
-function errorsPanel({ kinds }: Facts, kind: Kind): Panel {
-  const left = ({ lambda }: Kind): number => 1 - lambda;
+function errorsPanel({ kinds }: NoiseFacts, kind: CorrelatedNoise): PicturePanel {
+  const left = ({ lambda }: CorrelatedNoise): number => 1 - lambda;
   const here = `λ = ${kind.lambda}: ${errorText(kind.error)}`;
   return {
     title: 'Noise of the worst total',
@@ -213,15 +216,15 @@ function errorsPanel({ kinds }: Facts, kind: Kind): Panel {
   };
 }
 
-/** The noise in every total, which is all noise added and not yet taken back. */
-class Totals {
+/** The noise in every total: all noise that has been added and not yet taken back. */
+class TotalNoise {
   readonly plane: Plane;
   private readonly band: SVGPathElement;
   private readonly line: SVGPathElement;
 
   constructor(
-    private readonly facts: Facts,
-    private kind: Kind,
+    private readonly facts: NoiseFacts,
+    private kind: CorrelatedNoise,
   ) {
     this.plane = new Plane({
       label: 'The noise in each published total',
@@ -233,9 +236,10 @@ class Totals {
     });
     this.band = this.plane.add('path', { class: 'totals-band' });
     this.line = this.plane.add('path', { class: 'totals' });
+    this.plane.element.classList.add('totals-plane');
   }
 
-  show(kind: Kind): void {
+  show(kind: CorrelatedNoise): void {
     this.kind = kind;
     this.draw();
   }
@@ -259,7 +263,7 @@ class Totals {
   }
 }
 
-/** Error for every lambda, hidden until the user has guessed. */
+/** The error for every lambda, hidden until the user has guessed. */
 class Errors {
   readonly plane: Plane;
   private readonly curve: SVGPathElement;
@@ -268,16 +272,16 @@ class Errors {
   private readonly guessMark: SVGCircleElement;
   private readonly guessWord: SVGTextElement;
   private readonly question: SVGTextElement;
-  private guess: Kind | null = null;
+  private guess: CorrelatedNoise | null = null;
 
   constructor(
-    private readonly facts: Facts,
-    private kind: Kind,
+    private readonly facts: NoiseFacts,
+    private kind: CorrelatedNoise,
   ) {
     this.plane = new Plane({
       label: 'Noise of the worst total by the part that is taken back',
       xName: 'part taken back',
-      yName: 'noise on the noisiest count (1 = a single one)',
+      yName: 'noise on the noisiest count (1 = on a single count)',
       // Spaced like the slider, evenly by index in the list.
       x: {
         from: 0,
@@ -296,14 +300,15 @@ class Errors {
     this.dot = this.plane.add('circle', { class: 'u-dot', r: 6 });
     this.question = this.plane.add('text', { class: 'u-question', 'text-anchor': 'middle' });
     this.question.textContent = 'Where is it lowest?';
+    this.plane.element.classList.add('u-plane');
   }
 
-  show(kind: Kind): void {
+  show(kind: CorrelatedNoise): void {
     this.kind = kind;
     this.draw();
   }
 
-  reveal(guess: Kind): void {
+  reveal(guess: CorrelatedNoise): void {
     this.guess = guess;
     this.draw();
   }
@@ -315,14 +320,15 @@ class Errors {
       one.classList.toggle('hidden', !known);
     }
     this.question.classList.toggle('hidden', known);
-    this.question.setAttribute('x', String((plane.left + plane.right) / 2));
-    this.question.setAttribute('y', String((plane.top + plane.bottom) / 2 + 6));
-    const placeOf = ({ lambda, error }: Kind): Point => ({
+    const placeOf = ({ lambda, error }: CorrelatedNoise): Point => ({
       x: plane.x(lambdas.indexOf(lambda)),
       y: plane.y(error),
     });
     const here = placeOf(kind);
     const line = { x1: here.x, x2: here.x, y1: plane.top, y2: plane.bottom };
+    // In the middle of the wider side of the cursor.
+    const edge = here.x < (plane.left + plane.right) / 2 ? plane.right : plane.left;
+    place(this.question, { x: (here.x + edge) / 2, y: (plane.top + plane.bottom) / 2 + 6 });
     for (const [name, value] of Object.entries(line)) this.cursor.setAttribute(name, String(value));
     this.curve.setAttribute('d', lineThrough(this.facts.kinds.map(placeOf)));
     const put = (mark: SVGCircleElement, { x, y }: Point): void => {
@@ -341,25 +347,25 @@ class Errors {
   }
 }
 
-const share = (lambda: number): string => `${Number((100 * lambda).toFixed(1))} %`;
+const share = (lambda: number): string => unbroken(`${Number((100 * lambda).toFixed(1))} %`);
 
 const errorText = (error: number): string =>
   error >= 10 ? String(Number(error.toFixed(1))) : fixed(error, 2);
 
 /** Everything that depends on the slider. */
 class TakeBack {
-  private readonly pictures: { pile: Pile; totals: Totals; errors: Errors };
+  private readonly pictures: { pile: Pile; totals: TotalNoise; errors: Errors };
   private readonly readout = h('p', { class: 'claim' });
   private readonly verdict = h('p', { class: 'verdict', role: 'status' });
   private readonly ask: HTMLButtonElement;
-  private kind: Kind;
+  private kind: CorrelatedNoise;
   private known = false;
   private readonly slider: Slider;
-  /** Position of the slider only, so that an address never reveals the answer. */
+  /** Position of the slider alone, so that an address never reveals the answer. */
   readonly position: Position;
 
   constructor(
-    private readonly facts: Facts,
+    private readonly facts: NoiseFacts,
     stage: Stage,
     context: Context,
   ) {
@@ -375,7 +381,7 @@ class TakeBack {
     this.kind = facts.kinds[lambdas.indexOf(start)]!;
     this.pictures = {
       pile: new Pile(facts, this.kind),
-      totals: new Totals(facts, this.kind),
+      totals: new TotalNoise(facts, this.kind),
       errors: new Errors(facts, this.kind),
     };
     this.ask = h(
@@ -384,28 +390,39 @@ class TakeBack {
       'This is my guess: show the curve',
     );
     const { pile, totals, errors } = this.pictures;
+    const { dataset } = stage.figure;
+    stage.figure.append(
+      pile.plane.element,
+      this.slider.element,
+      totals.plane.element,
+      errors.plane.element,
+    );
+    // Narrow screens show one picture at a time, that of the step that is read.
+    dataset['read'] = 'pile';
     stage.step(
-      () => !context.calm && pile.play(),
+      () => {
+        dataset['read'] = 'pile';
+        if (!context.calm) pile.play();
+      },
       'Each passer-by drops a block of ',
       h('strong', { class: 'of-fresh' }, 'fresh noise'),
-      ' on the pile, which is the error of the published count; the next one ',
-      h('strong', { class: 'of-published' }, 'lifts a share of it off'),
+      ' on a pile; the height of the pile is the error of the published count. The next one ',
+      h('strong', { class: 'of-published' }, 'lifts a share of that block off'),
       ' again. Only what is left stays in later counts.',
     );
     stage.words.append(this.readout);
     stage.step(
-      null,
+      () => {
+        dataset['read'] = 'totals';
+      },
       'The catch: you stay in all later counts, while most of the noise that hid you is gone, and ' +
         'an attacker can compare two counts. So the more is taken back, the larger the blocks must ' +
         'be, at the same privacy.',
     );
-    stage.step(null, 'Which share is best for 1,024 people? Move the slider there.');
+    stage.step(() => {
+      dataset['read'] = 'errors';
+    }, 'Which share is best for 1,024 people? Move the slider there.');
     stage.words.append(h('div', { class: 'row' }, this.ask), this.verdict, this.table());
-    stage.figure.append(
-      pile.plane.element,
-      this.slider.element,
-      h('div', { class: 'pair' }, totals.plane.element, errors.plane.element),
-    );
     this.show();
   }
 
@@ -428,7 +445,7 @@ class TakeBack {
     this.show();
   }
 
-  private describe({ lambda, sensitivity, error }: Kind): string {
+  private describe({ lambda, sensitivity, error }: CorrelatedNoise): string {
     const size = `fresh noise ${fixed(sensitivity, 2)} times as large`;
     const truth = this.known
       ? `, the worst total ${errorText(error)} times the noise of a single count`
@@ -465,15 +482,15 @@ class TakeBack {
       this.verdict,
       (close ? 'Very good. ' : '') +
         `Your λ = ${guess.lambda} gives ${errorText(guess.error)}; the best here, λ = ` +
-        `${best.lambda}, gives ${errorText(best.error)}. With less, noise piles up; with more, ` +
-        'fresh noise grows too large.',
+        `${best.lambda}, gives ${errorText(best.error)}. Take back less and noise piles up; more, and ` +
+        'the fresh noise must be too large.',
     );
     this.pictures.errors.reveal(guess);
     this.show();
     this.element.querySelector('.take-numbers')?.removeAttribute('hidden');
   }
 
-  /** Returns the numbers of the curve, hidden as long as the curve is. */
+  /** The numbers of the curve, which are hidden as long as the curve is. */
   private table(): HTMLElement {
     const rows = [0, 0.5, 0.97, 0.999].map((lambda) => this.facts.kinds[lambdas.indexOf(lambda)]!);
     return h(
@@ -493,7 +510,7 @@ class TakeBack {
     return this.readout.parentElement!;
   }
 
-  panels(): Panel[] {
+  panels(): PicturePanel[] {
     const { facts, kind, known } = this;
     const seen = [barsPanel(facts, kind), totalsPanel(facts, kind)];
     return known ? [...seen, errorsPanel(facts, kind)] : seen;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tools below a scene: copy its link or a frame for other pages, save its picture.
+// Tools below a scene, which copy its link or a frame for other pages, or save its picture.
 
 import { h, setText } from '../base/dom.ts';
 import type { Scene, SceneView } from './scene.ts';
 
 const answered = 2000;
+/** Height of what an embedded scene has below it: the link to the whole story. */
+const belowScene = 64;
 
 export class Tools {
   readonly element: HTMLElement;
@@ -47,13 +49,13 @@ export class Tools {
     );
   }
 
-  /** Called when the scene is there, perhaps with a picture to save. */
+  /** Called when the scene is mounted; it may have a picture to save. */
   ready(): void {
     this.save.disabled = false;
     this.save.hidden = this.view()?.panels().length === 0;
   }
 
-  /** Sets the address of the scene with its handles as they are. */
+  /** Sets the address of the scene with the current positions of its handles. */
   link(address: string): void {
     this.address = address;
   }
@@ -62,11 +64,12 @@ export class Tools {
     return new URL(`#${this.address}`, new URL(location.pathname, location.href));
   }
 
-  /** Returns the markup that shows this scene alone in another page. */
+  /** Markup that shows this scene alone in another page, as high as it is here. */
   private frame(): string {
     const url = this.url();
     url.search = `?embed=${this.scene.id}`;
-    return `<iframe src="${url.href}" title="${this.scene.title}" width="100%" height="720" loading="lazy"></iframe>`;
+    const height = this.element.closest<HTMLElement>('.scene')!.offsetHeight + belowScene;
+    return `<iframe src="${url.href}" title="${this.scene.title}" width="100%" height="${height}" loading="lazy"></iframe>`;
   }
 
   /** The SVG writer is loaded on demand. */
@@ -83,7 +86,7 @@ async function copy(button: HTMLButtonElement, label: string, text: string): Pro
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Without permission the reader copies it by hand.
+    // Without permission, the reader copies the text by hand.
     window.prompt(label, text);
     return;
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Shows in the menu where the reader is, and brings them back there after a reload.
+// Shows in the menu where the reader is, and restores the position after a reload.
 
 import { byId } from '../base/dom.ts';
+import { markInMenu } from '../base/menu.ts';
 import { anchor } from './anchor.ts';
 
 const storageKey = 'dp-ftrl-place';
@@ -15,7 +16,6 @@ interface Place {
 
 export class Way {
   private waiting = false;
-  private readonly links = [...document.querySelectorAll<HTMLAnchorElement>('.menu a')];
 
   constructor(
     private readonly scenes: readonly HTMLElement[],
@@ -25,7 +25,7 @@ export class Way {
     addEventListener('pagehide', () => this.remember());
   }
 
-  /** Returns to the place of this tab before it was reloaded; false if it was not. */
+  /** Restores the position that this tab had before a reload; false if none is stored. */
   restore(): boolean {
     const [navigation] = performance.getEntriesByType('navigation');
     const { type } = navigation as PerformanceNavigationTiming;
@@ -46,7 +46,7 @@ export class Way {
     try {
       sessionStorage.setItem(storageKey, JSON.stringify(place));
     } catch {
-      // Without storage a reload begins at the address.
+      // Without storage, a reload begins at the scene in the address.
     }
   }
 
@@ -56,7 +56,8 @@ export class Way {
     return passed.at(-1) ?? this.scenes[0]!;
   }
 
-  private wait(): void {
+  /** Shows the position in the next frame. */
+  wait(): void {
     if (this.waiting || !this.isShown()) return;
     this.waiting = true;
     requestAnimationFrame(() => {
@@ -70,11 +71,7 @@ export class Way {
     const read = room > 0 ? Math.min(1, scrollY / room) : 0;
     byId('way').style.setProperty('--read', read.toFixed(4));
     const here = `#scene=${this.current.id.replace('scene-', '')}`;
-    for (const link of this.links) {
-      const isHere = link.hash === here && link.dataset['part'] === undefined;
-      if (isHere) link.setAttribute('aria-current', 'true');
-      else link.removeAttribute('aria-current');
-    }
+    markInMenu((link) => link.hash === here);
   }
 }
 
@@ -82,6 +79,6 @@ function sessionItem(): string | null {
   try {
     return sessionStorage.getItem(storageKey);
   } catch {
-    return null; // Storage is switched off.
+    return null; // Storage is disabled.
   }
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,8 @@ struct MechanismOptions {
   StrategyParameters parameters = {};
   /// For statistics, whose neighbours replace records by others at any steps: `sensitivity` is
   /// moving_sensitivity, for records of norm at most clip / sqrt(2) without negative inner
-  /// products. `neighbours` must be zero_out, as `clip` is the distance of two records.
+  /// products. `neighbours` must be zero_out, because `clip` is already the distance between two
+  /// records.
   bool moving_records = false;
 };
 
@@ -71,20 +73,23 @@ struct StackOptions {
 enum class RecordNorm { l2, l1 };
 
 /// Parameters that distinguish a strategy from others of the same name: its own and, if given,
-/// "normalize_columns" and "complete_epochs". Long lists are in its plan.
+/// "normalize_columns" and "complete_epochs". Long lists are left out; its plan has them.
 std::vector<PlanNumbers> effective_parameters(const Strategy& strategy,
                                               const StrategyParameters& given);
 
-/// Everything a privacy claim rests on, in one place.
+/// Everything a privacy guarantee rests on, in one place.
 struct Certificate {
   std::string strategy;
   std::string workload;
   std::string participation;
   std::int64_t max_participations;  ///< of a user; 1 for single participation
   std::int64_t separation;          ///< of participations: exact for fixed epochs, else the minimum
-  /// Runs of active steps, for active people; `max_participations` and `separation` are then those
-  /// of changes, which do not describe the pattern.
+  /// Runs of active steps, for active people; `max_participations` and `separation` then describe
+  /// changes, not the pattern.
   std::optional<ActivePattern> active = {};
+  /// Present for active people without a horizon: the events of one person in this many consecutive
+  /// steps are protected, not all of them.
+  std::optional<std::int64_t> protected_steps = {};
   std::int64_t steps;
   Neighbours neighbours;
   double epsilon;
@@ -101,10 +106,10 @@ struct Certificate {
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(steps)
   Objective objective;      ///< error that the mechanism minimises; max if it has no objective
   std::vector<PlanNumbers> parameters;  ///< of the strategy, including those that it chose
-  std::string_view optimised_for = {};  ///< participation, if a different one; else empty
+  std::string_view optimised_for = {};  ///< participation optimised for, if another one; else empty
   /// Norm in which `clip` and the sensitivity are measured.
   RecordNorm record_norm = RecordNorm::l2;
-  /// True if replace-one neighbours are only those whose records stay in their steps.
+  /// True if replace-one neighbours keep the steps of their records.
   bool fixed_times = false;
 };
 
@@ -116,11 +121,12 @@ struct DecoderResidual {
 
 /// Residual of the dense strategy with the same parameters, for the leading block of the workload.
 DecoderResidual decoder_residual(const StrategyOptions& options);
-/// The same for a strategy that was made with these options; a short one is not made again.
+/// decoder_residual of a strategy made with these options; a short strategy is not constructed
+/// again.
 DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options);
 
 /// Evidence of how good a mechanism is, and that its factors multiply to its workload. No privacy
-/// claim rests on it.
+/// guarantee rests on it.
 struct Proof {
   /// Lower bound on the error that the mechanism minimises, for every factorization, at unit noise
   /// multiplier; see certified_lower_bound.
@@ -133,21 +139,51 @@ class Mechanism {
   /// @throws Error{invalid_argument} an option out of range; the message names it.
   static std::shared_ptr<const Mechanism> make(const MechanismOptions& options);
 
-  /// Makes the mechanism with the least error of a release for counts of active people:
-  /// `offset-ar`, or `square-root` or `optimal` where these are better: for a single run, and with
-  /// a closed start for windows of nearly half of the horizon and more. The certificate says which.
+  /// Makes the mechanism with the least release error for counts of active people, out of
+  /// `offset-ar`, `square-root` and `optimal`. The last two can be better for a single run and,
+  /// with a closed start, for windows of nearly half the horizon or more. The certificate says
+  /// which one was chosen.
   ///
-  /// @param options  `participation` is active; `strategy` is not used.
-  /// @exactness      that of the certificate.
+  /// @param options  `participation` is active; `strategy` is ignored.
+  /// @exactness      as the certificate states.
   /// @guarantee      releases of prefix sums of the changes of the number of active people are
   ///                 mu-GDP if all events of one person are left out, or replaced.
   /// @throws Error{invalid_argument} another participation; as make.
-  /// @cost           others than offset-ar are tried if that takes less than about a second.
+  /// @cost           strategies other than `offset-ar` are tried if that takes less than about a
+  ///                 second.
   /// @source         docs/math/active.md
   /// @checked-by     active_sensitivity_test "the better encoder is chosen", active_people_test
-  /// "the
-  ///                 worst pattern is told apart as well as mu allows and no better"
+  ///                 "the worst pattern is told apart as well as mu allows and no better"
   static std::shared_ptr<const Mechanism> make_active(const MechanismOptions& options);
+
+  /// Makes a mechanism for several windows, which replace the window of the pattern. Each window
+  /// has a mechanism and noise of its own. A record has one number for each window, and so does a
+  /// release.
+  ///
+  /// @param windows  at least one, at most kMaxStack.
+  /// @exactness      an upper bound for several windows: the noise of each window is that of the
+  ///                 window alone, times a common factor of at most sqrt(windows). The factor is
+  ///                 smaller for `offset-ar` with zero_out, because no list of events is the worst
+  ///                 for every window at once.
+  /// @guarantee      releases of all windows together are mu-GDP, as above.
+  /// @throws Error{invalid_argument} as above, and a clip other than 1.
+  /// @source         docs/math/active.md, theorem 7
+  /// @checked-by     joint_activity_test, active_stream_test "windows share one budget"
+  static std::shared_ptr<const Mechanism> make_active(const MechanismOptions& options,
+                                                      std::span<const std::int64_t> windows);
+
+  /// Makes a mechanism for several windows without a horizon: `steps` of the options is ignored,
+  /// and the stream ends after kEndlessSteps. Windows of 1, 7 and 30 steps only.
+  ///
+  /// @guarantee  releases are mu-GDP if the events of one person in any 365 consecutive steps are
+  ///             left out, while the person's other events stay. A person who stays for years is
+  ///             protected less over all of them: docs/math/active.md.
+  /// @throws Error{invalid_argument} another window, a cap on runs, replace-one neighbours, or a
+  ///         closed start.
+  /// @checked-by endless_ar_test
+  static std::shared_ptr<const Mechanism> make_endless_active(
+      const MechanismOptions& options, std::span<const std::int64_t> windows);
+  static constexpr std::int64_t kEndlessSteps = std::int64_t{1} << 20;
 
   /// Makes a mechanism for pure differential privacy, for PrefixSum and the classes built on it.
   ///
@@ -169,17 +205,17 @@ class Mechanism {
   ///     optimal             up to 2048 steps, the optimum of the stack (least weighted mean
   ///                         square)
   ///     families that have encoders for Toeplitz workloads
-  ///                         the best of those for prefix sums, for each workload, and for the
-  ///                         part common to all, by the errors of up to 2048 steps
+  ///                         the best of the encoders for prefix sums, for each workload, and for
+  ///                         the part common to all, by the errors of up to 2048 steps
   ///     others              the encoder for prefix sums
   ///
   /// @param options  `workload` and `encoder_workload` must be unset, and the objective mean, if
   ///                 set.
-  /// @guarantee      sensitivity and noise are those of C, so the claim covers all releases
+  /// @guarantee      sensitivity and noise belong to C, so the guarantee covers all releases
   ///                 together.
   /// @throws Error{invalid_argument} no workload or more than kMaxStack, one with another horizon,
   ///         weights that are not positive or not one per workload, the max objective; as make.
-  /// @cost           for the dense optimum, that of `optimal` for a matrix; else one computation of
+  /// @cost           for the dense optimum, as `optimal` for a matrix; else one computation of
   ///                 row norms per workload.
   /// @source         docs/math/stacks.md
   /// @checked-by     stack_test
@@ -187,38 +223,42 @@ class Mechanism {
                                                      const StackOptions& stack);
   static constexpr std::int64_t kMaxStack = 64;
 
-  /// Number of workloads that are released together; 1 except for a stack.
+  /// Workloads that are released together; 1 except for a stack, and for several windows of active
+  /// people.
   std::int64_t num_readers() const {
+    if (!parts_.empty()) return static_cast<std::int64_t>(parts_.size());
     return stack_ ? static_cast<std::int64_t>(stack_->strategies.size()) : 1;
   }
-  /// The mechanism for one workload of a stack: the same encoder, noise and claim, with the errors
-  /// of that workload.
+  /// Whether each reader has its own noise and its own numbers in a record.
+  bool has_parts() const { return !parts_.empty(); }
+  /// The mechanism for one workload of a stack: the same encoder, noise and guarantee, with the
+  /// errors of that workload; or the mechanism for one of several windows.
   /// @param index  0 .. num_readers() - 1.
   std::shared_ptr<const Mechanism> reader(std::int64_t index) const;
   /// Lower bound on the weighted RMS error of a stack for every encoder, at unit noise multiplier:
   /// the larger of the bound from the search and the bound from the individual workloads.
-  /// @cost  that of certified_lower_bound for each workload.
+  /// @cost  as certified_lower_bound, for each workload.
   double stack_lower_bound() const;
 
-  /// The same mechanism for another clip norm, without a new search.
+  /// This mechanism with another clip norm, without a new search.
   /// @throws Error{invalid_argument} clip not positive.
   std::shared_ptr<const Mechanism> with_clip(double clip) const;
 
   /// For a stack, the strategy of its first workload; the others differ only in B.
   const Strategy& strategy() const { return *strategy_; }
   const Certificate& certificate() const { return certificate_; }
-  /// Computed anew at every call; for a stack, that of its first workload.
-  /// @cost  that of certified_lower_bound, and of a strategy of 256 steps with its dense factors.
+  /// Recomputed at every call; for a stack, the proof of its first workload.
+  /// @cost  as certified_lower_bound, and a strategy of 256 steps with its dense factors.
   Proof proof() const;
   /// True for pure differential privacy: Laplace noise, and records clipped in l1-norm.
   bool is_pure() const { return certificate_.delta == 0; }
-  /// Participation schema that the privacy claim is for.
+  /// Participation schema that the privacy guarantee is for.
   const Participation& participation() const { return options_.participation; }
   std::int64_t steps() const { return strategy_->steps(); }
   double clip() const { return certificate_.clip; }
-  /// Std of each entry of Z, input units.
+  /// Std of each entry of Z, in input units.
   double noise_stddev() const { return certificate_.noise_stddev; }
-  /// Std of each coordinate of the release at a step, input units (before rounding to the grid).
+  /// Std of each coordinate of the release at a step, in input units, before rounding to the grid.
   double release_stddev(std::int64_t step) const;
 
  private:
@@ -233,12 +273,18 @@ class Mechanism {
   static Certificate claim(const MechanismOptions& options, const Strategy& strategy,
                            const UnitError& error);
 
+  /// Joins mechanisms, each with noise of its own.
+  /// @param joint_energy  largest sum of their energies in units of sensitivity^2.
+  static std::shared_ptr<const Mechanism> with_parts(
+      std::vector<std::shared_ptr<const Mechanism>> parts, double joint_energy);
+
   Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions options,
             Certificate certificate);
   std::shared_ptr<const Strategy> strategy_;
   StrategyOptions options_;  // that `strategy_` was made with
   Certificate certificate_;
-  std::shared_ptr<const Stacked> stack_;  ///< null for one workload
+  std::shared_ptr<const Stacked> stack_;                 ///< null for one workload
+  std::vector<std::shared_ptr<const Mechanism>> parts_;  ///< of several windows
 };
 
 /// Levels that the errors of all steps of all workloads together do not exceed with probability
@@ -250,9 +296,9 @@ class Mechanism {
 ///
 /// @exactness  upper bounds, as simultaneous_error.
 /// @guarantee  the values of all workloads hold together with probability at least 1 - beta, and so
-///             do the norms, and the Frobenius norms. `union_bound` refers to its workload alone.
-/// @throws Error{unsupported} a mechanism without a delta, whose noise is not normal:
-///         PrefixSum::simultaneous_half_width; as simultaneous_error.
+///             do all norms, and all Frobenius norms. `union_bound` refers to its workload alone.
+/// @throws Error{unsupported} a mechanism without a delta, whose noise is not normal (use
+///         PrefixSum::simultaneous_half_width); as simultaneous_error.
 /// @source     Royen, arXiv 1408.1028; docs/math/simultaneous.md.
 /// @checked-by stack_test "all workloads keep to their levels together"
 std::vector<SimultaneousError> simultaneous_errors(const Mechanism& mechanism,

@@ -27,14 +27,15 @@ struct PlannerOptions {
   /// A mechanism that has plans, and its parameters buffers, bands, objective. The error is
   /// reported for its participation.
   StrategyOptions strategy;
-  /// `optimal` only: false uses weights in closed form, 10^-5 to 2 * 10^-4 above the least mean
-  /// error, about 2 * 10^-2 above the least max error.
+  /// False uses weights in closed form, 10^-5 to 2 * 10^-4 above the least mean error, about
+  /// 2 * 10^-2 above the least max error. Only for `optimal` and prefix sums.
   bool use_solver = true;
   /// Limit on the total number of solver iterations (`optimal`) or line searches (others), over all
-  /// starts and rounds. Default: that of the optimiser's own options.
+  /// starts and rounds. Default: the optimiser's own.
   std::optional<std::int64_t> max_iterations = {};
   /// `optimal` only: relative gap of the bounds on the optimum at which to stop, above 0 and below
-  /// 1. The loss from using few buffers comes on top. Default: 1e-7, for dense matrices 1e-4.
+  /// 1. The loss from using few buffers is not included. Default: 1e-7, for dense matrices 1e-4.
+  /// With the mean objective, dense matrices use at most 5e-7.
   std::optional<double> gap = {};
   /// `optimal` only, with the mean objective, one participation and a workload of has_optimum:
   /// weights rho_i of the steps, 2^-40 .. 2^40. The search then minimises sqrt(sum_i rho_i
@@ -55,13 +56,13 @@ struct PlannerResult {
   StrategyPlan plan;
   UnitError error;
   double objective_error;  ///< the one of the two errors that was minimised, or the weighted one
-  /// Certified lower bound on that error for every factorization, if one is known: from the solver,
-  /// or certified_lower_bound. It states for which dimensions of records it holds.
+  /// Certified lower bound on that error for every factorization, if known: from the solver, or
+  /// certified_lower_bound. It states the dimensions of records for which it holds.
   std::optional<LowerBound> lower_bound;
   /// Status of the search. not_converged: it used up its iterations. infeasible: it converged for
-  /// prefix sums or for one participation instead, because this workload and participation have no
-  /// search; or the result is not proved to be as close as requested. stopped: ended early, or
-  /// weights in closed form, without a search.
+  /// prefix sums or for one participation instead, because there is no search for this workload and
+  /// participation; or the result is not proved to be as close as requested. stopped: ended early,
+  /// or weights in closed form, without a search.
   SolverStatus status;
   std::int64_t iterations;
 };
@@ -73,9 +74,10 @@ class Planner {
  public:
   /// @throws Error{invalid_argument} a mechanism without plans, a parameter that it does not accept
   ///         or that is out of range, use_solver = false or a gap for a mechanism other than
-  ///         `optimal`, a gap or max_iterations without a solver, query weights out of range or not
-  ///         for this search; Error{wrong_length} query weights; Error{unsupported} `optimal` for a
-  ///         workload with more steps than its errors are known for.
+  ///         `optimal`, use_solver = false for a workload other than prefix sums, a gap or
+  ///         max_iterations without a solver, query weights out of range or not for this search;
+  ///         Error{wrong_length} query weights; Error{unsupported} `optimal` for a workload with
+  ///         more steps than its errors are known for.
   explicit Planner(const PlannerOptions& options);
   ~Planner();
   Planner(Planner&&) noexcept;
@@ -84,8 +86,8 @@ class Planner {
   /// Advances the search. Returns false when it has ended.
   bool advance();
   PlannerProgress progress() const;
-  /// Returns the plan that was found. Before the end, `optimal` returns the best one so far, with
-  /// status `stopped`.
+  /// The plan that was found. Before the end, `optimal` gives the best one so far, with status
+  /// `stopped`.
   /// @throws Error{unsupported} the search of another mechanism has not ended; or a workload too
   ///         close to singular, whose least error the message states.
   /// @cost  O(steps * buffers) for the recursion and its errors.

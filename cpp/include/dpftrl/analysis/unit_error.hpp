@@ -52,8 +52,8 @@ struct SimultaneousOptions {
 /// noise. They are upper bounds, each of which holds with that probability individually.
 struct SimultaneousError {
   double value;           ///< for every coordinate at every step: the least of the available bounds
-  bool uses_correlation;  ///< of adjacent rows; if false, `value` is the product bound
-  double union_bound;     ///< the same by the union bound, for comparison
+  bool uses_correlation;  ///< between adjacent rows; else `value` is the product bound
+  double union_bound;     ///< `value` by the union bound alone, for comparison
   double norm;            ///< for the l2-norm of the error of a step, largest over the steps
   double frobenius;       ///< for the Frobenius norm of all errors, steps x dimension
   double frobenius_rms;   ///< root of its expected square; not a probability bound
@@ -94,14 +94,13 @@ std::string_view to_string(LowerBoundMethod method);
 
 /// Lower bound on the error of factorizations whose noise is Gaussian and scaled to their
 /// sensitivity. With k participations, the sensitivity depends on the dimension d of the records
-/// (for three columns at 120 degrees, it is 2 for scalars and 3 for vectors), and so does the least
-/// error. Dual variables bound it if (d + 1)(d + 2) / 2 > k, hence for scalars up to k = 2
-/// (docs/math/optimal.md, section 5).
+/// (for three unit columns at 120 degrees, it is 2 for scalars and 3 / sqrt(2) for vectors), and so
+/// does the least error. Dual variables bound that error if (d + 1)(d + 2) / 2 > k, hence for
+/// scalars up to k = 2 (docs/math/optimal.md, section 5).
 struct LowerBound {
   double value;
   LowerBoundMethod method;
-  /// Smallest dimension of records for which `value` is a bound; it is one for all larger
-  /// dimensions.
+  /// Smallest dimension of records for which `value` is a bound; it also holds for all larger ones.
   std::int64_t min_dimension = 1;
   /// Best available bound for records of every dimension, including scalars; equals `value` if
   /// min_dimension is 1.
@@ -112,11 +111,12 @@ struct LowerBound {
 /// factorization of a workload under a participation schema, at unit noise, for records of
 /// dimension min_dimension or more.
 ///
-///     prefix sums, decay, rates   the dual of the optimum, to 10^-5: blocks of 2^18 steps
-///     with momentum               the same: blocks of 2048 steps
+///     prefix sums                 the dual of the optimum, to 10^-5: up to 2^18 steps
+///     decay, rates                the same: blocks of 2^18 steps
+///     with momentum               the dual of the optimum: blocks of 2^16 steps
 ///     windows, matrices           the dense dual: blocks of 128 steps
-///     fixed epochs                the dense dual, up to 128 steps; prefix sums and decay the dual
-///                                 of the optimum, to 10^-4, where steps * epochs^2 <= 2^22
+///     fixed epochs                the dense dual, up to 128 steps; for prefix sums and decay, the
+///                                 dual of the optimum, to 10^-4, if steps * epochs^2 <= 2^22
 ///     all                         error_lower_bound
 ///
 /// Blocks give valid bounds because rows of B and columns of C factorize a diagonal block of A.
@@ -126,9 +126,8 @@ struct LowerBound {
 /// one participation also holds for more, and a bound on the mean error also holds for the max
 /// error; the largest bound that holds is returned.
 ///
-/// @guarantee  `value` is at most the error of any factorization for records of dimension
-///             min_dimension or more, `every_dimension` that of any factorization, rounding
-///             included.
+/// @guarantee  no factorization has an error below `value` for records of dimension min_dimension
+///             or more, nor below `every_dimension` for any records, rounding included.
 /// @cost       at most a few tenths of a second in native code; a few seconds for fixed epochs if
 ///             steps * epochs^2 is near its limit.
 /// @checked-by dense_test "no strategy is below it and the optimum is close",
@@ -137,13 +136,13 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective);
 
-/// The bound with the larger `value`, with the larger `every_dimension` of the two; empty if both
-/// are empty.
+/// The bound with the larger `value`, and the larger `every_dimension` of both; empty if both are
+/// empty.
 std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
                                        const std::optional<LowerBound>& b);
 
-/// The same for the strategy's workload, or the strategy's own bound if that is better: from the
-/// solver that made it, or from its dual variables.
+/// certified_lower_bound for the strategy's workload, or the strategy's own bound if that is
+/// better: from the solver that made it, or from its dual variables.
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective);
@@ -187,7 +186,7 @@ double schatten_lower_bound(std::int64_t steps);
 /// Lower bound on the mean error of every factorization of a workload, from any positive weights v
 /// of the columns: ||A D_v^(1/2)||_* / sqrt(n sum v). v = 1 is the Schatten bound.
 ///
-/// @param column_weights  one positive number a step.
+/// @param column_weights  one positive number per step.
 /// @guarantee  at most the mean (hence the max) error of every factorization: evaluated as
 ///             <Q, A D_v^(1/2)> with an explicit Q, divided by an upper bound on ||Q||_op that
 ///             allows for rounding.
@@ -200,21 +199,21 @@ double mean_error_certificate(const Workload& workload, std::span<const double> 
 
 /// Lower bound on the max error of every factorization, from any non-negative weights u of the rows
 /// (not all 0) and positive v of the columns: ||D_u^(1/2) A D_v^(1/2)||_* / sqrt(sum u sum v).
-/// Guarantee and errors as for mean_error_certificate.
+/// Guarantee and exceptions as for mean_error_certificate.
 double max_error_certificate(const Workload& workload, std::span<const double> row_weights,
                              std::span<const double> column_weights);
 
 inline constexpr std::int64_t kMaxCertificateSteps = 1024;
 
-/// Number of patterns in a partition of all steps into patterns of one user, each as long as the
-/// schema allows: every b-th step, at most k in a row.
+/// Number of participation patterns that cover each step once: every b-th step, in patterns of k
+/// steps as far as possible.
 /// @throws Error{invalid_argument} a fixed-epoch schema whose k b is not steps.
 std::int64_t num_patterns_to_cover(std::int64_t steps, const Participation& participation);
 
 /// Certified lower bound on the mean and max error of every factorization. It is in closed form for
-/// prefix sums; for other workloads it is mean_error_certificate with v = 1, beyond 256 steps of
-/// diagonal blocks. It is multiplied by sqrt(n / T), where T patterns cover all steps, because
-/// orthogonal contributions of one user add up the squared norms of their columns
+/// prefix sums; for other workloads it is mean_error_certificate with v = 1, applied to diagonal
+/// blocks beyond 256 steps. It is multiplied by sqrt(n / T), where T patterns cover all steps,
+/// because orthogonal contributions of one user add up the squared norms of their columns
 /// (docs/math/optimal.md, section 5).
 ///
 /// @guarantee  at most the error of any factorization, rounding included.
@@ -233,6 +232,17 @@ double square_root_max_error_bound(std::int64_t steps);
 /// sqrt((1 + ln((4n-1)/3)/pi) (1 + ln((2n+1)/3)/pi)).
 double square_root_mean_error_bound(std::int64_t steps);
 
+/// Errors of the square-root factorization, with S_n = sum_{j<n} f_j^2 and f its coefficients.
+struct SquareRootErrors {
+  double max;           ///< largest error and squared column norm: S_n
+  double mean_squared;  ///< mean squared error: S_n ((1 + 1/(4n)) S_n - n f_n^2)
+};
+/// @exactness  to rounding up to 2^22 steps; beyond, S_n is the expansion of Landau's constants, to
+///             one part in 10^12.
+/// @cost       O(n) up to 2^22 steps, O(1) beyond.
+/// @checked-by bounds_test "errors of the square root in closed form are those of its matrices"
+SquareRootErrors square_root_errors(std::int64_t steps);
+
 /// A published bound, and the horizons at which it was found to hold.
 struct PublishedBound {
   double value;
@@ -244,7 +254,7 @@ struct PublishedBound {
 /// 1 + ln(4n/5)/pi (Henzinger, Upadhyay, Upadhyay 2023), as a bound on the max error (squared
 /// sensitivity) of the square root: false for every n.
 PublishedBound published_max_error_bound(std::int64_t steps);
-/// The same number as a bound on the mean error of the square root: false for n <= 6, holds from 7.
+/// 1 + ln(4n/5)/pi as a bound on the mean error of the square root: false for n <= 6, holds from 7.
 PublishedBound published_mean_error_bound(std::int64_t steps);
 /// (2 + ln((2n+1)/5) + ln(2n+1)/(2n)) / pi, a lower bound on the mean error of every factorization:
 /// holds, and lies below schatten_lower_bound.
@@ -279,16 +289,16 @@ struct MechanismBounds {
 /// @guarantee  no larger than the error of any mechanism of that kind, rounding included.
 /// @throws Error{invalid_argument} steps outside 1..kMaxNumSteps; the parameter, by its name
 ///         (epsilon or rho), not positive and finite.
-/// @cost       that of certified_lower_bound, and O(n).
+/// @cost       as certified_lower_bound, and O(n).
 /// @source     docs/math/mechanism-bounds.md.
 /// @checked-by mechanism_bounds_test
 MechanismBounds mechanism_bounds(const MechanismBoundOptions& options);
 
 /// Proved lower bound on the variance of noise that makes a number (epsilon, delta)-private under
 /// changes by 1. The noise may have any law, but the same law for every number.
-/// @guarantee  no law has less, rounding included. Two functions prove it, which are best for
-///             integers (for pure epsilon, 2 e^-epsilon / (1 - e^-epsilon)^2); 0 if they prove
-///             nothing.
+/// @guarantee  no such law has less variance, rounding included. The bound is proved by two test
+///             functions that are best for integers (for pure epsilon,
+///             2 e^-epsilon / (1 - e^-epsilon)^2); 0 if they prove nothing.
 /// @throws Error{invalid_argument} epsilon not positive and finite; delta outside [0, 1).
 /// @source     docs/math/mechanism-bounds.md.
 /// @checked-by added_noise_test "no law of integers that is private has less variance"

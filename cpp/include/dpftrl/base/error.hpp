@@ -32,7 +32,7 @@ enum class ErrorCode {
   wrong_length,         ///< an array whose length does not match
   past_horizon,         ///< a step at or after the horizon the noise was calibrated for
   unsupported,          ///< a combination for which this version has no sound answer
-  resource_exhausted,   ///< the request needs more memory or address space than there is
+  resource_exhausted,   ///< the request needs more memory or address space than is available
   entropy_unavailable,  ///< the platform provided no random bytes
   bad_state,  ///< stored bytes that are damaged, or belong to another version, mechanism or key
   already_released,  ///< a step that was already released for another record
@@ -46,7 +46,7 @@ struct ErrorFacts {
   ErrorCode code = ErrorCode::invalid_argument;
   /// Function that threw, or the mechanism or object it belongs to: "prefix_sum", "blt".
   std::string function = {};
-  /// Offending parameter, with the index of the entry: "clip", "rates[3]". Empty if no
+  /// Offending parameter; an entry of a list with its index: "clip", "rates[3]". Empty if no
   /// parameter is at fault.
   std::string parameter = {};
   /// Condition that the parameter violates: "must be positive and finite". Names of other
@@ -95,11 +95,11 @@ double require_inside(std::string_view function, std::string_view parameter, dou
 /// Requires low <= value <= high.
 std::int64_t require_between(std::string_view function, std::string_view parameter,
                              std::int64_t value, std::int64_t low, std::int64_t high);
-/// Requires low <= count <= high for the number of `what` that `parameter` has.
+/// Requires low <= count <= high for the number of `what` in `parameter`.
 std::int64_t require_count(std::string_view function, std::string_view parameter,
                            std::string_view what, std::int64_t count, std::int64_t low,
                            std::int64_t high);
-/// Names the first entry that is NaN or infinite in the error.
+/// The error names the first entry that is NaN or infinite.
 void require_all_finite(std::string_view function, std::string_view parameter,
                         std::span<const double> values);
 void require_length(std::string_view function, std::string_view parameter, std::int64_t length,

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Vectors, matrices and limits shared by all other headers.
+/// Vectors, matrices and limits shared by all other headers. Eigen's types are only declared here,
+/// so that programs that count need not compile Eigen; a program that uses a matrix includes
+/// `<Eigen/Core>`.
 ///
 /// ```cpp
+/// #include <Eigen/Core>
 /// dpftrl::Matrix records = dpftrl::Matrix::Zero(2, 3);  // two steps of three numbers
 /// records.row(1) << 0.5, -1, 2;
 /// const dpftrl::Vector total = records.colwise().sum();
 /// assert(total[2] == 2);
 /// ```
 
-#include <Eigen/Core>
 #include <cstdint>
+
+namespace Eigen {
+template <typename Scalar, int Rows, int Columns, int Options, int MaxRows, int MaxColumns>
+class Matrix;
+}
 
 namespace dpftrl {
 
-using Vector = Eigen::VectorXd;
-/// Row-major, with one row for every step.
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// Eigen::VectorXd.
+using Vector = Eigen::Matrix<double, -1, 1, 0, -1, 1>;
+/// Eigen::MatrixXd, but row-major, with one row for every step.
+using Matrix = Eigen::Matrix<double, -1, -1, 1, -1, -1>;
 
 /// Largest horizon. The noise has addresses for 2^48 rows, and the dyadic mechanisms use fewer than
 /// two rows per step.

@@ -17,6 +17,7 @@
 /// assert(learner.steps_done() == 1 && learner.iterate().norm() <= 1 + 1e-9);
 /// ```
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,18 +44,18 @@ struct DpFtrlOptions {
   std::shared_ptr<const VectorLoss> loss = {};
   std::shared_ptr<const Domain> domain = {};
   double radius = 1;  ///< D of the regret theorem if the domain has no diameter, > 0
-  std::optional<double> lambda = {};  ///< > 0; default: that of the theorem
+  std::optional<double> lambda = {};  ///< > 0; default: from the regret theorem
   /// Gradient descent instead of FTRL.
   std::optional<DescentSchedule> descent = {};
-  /// FTRL only: lambda grows with the square root of the steps, by doubling, up to about its value
-  /// without doubling.
+  /// FTRL only: lambda grows with the square root of the number of steps, by doubling. A given
+  /// `lambda` is the one of the first step; the default grows to about its value without doubling.
   bool doubling = false;
-  /// Added to the mean loss of every step. FTRL only, on whole space, ball and, without groups,
-  /// box.
+  /// Added to the mean loss of every step. FTRL only, on the whole space, the ball and, without
+  /// groups, the box.
   Penalty penalty = {};
   /// Examples per step, 1 .. 2^31; each gradient is clipped separately.
   std::int64_t batch_size = 1;
-  std::optional<double> grid = {};  ///< see PrefixSumOptions, also for the following
+  std::optional<double> grid = {};  ///< this and the following members: see PrefixSumOptions
   ReleaseMode mode = ReleaseMode::grid;
   LatticeNoise lattice_noise = LatticeNoise::discrete_gaussian;
   std::optional<int> precision_bits = {};
@@ -87,7 +88,7 @@ class DpFtrl {
   /// @param features  x, dimension() entries, finite, of finite norm.
   /// @param label     as the loss defines it; losses of two classes treat 0 as -1.
   /// @param scores    num_scores() entries: W x, with W from before this batch.
-  /// @guarantee       that of PrefixSum::contribute: examples are contributions to the mechanism's
+  /// @guarantee       as PrefixSum::contribute: examples are contributions to the mechanism's
   ///                  steps, at most one per person in a batch. Clipping bounds what an example can
   ///                  change, for any loss, domain, lambda and batch size. A refused example leaves
   ///                  no gap, so continuing with the next one shifts all later examples, and that
@@ -96,13 +97,13 @@ class DpFtrl {
   ///         Error{past_horizon} after steps() batches; Error{bad_state} once an iterate
   ///         overflowed (its examples were learned from).
   void step(std::span<const double> features, double label, std::span<double> scores);
-  /// The same for losses with one score; returns the score.
+  /// `step` for losses with one score; returns the score.
   double step(std::span<const double> features, double label);
 
   /// Learns from given slopes at the scores of `predict`, instead of those of loss(). For callers
   /// who evaluate their own loss on many examples at once.
   /// @param slopes  num_scores() entries, finite.
-  /// @guarantee     that of `step` if the slopes depend only on this example and earlier releases,
+  /// @guarantee     as `step` if the slopes depend only on this example and earlier releases,
   ///                not on other examples of the batch (for example through their mean) or on
   ///                earlier examples.
   /// @throws as `step`.
@@ -116,7 +117,7 @@ class DpFtrl {
 
   /// Computes W x with the current W, without learning.
   void predict(std::span<const double> features, std::span<double> scores) const;
-  /// The same for losses with one score.
+  /// `predict` for losses with one score.
   double predict(std::span<const double> features) const;
 
   /// The current iterate, the weights W; valid until the next step.
@@ -127,21 +128,21 @@ class DpFtrl {
   std::span<const double> release() const { return release_; }
 
   const Mechanism& mechanism() const { return sums_.mechanism(); }
-  /// The same as PrefixSum::release_stddev.
+  /// As PrefixSum::release_stddev.
   double release_stddev(std::int64_t step) const { return sums_.release_stddev(step); }
   const LatticeMechanism* lattice() const { return sums_.lattice(); }
   const VectorLoss& loss() const { return *loss_; }
   std::int64_t dimension() const { return dimension_; }
-  /// Number of weights of the model: dimension() times num_scores().
+  /// dimension() times num_scores() weights.
   std::int64_t model_size() const { return sums_.dimension(); }
   std::int64_t num_scores() const { return loss_->num_scores(); }
   std::int64_t batch_size() const { return batch_size_; }
   std::int64_t steps() const { return sums_.steps(); }
-  /// Number of batches learned from.
+  /// Batches learned from.
   std::int64_t steps_done() const { return sums_.step(); }
-  /// Number of examples learned from, including those of the open batch.
+  /// Examples learned from, the open batch included.
   std::int64_t num_examples() const { return num_examples_; }
-  /// Number of examples in the open batch.
+  /// Examples in the open batch.
   std::int64_t num_waiting() const { return num_waiting_; }
   /// lambda of the point to play next; for descent, the inverse of the next rate.
   double lambda() const;
@@ -159,7 +160,7 @@ class DpFtrl {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   PrefixSum sums_;
-  std::unique_ptr<UpdateRule> rule_;  ///< on sums, with lambda() * batch_size_
+  std::unique_ptr<UpdateRule> rule_;  ///< works on sums, so with lambda() * batch_size_
   bool follows_at_once_;              ///< true if no release can make an iterate overflow
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
@@ -174,7 +175,7 @@ enum class RowsCome {
   once,           ///< each row is used in one step
 };
 
-/// Number of steps over a whole table.
+/// Number of steps of a learner whose steps each use the whole table.
 inline constexpr std::int64_t kNumTableSteps = 120;
 
 /// Public numbers that determine the default settings of a learner.
@@ -195,8 +196,8 @@ struct LearnerDefaults {
   std::optional<DescentSchedule> descent;
   std::int64_t steps;
   std::int64_t batch_size;
-  /// For rows in every step, the best mechanism, which is independent noise; otherwise empty, for
-  /// the caller to choose.
+  /// Independent noise for rows in every step, where it is best; otherwise empty, for the caller to
+  /// choose.
   std::optional<std::string> strategy;
   Participation participation;
 };
@@ -205,7 +206,7 @@ struct LearnerDefaults {
 /// @throws Error{invalid_argument} no loss, or one with unbounded slopes; dimension.
 double longest_gradient(const std::shared_ptr<const VectorLoss>& loss, std::int64_t dimension);
 
-/// Default settings, which learned well on tables that were not used to find them.
+/// Default settings, which worked well on tables that were not used to find them.
 ///
 /// @exactness   no theorem bounds their quality. They do not depend on any row, so they cost no
 ///              privacy.
@@ -237,7 +238,7 @@ struct SecondMomentsPlan {
 
 /// Plans second moments with a tenth of the squared mu, and the learner with the rest.
 ///
-/// @guarantee   Gaussian mechanisms of the two epsilons are (epsilon, delta)-DP together.
+/// @guarantee   Gaussian mechanisms with these two epsilons are together (epsilon, delta)-DP.
 /// @exactness   mu is below the target's by one part in 10^9. The benefit for learning was
 ///              measured, not proved.
 /// @throws Error{invalid_argument} a fact out of range.
@@ -253,13 +254,13 @@ struct SecondMomentsOptions {
 };
 
 /// Private coordinates that equalise the second moments of features. The coordinates y of x satisfy
-/// L y = x / sqrt(dimension), where L L^T is the private mean of their products, raised by its
-/// noise.
+/// L y = x / sqrt(dimension), where L L^T is the private mean of x x^T / dimension, with about the
+/// size of its noise added to the diagonal.
 class SecondMoments {
  public:
   /// Releases the second moments of all rows.
-  /// @param features  row after row; entries are clamped to [-1, 1].
-  /// @guarantee   the coordinates have the privacy of `target`, for one row.
+  /// @param features  row by row; entries are clamped to [-1, 1].
+  /// @guarantee   the coordinates have the privacy of `target` with respect to one row.
   /// @throws Error{invalid_argument, wrong_length} an option, or a feature that is not finite.
   /// @cost        O(dimension^2) per row, O(dimension^3) once.
   /// @checked-by  second_moments_test
@@ -279,7 +280,7 @@ class SecondMoments {
 
 /// Options of learn_table.
 struct TableOptions {
-  std::span<const double> features;  ///< row after row, entries in [-1, 1]
+  std::span<const double> features;  ///< row by row, entries in [-1, 1]
   std::span<const double> labels;    ///< one per row, as the loss defines it
   std::shared_ptr<const VectorLoss> loss;
   ApproximateDp target{};
@@ -302,7 +303,8 @@ inline constexpr double kSecondMomentsClip = 10.0 / 3;
 /// Learns a table with `learner_defaults`, with or without second moments first, and returns the
 /// final weights.
 ///
-/// @guarantee   the weights have the privacy that the certificate states, for one row of the table.
+/// @guarantee   the weights have the privacy that the certificate states, with respect to one row
+///              of the table.
 /// @throws Error{invalid_argument, wrong_length} an option, a feature or a label.
 /// @cost        kNumTableSteps passes over the features.
 /// @checked-by  defaults_test, second_moments_test

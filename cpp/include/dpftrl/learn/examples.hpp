@@ -2,7 +2,7 @@
 #pragma once
 
 /// Columns of a learner: the stream of a linear model. A record is an example, its row the gradient
-/// at the current weights, and the reading of a step has the weights after it.
+/// at the current weights, and the reading of a step is the weights after it.
 ///
 ///     example --> W x --> slopes --> gradient --> sums + noise --> rule --> W
 ///                  ^                                                        |
@@ -18,11 +18,12 @@
 ///                 mechanism, {.key = dpftrl::Key::from_entropy()});
 /// learner.add("ann", std::array{0.6, 0.8, /*label=*/1.0});
 /// const std::int64_t step = learner.end();
-/// const std::vector<std::byte> bytes = learner.state();  // make them last, and then:
+/// const std::vector<std::byte> bytes = learner.state();  // store them, then:
 /// learner.acknowledge(learner.step());
 /// assert(learner.at(step).norm() <= 1 + 1e-9);
 /// ```
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,18 +50,18 @@ struct ExampleOptions {
   std::optional<DescentSchedule> descent = {};
   bool doubling = false;
   Penalty penalty = {};
-  /// Divisor of a step's sum of gradients, however many examples it has.
+  /// Divisor of a step's sum of gradients, however many examples the step has.
   std::int64_t batch_size = 1;
-  /// Whether records end with the slopes at their scores, which then take the place of those of the
-  /// loss: see DpFtrl::step_along.
+  /// Whether records end with the slopes at their scores, which then replace the loss's own: see
+  /// DpFtrl::step_along.
   bool has_slopes = false;
 };
 
-/// Columns of examples. Unlike other columns they hold something: the weights, which are a function
+/// Columns of examples. Unlike other columns they have a state, the weights, which are a function
 /// of the noisy sums alone, so that a stream of them has the privacy of its sums.
 class Examples {
  public:
-  /// Features, followed by the label and, if they are given, the slopes.
+  /// Features, followed by the label and, if given, the slopes.
   using Record = std::span<const double>;
   /// The weights after a step: a row for each score, one after the other.
   using Reading = Vector;
@@ -74,14 +75,15 @@ class Examples {
 
   std::int64_t dimension() const;
   std::int64_t record_size() const;
-  /// The first example of a person in a step counts: gradients of the others could not be clipped
-  /// as those of one.
+  /// Only the first example of a person in a step counts: a sum of gradients could not be clipped
+  /// as one gradient.
   static constexpr bool adds() { return false; }
   /// @throws Error{wrong_length, invalid_argument} an example that `write` would refuse.
   void check(std::span<const double> record);
   /// @return  the clipped gradient, valid until the next call.
   ProductRecord write(std::span<const double> record, std::span<double> row);
-  /// The part of a record that identifies it: the example, whose gradient may be that of another.
+  /// The part of a record that identifies it: the example, because two examples may share a
+  /// gradient.
   std::span<const double> identity(std::span<const double> record, const ProductRecord&) const;
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
     return Mechanism::make(options);
@@ -92,22 +94,22 @@ class Examples {
   /// @throws Error{unsupported} a pure mechanism; Error{invalid_argument} a mechanism for another
   ///         workload, or a lambda so small that weights may overflow.
   void begin(const PrefixSum& sums);
-  /// Moves the weights by the noisy sums of the next step. If they overflow, they stay, and nothing
-  /// follows.
+  /// Moves the weights by the noisy sums of the next step. If the new weights would overflow, the
+  /// weights stay and no further step is possible.
   void follow(std::span<const double> noisy);
   /// @throws Error{bad_state} the last step made the weights overflow.
   void require_going() const;
-  /// Prepares to `read` a step of a journal. `released` returns the noisy sums of an earlier one.
+  /// Prepares to `read` a step of a journal. `released` returns the noisy sums of an earlier step.
   void seek(std::int64_t step,
             const std::function<std::span<const double>(std::int64_t)>& released) const;
-  /// @param sums  of the latest step, or of the one that was sought.
+  /// @param sums  of the latest step, or of the one passed to seek().
   Vector read(const NoisySums& sums) const;
 
   /// Computes W x. @throws as check.
   void predict(std::span<const double> features, std::span<double> scores) const;
   /// The current weights, valid until the next step.
   const Vector& iterate() const;
-  /// Average of the weights at which steps learned.
+  /// Average of the weights played so far.
   Vector average() const;
   /// lambda of the point to play next; for descent, the inverse of the next rate.
   double lambda() const;

@@ -17,6 +17,7 @@
 /// assert(dpftrl::regret_bound(setting, lambda).total() < 0.04);
 /// ```
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,7 +56,7 @@ struct ComparatorOptions {
   std::shared_ptr<const VectorLoss> loss;
   std::int64_t dimension = 1;  ///< features of an example
   double radius = 1;           ///< D > 0
-  /// Set of the comparators. If null or the whole space, the ball of that radius.
+  /// Set of the comparators. If null or the whole space, the ball of radius `radius`.
   std::shared_ptr<const Domain> domain = nullptr;
   double gap_tolerance = 1e-6;  ///< > 0, in units of the average loss
 };
@@ -121,9 +122,8 @@ class ComparatorSolver {
 /// For convex f and ||point|| <= radius never below f(point) - min f.
 double frank_wolfe_gap(const Vector& point, const Vector& gradient, double radius);
 
-/// Returns `count` prefix lengths at which to measure regret (all, if `steps` is smaller). They
-/// are strictly increasing, end at `steps`, and are cubically spaced so that small ones are
-/// resolved.
+/// `count` prefix lengths at which to measure regret (all, if `steps` is smaller). They are
+/// strictly increasing, end at `steps`, and are cubically spaced so that small ones are resolved.
 /// @throws Error{invalid_argument} steps < 1 or count outside 0 .. 65536.
 std::vector<std::int64_t> regret_prefixes(std::int64_t steps, std::int64_t count);
 
@@ -138,9 +138,11 @@ struct RegretSetting {
   /// RMS over the steps of the std of one coordinate of the release, in units of L: neighbour
   /// distance * noise multiplier * mean_error / batch size. 0 for exact sums.
   double release_noise = 0;
+  /// >= 0: the largest such std over the steps, in the same units, for `max_error_regret_bound`.
+  double largest_noise = 0;
   Regulariser regulariser = Regulariser::euclidean;
-  /// > 0: at least ||B||_op / ||B||_F, where B is the decoder of the releases. See the function of
-  /// the same name.
+  /// > 0: at least ||B||_op / ||B||_F, where B is the decoder of the releases. See
+  /// deviation_share().
   double deviation_share = 1;
   /// >= 0: `penalty_slope` of the learner's penalty psi. The regret is then that of the composite
   /// losses l_t + psi. 0 for descent and the entropic regulariser.
@@ -150,18 +152,18 @@ struct RegretSetting {
 /// The setting of a learner that reads the releases of a mechanism; L is its clip norm.
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension, double radius);
 
-/// The same for a domain: D is its diameter if it has one, else `radius`.
+/// regret_setting for a domain: D is its diameter if it has one, else `radius`.
 /// @param dimension  of the model.
 RegretSetting regret_setting(const Certificate& certificate, std::int64_t dimension,
                              const Domain& domain, double radius);
 
-/// The same setting with a penalty.
+/// The setting with a penalty.
 /// @throws Error{invalid_argument} the penalty is invalid for this shape; Error{unsupported} the
 ///         domain does not support it.
 RegretSetting with_penalty(RegretSetting setting, const Penalty& penalty, const ModelShape& shape,
                            const Domain& domain);
 
-/// Share of release_noise by which chance can move all releases together: an upper bound on the
+/// The share of release_noise by which all releases can move together: an upper bound on the
 /// largest singular value of B over its Frobenius norm; 1 if no better bound is known.
 /// @exactness   upper bound. For a ToeplitzDecoder, the sum of the |coefficients|, which bounds the
 ///              row and column sums of |B|, over ||B||_F, plus 2^-20 for their rounding.
@@ -169,8 +171,8 @@ RegretSetting with_penalty(RegretSetting setting, const Penalty& penalty, const 
 /// @checked-by  regret_bound_test "deviation share is at least that of the dense decoder"
 double deviation_share(const Strategy& strategy);
 
-/// sqrt(d), or sqrt(2 ln(2 d)) for the entropic regulariser: E ||Z||_* for standard normals Z is at
-/// most this, in the norm dual to that in which R is strongly convex.
+/// sqrt(d), or sqrt(2 ln(2 d)) for the entropic regulariser: an upper bound on E ||Z||_* for
+/// standard normals Z, in the dual of the norm in which R is strongly convex.
 double noise_growth(const RegretSetting& setting);
 
 /// Terms of a bound on the AVERAGE regret.
@@ -187,9 +189,9 @@ struct RegretBound {
 ///
 /// for every w* with R(w*) <= D^2 / 2. Proof idea: the iterate w'_t of the same algorithm on exact
 /// sums of the same gradients has regret at most the first two terms, and since the leader is
-/// 1/lambda-Lipschitz in the sum ||w_t - w'_t|| <= ||Z_{t-1}||_* / lambda, Z the noise of the
-/// release. With a penalty the same holds of l_t + psi, with the noise term having L + G instead of
-/// L.
+/// 1/lambda-Lipschitz in the sum, ||w_t - w'_t|| <= ||Z_{t-1}||_* / lambda, where Z is the noise of
+/// the release. With a penalty, the same holds for l_t + psi, where the noise term has a factor
+/// L + G instead of L.
 ///
 /// @exactness   upper bound.
 /// @source      McMahan, A survey of algorithms and analysis for adaptive online learning, JMLR
@@ -198,9 +200,9 @@ struct RegretBound {
 ///              below the expected bound"
 RegretBound regret_bound(const RegretSetting& setting, double lambda);
 
-/// The same for lambda_t = lambda_at(first_lambda, true, step). The terms are lambda_n D^2 / (2 n),
-/// the mean of L^2 / (2 lambda_t), and L^2 noise_growth release_noise times the root mean square of
-/// the 1 / lambda_t.
+/// regret_bound for lambda_t = lambda_at(first_lambda, true, step). The terms are lambda_n D^2 / (2
+/// n), the mean of L^2 / (2 lambda_t), and L^2 noise_growth release_noise times the root mean
+/// square of the 1 / lambda_t.
 /// @cost  O(log n).
 RegretBound doubling_regret_bound(const RegretSetting& setting, double first_lambda);
 
@@ -224,9 +226,31 @@ struct HighProbabilityOptions {
 RegretBound high_probability_regret_bound(const RegretSetting& setting,
                                           const HighProbabilityOptions& options);
 
+struct MaxErrorRegretOptions {
+  double lambda = 1;  ///< > 0
+  /// beta, between 0 and 1: the bound then holds with probability 1 - beta, else in expectation.
+  std::optional<double> failure_probability = {};
+  bool doubling = false;  ///< `lambda` is the first one, as in `doubling_regret_bound`
+};
+
+/// The regret theorem with the largest error over the steps: the mean of ||Z_t|| is at most the
+/// largest of n, so noise_growth release_noise becomes
+///
+///     (noise_growth + sqrt(2 ln n)) largest_noise             in expectation,
+///     (noise_growth + sqrt(2 ln(n / beta))) largest_noise     with probability 1 - beta.
+///
+/// Never below `regret_bound` and the other bounds that use the RMS error.
+///
+/// @exactness   upper bound.
+/// @source      the form in which a bound on the largest error enters regret; a union bound over
+///              the steps, each by Gaussian concentration: docs/math/learning.md.
+/// @checked-by  regret_bound_test "the largest noise exceeds its bounds no more often than stated"
+RegretBound max_error_regret_bound(const RegretSetting& setting,
+                                   const MaxErrorRegretOptions& options);
+
 /// The bound in the form of Henzinger, Upadhyay and Upadhyay (arXiv 2211.05006, theorem 6), which
-/// follows Hazan's lecture notes: 2 L^2 / lambda instead of L^2 / (2 lambda). Here it is for the
-/// noise of any mechanism. Never below `regret_bound`.
+/// follows Hazan's lecture notes: 2 L^2 / lambda instead of L^2 / (2 lambda). It is stated here for
+/// the noise of any mechanism. Never below `regret_bound`.
 RegretBound hazan_regret_bound(const RegretSetting& setting, double lambda);
 
 /// The lambda that minimises `regret_bound`:
@@ -243,8 +267,8 @@ double hazan_lambda(const RegretSetting& setting);
 ///
 ///     lambda D^2 / (2 n)  +  L^2 / (2 lambda)  +  d nu^2 / (2 lambda),
 ///
-/// nu the std of the noise of one coordinate of a gradient. The noise contributes only its second
-/// moment, because it is independent of the iterate at which the gradient is taken.
+/// where nu is the std of the noise of one coordinate of a gradient. The noise contributes only its
+/// second moment, because it is independent of the iterate at which the gradient is taken.
 ///
 /// @param strategy  the encoder of the releases, C = I.
 /// @return      empty for other encoders, because the iterates depend on their noise.
@@ -255,7 +279,7 @@ std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
                                                 const Strategy& strategy, double lambda);
 
 /// The lambda that minimises `descent_regret_bound`, (1 / D) sqrt(n (L^2 + d nu^2)); for other
-/// encoders `theorem_lambda`.
+/// encoders, `theorem_lambda`.
 double descent_lambda(const RegretSetting& setting, const Strategy& strategy);
 
 }  // namespace dpftrl

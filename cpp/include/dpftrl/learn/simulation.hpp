@@ -4,7 +4,8 @@
 /// Simulations: true and private sums, and learners on both, side by side.
 ///
 /// FOR DEMONSTRATION AND STUDY: a Simulation holds and shows the true sums and everything computed
-/// from them, which a deployment must keep secret. Nothing else in the library does.
+/// from them, which a deployment must keep secret. In the rest of the library, only
+/// NonprivateMemory shows true sums.
 ///
 /// ```cpp
 /// dpftrl::SimulationOptions options;
@@ -44,7 +45,7 @@ class ExampleStream {
  public:
   virtual ~ExampleStream() = default;
   virtual std::int64_t dimension() const = 0;
-  /// Number of examples; empty if the stream is infinite.
+  /// Empty if the stream is infinite.
   virtual std::optional<std::int64_t> num_examples() const = 0;
   /// Writes the features of example `step` (0-based) and returns its label.
   /// @throws Error{wrong_length} features; Error{invalid_argument} step not in the stream.
@@ -54,10 +55,10 @@ class ExampleStream {
 /// Movement of the true parameter.
 enum class StreamKind {
   stationary,    ///< fixed
-  drifting,      ///< around a square in a random plane in `period` steps, scaled to unit length
+  drifting,      ///< goes around a square in a random plane in `period` steps, at unit length
   switching,     ///< changes sign every `period` / 2 steps; no label noise: a model learned in one
                  ///< interval is as wrong as possible in the next
-  heavy_tailed,  ///< stationary, but features and linear labels are u^(-1/2) times as long, u
+  heavy_tailed,  ///< stationary, but features and linear labels are multiplied by u^(-1/2), u
                  ///< uniform in (0, 1); infinite variance makes clipping matter
   sparse,        ///< stationary, but about 7 in 8 features are 0, never all of them
 };
@@ -84,7 +85,7 @@ struct SyntheticStreamOptions {
 };
 
 /// Random examples with ||x|| = 1 (slightly less, never more, except with heavy tails), uniform on
-/// the sphere or on the sphere of the nonzero features.
+/// the sphere or, for sparse examples, on the sphere in their nonzero coordinates.
 ///
 /// @exactness  the same bits on every platform: the arithmetic is +, -, *, / and sqrt, and the
 ///             logistic model has its own polynomial for the exponential instead of libm's.
@@ -106,7 +107,7 @@ class SyntheticStream final : public ExampleStream {
   Vector second_;
 };
 
-/// Given examples, n x d, with one label each or without labels.
+/// A table of examples, n x d, with one label each or without labels.
 struct Table {
   Matrix features;
   std::optional<Vector> labels;
@@ -115,7 +116,7 @@ struct Table {
 class TableStream final : public ExampleStream {
  public:
   /// @throws Error{invalid_argument} no rows, no columns, or an entry that is not finite (named);
-  ///         Error{wrong_length} the number of labels is not that of rows.
+  ///         Error{wrong_length} not one label per row.
   explicit TableStream(Table table);
   std::int64_t dimension() const override { return table_.features.cols(); }
   std::optional<std::int64_t> num_examples() const override { return table_.features.rows(); }
@@ -127,7 +128,7 @@ class TableStream final : public ExampleStream {
   Table table_;
 };
 
-// Twin of a learner, without noise: NOT private.
+// Noise-free twin of a learner: NOT private.
 
 struct TwinOptions {
   std::int64_t steps = 1;  ///< horizon, for the default lambda only
@@ -135,15 +136,15 @@ struct TwinOptions {
   std::int64_t dimension = 1;  ///< features of an example
   std::shared_ptr<const VectorLoss> loss = {};
   std::shared_ptr<const Domain> domain = {};
-  double radius = 1;                  ///< as in DpFtrlOptions, also for the following
-  std::optional<double> lambda = {};  ///< default: that of the theorem without noise
+  double radius = 1;                  ///< this and the following members as in DpFtrlOptions
+  std::optional<double> lambda = {};  ///< default: from the theorem, without noise
   std::optional<DescentSchedule> descent = {};
   bool doubling = false;
   Penalty penalty = {};
   std::int64_t batch_size = 1;
 };
 
-/// The same algorithm as DpFtrl on exact sums of its own clipped gradients. All its outputs reveal
+/// The non-private twin: DpFtrl on exact sums of its own clipped gradients. All its outputs reveal
 /// its examples.
 /// @checked-by twin_test, simulation_test
 class TwinLearner {
@@ -165,7 +166,7 @@ class TwinLearner {
   std::int64_t dimension() const { return dimension_; }
   std::int64_t num_scores() const { return loss_->num_scores(); }
   const UpdateRule& rule() const { return *rule_; }
-  /// Weights used for the next batch, class after class; valid until the next step.
+  /// Weights used for the next batch, one row per score; valid until the next step.
   const Vector& iterate() const;
 
  private:
@@ -173,7 +174,7 @@ class TwinLearner {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   double clip_;
-  std::unique_ptr<UpdateRule> rule_;  ///< on sums, with lambda * batch_size_
+  std::unique_ptr<UpdateRule> rule_;  ///< works on sums, so with lambda * batch_size_
   std::int64_t num_waiting_ = 0;
   std::vector<double> slopes_;
   std::vector<double> gradient_;
@@ -183,8 +184,9 @@ class TwinLearner {
 struct SimulationOptions {
   MechanismOptions mechanism;
 
-  /// Number of features of a synthetic example. With a table, its number of columns, the default.
-  std::optional<std::int64_t> dimension;  ///< default 4
+  /// Features of an example. With a table, its number of columns is the default and the only valid
+  /// value.
+  std::optional<std::int64_t> dimension;  ///< for synthetic streams, default 4
   /// Fixed seed of the noise, which anyone can then recompute. Default: operating system entropy.
   std::optional<std::uint64_t> insecure_noise_seed;
   /// Spacing of the releases, a power of two; default: see PrefixSumOptions.
@@ -200,10 +202,10 @@ struct SimulationOptions {
   std::optional<std::int64_t> stream_period;
 
   std::string loss = "logistic";   ///< see make_loss
-  LossParameters loss_parameters;  ///< of the losses that have some
-  std::string domain = "ball";     ///< see make_domain; also the comparators' if bounded
+  LossParameters loss_parameters;  ///< of losses that have parameters
+  std::string domain = "ball";     ///< see make_domain; if bounded, also the set of comparators
   double radius = 1;               ///< of the domain, or of the comparators
-  std::optional<double> lambda;    ///< for both learners; default: from each one's theorem
+  std::optional<double> lambda;    ///< for both learners; default: each learner's theorem
   std::optional<DescentSchedule> descent = {};  ///< for both learners, instead of FTRL
   bool doubling = false;                        ///< for both learners, see DpFtrlOptions
   /// Examples or records per step, 1 .. 2^20; an incomplete batch at the end of a table is omitted.
@@ -218,7 +220,7 @@ struct RegretPoint {
   std::int64_t steps;
   double private_regret;
   double twin_regret;
-  double comparator_gap;  ///< the true regrets exceed the values by at most this
+  double comparator_gap;  ///< the true regrets exceed these values by at most this
 };
 
 /// Results of k consecutive steps of b = batch_size examples. Row i belongs to step first_step + i.
@@ -235,13 +237,13 @@ struct SimulationChunk {
   // Everything below is empty without a learner, and SECRET in a deployment.
   Vector private_loss;  ///< k: mean loss of the predictions made before learning
   Vector twin_loss;     ///< k
-  /// k b entries 0 or 1, step after step; empty if there are no classes.
+  /// k b entries, each 0 or 1, step by step; empty if there are no classes.
   std::vector<std::uint8_t> private_correct;
   std::vector<std::uint8_t> twin_correct;
-  std::vector<RegretPoint> regret;  ///< measured at the end of one of these steps
+  std::vector<RegretPoint> regret;  ///< each measured at the end of one of these steps
 };
 
-/// Average loss of fixed models of this run on held-out examples, from which none of them learned.
+/// Average loss of fixed models of this run on held-out examples.
 struct HeldOutRisk {
   double private_average;  ///< of the average of the points played (online-to-batch)
   double private_last;     ///< of the latest point
@@ -251,8 +253,8 @@ struct HeldOutRisk {
 
 /// The regret theorems applied to the learners of a simulation.
 struct SimulationTheory {
-  double private_lambda;  ///< as used; with doubling, the first
-  double twin_lambda;     ///< as used; with doubling, the first
+  double private_lambda;  ///< of the private learner; with doubling, the first
+  double twin_lambda;     ///< of the twin; with doubling, the first
   /// Bounds on the expected average regret after the last step. Empty for descent with rates,
   /// momentum or correlated noise.
   std::optional<RegretBound> private_bound;
@@ -262,10 +264,10 @@ struct SimulationTheory {
   bool clipping_impossible;
 };
 
-/// Form (a), with a learner, runs DpFtrl on a stream and its non-private twin (the same algorithm
-/// on exact sums of its own clipped gradients, with its own lambda) on the same stream. The sums
-/// shown are those of the private learner's clipped gradients. Form (b), for a table without
-/// labels, shows the sums of its clipped records.
+/// Runs DpFtrl and its non-private twin (the same algorithm on exact sums of its own clipped
+/// gradients, with its own lambda) on the same stream. The sums shown are those of the private
+/// learner's clipped gradients. For a table without labels there is no learner, and the sums shown
+/// are those of its clipped records.
 ///
 /// Ends at the horizon, or earlier at the end of the table.
 class Simulation {
@@ -282,10 +284,10 @@ class Simulation {
   /// @throws Error{invalid_argument} max_steps < 1.
   SimulationChunk advance(std::int64_t max_steps);
 
-  /// Number of steps done.
+  /// Steps done.
   std::int64_t step() const;
-  /// Number of steps of the whole simulation: the horizon, or the batches of the table if those are
-  /// fewer.
+  /// Steps of the whole simulation: the horizon, or the number of batches in the table if that is
+  /// smaller.
   std::int64_t steps() const;
   bool finished() const { return step() == steps(); }
   bool learns() const;
@@ -298,7 +300,7 @@ class Simulation {
   /// The learners' next points to play; empty without a learner.
   Vector private_iterate() const;
   Vector twin_iterate() const;
-  /// Risk of the models so far on the `num_examples` examples of the stream after the horizon. For
+  /// Risk of the current models on the `num_examples` examples of the stream after the horizon. For
   /// a stream of independent examples (stationary, heavy-tailed, sparse) the expected excess risk
   /// of the average over any fixed point is at most the expected average regret against it: w_t is
   /// independent of example t, and the loss is convex.

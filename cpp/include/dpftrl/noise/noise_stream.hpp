@@ -55,14 +55,14 @@ inline constexpr std::int64_t kUndecided = INT64_MIN;
 struct NoiseStreamOptions {
   Key key;
   std::int64_t dimension = 1;
-  std::int64_t first_coordinate = 0;  ///< start of a shard, whose bits are those of the whole
+  std::int64_t first_coordinate = 0;  ///< start of a shard, with the bits of the whole stream
   /// next_rounded leaves every entry undecided, and rounded_entry computes every digit: the same
   /// integers, but slowly.
   bool exact_only = false;
-  /// Returns rows of C^-1 Z, the increments of the noise, instead of rows of A C^-1 Z, for callers
+  /// Makes rows of C^-1 Z, the increments of the noise, instead of rows of A C^-1 Z, for callers
   /// that add noise to each gradient. Sums of these rows are the noise of the sums, up to rounding.
   /// Only for encoders for prefix sums whose inverse has few bands (`independent`,
-  /// banded-inverse-square-root, lambda-cgd). Rows draw their normals again, so nothing is kept,
+  /// banded-inverse-square-root, lambda-cgd). Every row draws fresh normals, so nothing is kept,
   /// seeking costs nothing, a checkpoint has 64 bytes, and a row costs as many normals as the
   /// inverse has bands. NoiseIncrements provides increments for every encoder, as integers.
   bool increments = false;
@@ -91,21 +91,21 @@ class NoiseStream {
   /// Rows do not change, so seeking back returns the same noise again.
   ///
   /// @param step  0 .. steps(); steps() is the end.
-  /// @cost  In rows: O(1) for `output` (rows that share nothing) and for noise generated in advance
-  ///        (square root); with `increments` O(bands of C^-1), for `independent` O(1); O(log n) for
-  ///        tree, trees of arity k, Haar, and blocks of those. Otherwise a row adds up
+  /// @cost  counted in rows, O(1) for `output` (rows that share nothing) and for noise generated in
+  ///        advance (square root); O(bands of C^-1) with `increments`; O(1) for `independent`;
+  ///        O(log n) for tree, trees of arity k, Haar, and blocks of those. Otherwise a row adds up
   ///        noise of all earlier steps, so the stream generates and discards rows from the current
   ///        step, or from the start when seeking back (for blocks, from the first block whose total
-  ///        needs that). So do column scales and workloads other than prefix sums, always.
+  ///        needs that). Column scales and workloads other than prefix sums always require this.
   /// @throws Error{invalid_argument} step out of range; std::bad_alloc.
   /// @checked-by noise_seek_test "a stream that seeks has the bits of one that walks"
   void seek(std::int64_t step);
 
-  /// Returns bytes for `restore`: a header (docs/math/checkpoints.md) and the state, at most 64
-  /// bytes more than the state itself; 64 bytes for forms that seek without one. They do not
-  /// contain the key, but the state is noise and as secret as the key.
+  /// Bytes for `restore`: a header (docs/math/checkpoints.md) and the state, at most 64 bytes more
+  /// than the state itself; 64 bytes for forms that seek without a state. They do not contain the
+  /// key, but the state is noise and as secret as the key.
   /// @cost  one copy of the state. The first call may generate and discard rows, as `seek` does;
-  ///        from then on every window keeps a second copy of the state.
+  ///        from then on every window (see window_size) keeps a second copy of the state.
   /// @throws std::bad_alloc.
   std::vector<std::byte> checkpoint();
 
@@ -116,15 +116,15 @@ class NoiseStream {
   ///         dimension, range of coordinates or key; nothing changes then. std::bad_alloc.
   /// @cost  reading the state and up to 64 rows; forms whose steps differ (trees and blocks with
   ///        weights, varying buffers, column scales) also pass over the earlier steps, without
-  ///        normals.
+  ///        drawing normals.
   /// @checked-by checkpoint_test
   void restore(std::span<const std::byte> bytes);
 
   /// Writes row step() of B Z (unit noise) and advances.
   /// @throws Error{past_horizon} after the last row; Error{wrong_length} row.size() != dimension. A
-  ///         refused call leaves the stream unchanged. std::bad_alloc: the next call generates the
-  ///         same row, at the cost of a seek.
-  /// @cost   several rows are generated at once and kept, up to 16 and 64 MiB (64 rows up to
+  ///         refused call leaves the stream unchanged. After std::bad_alloc, the next call
+  ///         generates the same row, at the cost of a seek.
+  /// @cost   several rows are generated at once and kept, up to 16 rows and 64 MiB (64 rows up to
   ///         dimension 64). A form with blocks sets up each block at its first step, as a separate
   ///         stream would.
   void next(std::span<double> row);
@@ -136,36 +136,37 @@ class NoiseStream {
   void next_rows(std::span<double> rows, std::int64_t num_rows);
 
   /// Writes floor(scale * entry + 1/2) of the ideal entries of rows step() .. step() + num_rows - 1
-  /// and advances. An entry that double precision cannot decide is kUndecided: see rounded_entry.
+  /// and advances. An entry whose rounding double precision cannot decide is written as kUndecided:
+  /// see rounded_entry.
   ///
   /// @param scale  0 <= scale <= 2^60.
-  /// @return true if all of them are decided.
+  /// @return true if all entries are decided.
   /// @exactness    the integers written are those of the ideal entries (docs/math/grid.md, section
   ///               2).
   /// @throws as next_rows; Error{invalid_argument} scale out of range.
   /// @checked-by noise_rounding_test
   bool next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
 
-  /// Error bound of the row last written, relative to the ideal B Z, with B as its stored doubles
-  /// define it and Z the transform of infinitely precise uniforms.
-  /// @guarantee never below the true error, given that no u1 begins with 192 zeros (probability
-  ///            2^-192 per normal, below 2^-100 in all the noise of a key; docs/math/grid.md).
-  ///            Infinite or NaN if a recursion amplifies its roundings too much for a bound.
+  /// Bound on the error of the last row written, compared with the ideal B Z, where B is defined by
+  /// its stored doubles and Z is the transform of infinitely precise uniforms.
+  /// @guarantee never below the true error, unless the uniform for the radius of a normal begins
+  ///            with 192 zero bits (probability 2^-192 per normal, below 2^-100 in all the noise of
+  ///            a key; docs/math/grid.md).
+  ///            Infinite or NaN if a recursion amplifies its rounding errors too much for a bound.
   /// @throws Error{invalid_argument} no row was written since the last seek.
   /// @checked-by noise_stream_test "rows stay within their error bound", noise_kernels_test "rows
   ///             are the matrix of the form times the normals within the bound"
   RowErrorBound row_error_bound() const;
 
-  /// Returns floor(scale * entry + 1/2) of the ideal entry of the row last written, recomputed
-  /// from as many random bits as the rounding needs.
+  /// floor(scale * entry + 1/2) of the ideal entry of the last row written, recomputed from as many
+  /// random bits as the rounding needs.
   ///
   /// @param coordinate  0 <= coordinate < dimension().
   /// @param scale       0 <= scale <= 2^60.
   /// @exactness   exact, except for an event of probability below 2^-400 per entry. An entry of
   ///              2^61 or more throws Error{unsupported}.
   /// @throws Error{invalid_argument} an argument out of range, or no row was written yet;
-  ///         Error{unsupported} the strategy's recursion leaves the range of 62 bits;
-  ///         std::bad_alloc.
+  ///         Error{unsupported} the strategy's recursion exceeds 62 bits; std::bad_alloc.
   /// @cost        1.5 us per normal that enters the row (see docs/math/grid.md).
   /// @checked-by  exact_entry_test
   std::int64_t rounded(std::int64_t coordinate, double scale) const;
@@ -175,10 +176,10 @@ class NoiseStream {
     std::int64_t step;
     std::int64_t coordinate;
   };
-  /// The same for any row that was written.
+  /// `rounded` for any row written so far.
   std::int64_t rounded_entry(const Entry& entry, double scale) const;
 
-  /// Number of rows that next_rows generates at once; a longer call takes several rounds.
+  /// Rows that next_rows generates at once; a longer call takes several rounds.
   std::int64_t window_size() const;
 
  private:
@@ -188,7 +189,7 @@ class NoiseStream {
 
   RowErrorBound bound_of_row() const;
   std::array<std::byte, 16> fingerprint() const;
-  /// Appends the state at a step up to `step`, and returns that step.
+  /// Appends the state at `step` or an earlier step, and returns the step of that state.
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out);
   void restore_state(std::int64_t state_step, std::span<const std::byte> state, std::int64_t step);
   struct Approximation {
@@ -230,7 +231,7 @@ class NoiseIncrements {
   std::int64_t step() const;
 
   /// Makes row `step` the next one. The work is deferred until that row is read. For differences,
-  /// it is a NoiseStream::seek to the row before, plus two rows.
+  /// the cost is that of NoiseStream::seek to the previous row, plus two rows.
   /// @throws Error{invalid_argument} step out of range.
   void seek(std::int64_t step);
 
@@ -241,10 +242,10 @@ class NoiseIncrements {
   /// Writes rows step() .. step() + num_rows - 1, one after the other, all decided, and advances.
   ///
   /// @param scale  0 <= scale <= 2^60. Changing it costs as much as `seek`.
-  /// @exactness    exact: differences of the integers of the ideal entries. At most one unit from
-  ///               scale (C^-1 Z)_t, for few bands half a unit.
+  /// @exactness    exact: differences of the integers of the ideal entries. They are at most one
+  ///               unit from scale (C^-1 Z)_t, or half a unit if C^-1 has few bands.
   /// @throws as NoiseStream::next_rounded and rounded_entry; the call may be repeated.
-  /// @cost         that of the rows of totals, plus one subtraction per entry; one more row of
+  /// @cost         as the rows of totals, plus one subtraction per entry and one more row of
   ///               memory.
   void next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
 
@@ -257,7 +258,7 @@ class NoiseIncrements {
 /// (Stream::noise_float), without an error bound. Never for a release.
 class FloatNoiseStream {
  public:
-  /// @throws as NoiseStream; every generator is accepted.
+  /// @throws as NoiseStream.
   FloatNoiseStream(const Strategy& strategy, const NoiseStreamOptions& options);
   ~FloatNoiseStream();
   FloatNoiseStream(FloatNoiseStream&&) noexcept;
@@ -267,11 +268,11 @@ class FloatNoiseStream {
   std::int64_t dimension() const { return dimension_; }
   std::int64_t step() const { return step_; }
 
-  /// The same as NoiseStream::seek.
+  /// As NoiseStream::seek.
   void seek(std::int64_t step);
 
-  /// The same as NoiseStream::next and next_rows. A convolution in advance (ToeplitzDecoder) is
-  /// computed from the doubles of NoiseStream, always with ChaCha20, and rounded.
+  /// As NoiseStream::next and next_rows. Noise that is convolved in advance (ToeplitzDecoder) is
+  /// computed as by NoiseStream, in doubles, and then rounded.
   void next(std::span<float> row);
   void next_rows(std::span<float> rows, std::int64_t num_rows);
 
@@ -306,10 +307,10 @@ struct SampledErrorOptions {
 /// quantity as SimultaneousError::value and is usually lower, but is itself random: over the seeds,
 /// it is too low with probability at most kSampledRisk.
 ///
-/// @return     empty if that many paths prove nothing; about 14 / beta times the dimension are
-///             needed.
-/// @guarantee  as stated, provided that the bits of a seed are as good as random; the counts of the
-///             binomial law, the entries of noise and the result are rounded up.
+/// @return     empty if num_paths is too small to prove a bound; about 14 / beta times the
+///             dimension are needed.
+/// @guarantee  as stated, provided that the bits of a seed are as good as random. Binomial counts,
+///             noise entries and the result are rounded up.
 /// @throws Error{invalid_argument} an option outside its range; Error{unsupported} more than
 ///         kMaxSampledRows rows; as NoiseStream.
 /// @cost       num_paths streams of noise, natively about 40 ns per entry.

@@ -37,12 +37,13 @@ std::string_view to_string(Neighbours neighbours);
 /// @throws Error{invalid_argument} any other name.
 Neighbours neighbours_from_string(std::string_view name);
 
-/// Largest distance of one contribution between neighbouring streams, in clip norms: 1 or 2.
+/// Largest distance by which one contribution differs between neighbouring streams, in clip norms:
+/// 1 or 2.
 double neighbour_distance(Neighbours neighbours);
 
-/// Days on which one person counts as active: a person is active in a step and in the `window` - 1
-/// steps after each of its events, so active steps form runs of at least `window` steps. The last
-/// run may be cut by the end of the stream, and the first one by its start.
+/// Steps in which a person counts as active: the step of each event and the `window` - 1 steps
+/// after it, so active steps form runs of at least `window` steps. The last run may be cut by the
+/// end of the stream, and the first one by its start.
 ///
 ///     step     0 1 2 3 4 5 6 7 8 9      window 3
 ///     events       x         x x
@@ -81,15 +82,15 @@ class Participation {
   static Participation fixed_epoch(const FixedEpoch& schema);
   /// @throws Error{invalid_argument} a number outside 1..kMaxNumSteps.
   static Participation min_separation(const MinSeparation& schema);
-  /// The contributions of a user are 1 where a run begins and -1 after its end, so this is also a
-  /// minimum separation of one step with twice as many participations as runs, whose sensitivity is
-  /// far larger.
+  /// The contributions of a user are 1 where a run begins and -1 after its end, so a minimum
+  /// separation of one step with twice as many participations as runs allows them, too, but its
+  /// sensitivity is far larger.
   /// @throws Error{invalid_argument} a number outside 1..kMaxNumSteps.
   static Participation active(const ActivePattern& pattern);
 
   Kind kind() const { return kind_; }
   std::int64_t times() const { return times_; }
-  /// b, the exact or smallest distance of consecutive participations.
+  /// b, the exact or smallest distance between consecutive participations.
   std::int64_t apart() const { return apart_; }
   /// The pattern, for kind `active` only.
   const std::optional<ActivePattern>& pattern() const { return pattern_; }
@@ -148,7 +149,7 @@ class ContributionBound {
   ///         enforce.
   explicit ContributionBound(const Participation& participation);
 
-  /// Number of steps at which a person counted, and the last of them.
+  /// Number of steps at which a person counted, and the last one.
   struct Counted {
     std::int64_t times = 0;
     std::int64_t last = 0;  ///< that step, if `times` > 0
@@ -156,7 +157,7 @@ class ContributionBound {
   /// Whether the person's contribution at this step counts. Several records of a person at one step
   /// are one contribution. The answer depends on the data and is not private.
   /// @param person  kept by the caller.
-  /// @param step    not smaller than in an earlier call, for anybody.
+  /// @param step    not smaller than in any earlier call, for any person.
   /// @throws Error{invalid_argument} a step before that of an earlier call.
   bool admits(Counted& person, std::int64_t step);
 

@@ -59,8 +59,8 @@ struct RhoDelta {
   double delta;
 };
 
-/// Largest relative excess of a total over a limit that fits_limit accepts (below 1e-12). Limits of
-/// (epsilon, delta), and hence the noise for them, are calibrated lower by as much.
+/// Largest relative excess of a total over a limit that fits_limit accepts (below 1e-12). Limits
+/// computed from (epsilon, delta) are lowered by as much, and the noise for them is raised.
 inline constexpr double kCompositionSlack = 0x1p-40;
 
 /// Delta of a mu-GDP mechanism at epsilon:
@@ -83,8 +83,9 @@ double delta_from_mu(const MuEpsilon& parameters);
 ///
 /// @param parameters  mu > 0, 0 < delta < 1.
 /// @return            epsilon >= 0; 0 exactly when delta is at least the total variation distance.
-/// @exactness         exact; delta_from_mu(result) <= delta, but not 1e-12 below the result (in
-///                    units of epsilon, or of what a change of 3e-14 of delta makes).
+/// @exactness         exact; delta_from_mu at the result is at most delta, but no longer at an
+///                    epsilon lower by a relative 1e-12 (or by the effect of a relative change of
+///                    delta by 3e-14).
 /// @guarantee         never below the true value.
 /// @throws Error{invalid_argument} mu or delta outside its range; mu so large (1e154) that epsilon
 ///                    overflows.

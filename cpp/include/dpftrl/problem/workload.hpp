@@ -4,12 +4,14 @@
 /// The workload: the linear map A of the stream that is released.
 ///
 /// ```cpp
+/// #include <Eigen/Core>
 /// const auto workload = dpftrl::Workload::momentum({.steps = 3, .momentum = 0.5});
 /// assert(workload.apply({1, 0, 0}) == std::vector<double>({1, 1.5, 1.75}));
 /// assert(workload.matrix()(2, 0) == 1.75);
 /// ```
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,7 +64,7 @@ class Workload {
   std::string name() const;
   std::int64_t steps() const { return steps_; }
   bool is_prefix() const { return kind_ == Kind::prefix; }
-  /// True if A = I by definition: every release is about its own step alone.
+  /// True if A = I by definition: every release covers its own step alone.
   bool is_single_step() const { return kind_ == Kind::window && width_ == 1; }
   bool is_toeplitz() const { return kind_ != Kind::rates && kind_ != Kind::matrix; }
   /// True for kind `matrix` if the entries depend only on step - column.
@@ -73,21 +75,19 @@ class Workload {
   std::int64_t window() const { return width_; }
   const std::vector<double>& rates() const { return rates_; }
   /// A(step, column) of a workload of kind `matrix`, without a copy.
-  double entry(std::int64_t step, std::int64_t column) const {
-    return matrix_(static_cast<Eigen::Index>(step), static_cast<Eigen::Index>(column));
-  }
+  double entry(std::int64_t step, std::int64_t column) const;
 
-  /// First column of a Toeplitz workload, one entry a step.
+  /// First column of a Toeplitz workload, one entry per step.
   /// @throws Error{unsupported} not Toeplitz, or more than 2^26 steps.
   std::vector<double> coefficients() const;
   /// The matrix A.
   /// @throws Error{unsupported} more than kMaxDenseSteps steps.
   Matrix matrix() const;
-  /// The same workload over the first `steps` steps: the leading block of A.
+  /// The workload over the first `steps` steps: the leading block of A.
   Workload leading(std::int64_t steps) const { return block(0, steps); }
   /// The diagonal block of A for `steps` steps, starting at `first`.
   Workload block(std::int64_t first, std::int64_t steps) const;
-  /// A w for a sequence w of one number a step (a column), in O(steps) except for `matrix`.
+  /// A w for a sequence w of one number per step (a column), in O(steps) except for `matrix`.
   std::vector<double> apply(std::vector<double> sequence) const;
 
  private:
@@ -102,7 +102,7 @@ class Workload {
   double decay_ = 1;
   std::int64_t width_ = 0;
   std::vector<double> rates_;
-  Matrix matrix_;
+  std::shared_ptr<const Matrix> matrix_;  ///< of kind `matrix`
   bool has_toeplitz_matrix_ = false;
 };
 

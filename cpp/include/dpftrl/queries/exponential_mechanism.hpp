@@ -49,7 +49,7 @@ struct ExponentialOptions {
 /// @exactness   the law is exact given ideal random bits.
 /// @guarantee   epsilon-DP if `sensitivity` and `is_monotone` are correct.
 /// @throws Error{invalid_argument} no utilities, or a number out of range.
-/// @cost        about one coin per candidate, divided by the number of best candidates.
+/// @cost        about as many coins as candidates, divided by the number of best candidates.
 /// @checked-by  exponential_mechanism_test
 std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
                                    const ExponentialOptions& options, const Key& key);
@@ -77,13 +77,13 @@ std::int64_t private_winner(std::span<const std::int64_t> histogram, const Winne
 struct QuantileOptions {
   double epsilon;
   std::int64_t numerator;    ///< of the quantile; 1 of 2 is the median
-  std::int64_t denominator;  ///< below 2^20
+  std::int64_t denominator;  ///< at most 2^20
   Neighbours neighbours = Neighbours::zero_out;
   std::int64_t max_contributions = 1;  ///< as in WinnerOptions
 };
 
-/// Utilities of values as quantiles: minus `denominator` times the number of records by which the
-/// ranks that value v covers miss the rank n numerator / denominator.
+/// Utility of each value v as the quantile: minus `denominator` times the number of records between
+/// the ranks that v covers and the rank n numerator / denominator.
 /// @return  the utilities and their sensitivity: max_contributions times denominator or, with
 ///          zero_out, times the larger of numerator and denominator - numerator.
 struct QuantileUtilities {
@@ -93,13 +93,13 @@ struct QuantileUtilities {
 QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
                                      const QuantileOptions& options);
 
-/// Selects a value near that quantile of the records.
+/// Selects a value near the requested quantile of the records.
 std::int64_t private_quantile(std::span<const std::int64_t> histogram,
                               const QuantileOptions& options, const Key& key);
 
 /// Randomised response: reports the true bit with probability e^epsilon / (1 + e^epsilon), else the
-/// other one. This is the exponential mechanism on the two bits, for users who do not trust anyone
-/// with theirs.
+/// other one. This is the exponential mechanism on the two bits, for users who trust nobody with
+/// their bits.
 ///
 /// @param epsilon  2^-31 .. 2^19
 /// @param key      must be fresh for every report.
@@ -112,7 +112,7 @@ bool randomized_response(bool bit, double epsilon, const Key& key);
 
 struct EstimatedCount {
   double count;   ///< unbiased; may lie outside 0 .. num_reports
-  double stddev;  ///< the same for any bits, because the coins are the same
+  double stddev;  ///< the same for any bits, because every report has the same variance
 };
 /// Estimates how many of the true bits behind `num_reports` reports are 1, from the number of
 /// reports that are 1.

@@ -22,6 +22,7 @@
 /// assert(counts.minCoeff() >= 0);
 /// ```
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,7 +31,7 @@
 
 #include "dpftrl/base/error.hpp"
 #include "dpftrl/base/types.hpp"
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/queries/query_workload.hpp"
 #include "dpftrl/random/random.hpp"
@@ -52,33 +53,43 @@ enum class QueryStrategy {
 
 enum class QueryNoise { gaussian, laplace };
 
+/// Measurements of your own: F = R M, with fewer, as many or more measurements than values.
+struct OwnMeasurements {
+  Matrix measure;  ///< M, one measurement per row
+  /// R. Default: F M^+, the R of least error.
+  std::optional<Matrix> reconstruct = {};
+};
+
 struct QueryFactorizationOptions {
   QueryStrategy strategy = QueryStrategy::optimal;
-  /// Noise that the measurements will get. With laplace, whose scale follows the l1 norm of a
-  /// column, QueryStrategy::optimal is the best of several good strategies and not proved to be
-  /// optimal.
+  /// Measurements that take the place of `strategy`, for all factors together. M is scaled by a
+  /// power of two and rounded to integers of 24 bits; if rounding changes M, further rows measure
+  /// the difference of F and R M coarsely.
+  std::optional<OwnMeasurements> own = {};
+  /// Noise of the measurements. With laplace, whose scale follows the l1 norm of a column,
+  /// QueryStrategy::optimal is the best of several good strategies and not proved to be optimal.
   QueryNoise noise = QueryNoise::gaussian;
-  /// Neighbours for which it is optimal. With replace_one, the noise scale follows the largest
-  /// distance of two columns, and the number of records is public. Supported for one factor with up
-  /// to 512 different columns, or a product of up to 512 values (kMaxQueryEntries / 4 numbers);
-  /// larger ones get the optimum for zero_out.
+  /// Neighbours for which the factorization is optimised. With replace_one, the noise scale follows
+  /// the largest distance between two columns, and the number of records is public. Supported for
+  /// one factor with up to 512 different columns, or a product of up to 512 values and
+  /// kMaxQueryEntries / 4 entries; larger workloads get the optimum for zero_out.
   Neighbours neighbours = Neighbours::zero_out;
   /// mean: RMS error over the queries; max: error of the worst query.
   Objective objective = Objective::mean;
   OptimumOptions solver = {.gap = 1e-6};
 };
 
-/// Largest distance of the measurements of two neighbouring histograms, in units of M.
+/// Largest distance between the measurements of two neighbouring histograms, in units of M.
 ///
 /// @exactness   add_remove is exact. replace_one is exact for up to kMaxQueryValues values (l2), or
 ///              if num_values^2 num_measurements <= 2^30 (l1); else it is the textbook bound.
-///              Squares of l2 are rounded up by at most 2^-37 of the largest squared column.
+///              Squares of l2 are rounded up by at most 2^-37 of the largest squared column norm.
 /// @guarantee   never below the true value.
 /// @checked-by  query_factorization_test "sensitivity is that of all neighbouring histograms"
 struct QuerySensitivity {
-  double add_remove;   ///< one record more or less: norm of the largest column
-  double replace_one;  ///< one record changes its value: largest distance of two columns
-  /// Usual bound for replace_one: twice the norm of the largest column, here without rows whose
+  double add_remove;   ///< one record more or less: largest norm of a column
+  double replace_one;  ///< one record changes its value: largest distance between two columns
+  /// Usual bound for replace_one: twice the largest norm of a column, here without rows whose
   /// entries are all equal.
   double textbook;
 };
@@ -88,8 +99,8 @@ struct QueryFactorization {
   struct Factor {
     IntegerMatrix encoder;  ///< M
     Matrix decoder;         ///< R: R M = F to rounding, about 1e-11 of the largest entry
-    /// The decoder yields prefix sums, and the answers are row j minus row i - 1 of them for all
-    /// i <= j.
+    /// The decoder yields prefix sums, and the answers are prefix sum j minus prefix sum i - 1 for
+    /// all i <= j.
     bool is_ranges = false;
   };
   std::vector<Factor> factors;
@@ -102,9 +113,9 @@ struct QueryFactorization {
   ///              multiplicative, and so are the proofs.
   /// @checked-by  query_factorization_test "known optima", dense_optimum_test
   double lower_bound;
-  /// The same for noise scaled to the largest distance of two columns, with a public number of
-  /// records. Tight if the factorization is optimal for replace_one; else 1.05 to 2 times below the
-  /// best known error.
+  /// Lower bound for noise scaled to the largest distance between two columns, with a public number
+  /// of records. Tight if the factorization is optimal for replace_one; else the best known error
+  /// is 1.05 to 2 times as large.
   /// @checked-by  query_factorization_test "the bound for replace_one holds ..."
   double replace_one_lower_bound;
   /// Error of this factorization with noise scaled to its largest column.
@@ -135,8 +146,8 @@ struct QueryFactorization {
 
   /// M h.
   /// @exactness   exact.
-  /// @throws Error{wrong_length}; Error{invalid_argument} a negative count; Error{unsupported}
-  ///         enough records that integers could overflow.
+  /// @throws Error{wrong_length}; Error{invalid_argument} a negative count; Error{unsupported} so
+  ///         many records that the integers could overflow.
   std::vector<std::int64_t> measure(std::span<const std::int64_t> histogram) const;
   /// R y.
   Vector decode(std::span<const double> measurements) const;
@@ -148,7 +159,7 @@ struct QueryFactorizerProgress {
 };
 
 /// Search that runs one iteration at a time, so that the caller can do other work in between.
-/// @throws as factorize_queries, at the latest by the end.
+/// @throws as factorize_queries, during the search or at its end.
 class QueryFactorizer {
  public:
   QueryFactorizer(QueryWorkload workload, const QueryFactorizationOptions& options);
@@ -160,7 +171,7 @@ class QueryFactorizer {
   bool advance();
   QueryFactorizerProgress progress() const;
   const QueryWorkload& workload() const;
-  /// Returns the factorization, after finishing the search if it has not ended.
+  /// Finishes the search if it has not ended, and returns the factorization.
   QueryFactorization result();
 
  private:
@@ -175,7 +186,10 @@ class QueryFactorizer {
 ///          10 s at 512).
 /// @throws Error{unsupported} Objective::max for all ranges of more than 361 values, whose rows it
 ///         needs; more than three factors (combine small ones with to_matrix()), too many queries
-///         for QueryStrategy::queries; as find_dense_optimum.
+///         for QueryStrategy::queries; as find_dense_optimum. Own measurements: Error{wrong_length}
+///         another number of values, queries or measurements; Error{invalid_argument} an entry that
+///         is not finite, only zeros, an R for which R M differs from F (by 1e-6 of the largest
+///         entry of F), queries that M does not determine.
 /// @source  Edmonds, Nikolov, Ullman, arXiv 1911.08339; Henzinger, Upadhyay, Upadhyay, arXiv
 ///          2211.05006 (Lemmas 1, 45, 48). Proofs: docs/math/queries.md.
 [[nodiscard]] QueryFactorization factorize_queries(const QueryWorkload& workload,
@@ -200,7 +214,7 @@ struct QueryPrivacy {
 
   QueryNoise noise() const { return delta == 0 ? QueryNoise::laplace : QueryNoise::gaussian; }
   /// @throws Error{invalid_argument} epsilon or delta out of range, max_contributions not 1 ..
-  /// 2^20, or above 1 with replace_one.
+  ///         2^20, or above 1 with replace_one.
   /// @checked-by  query_mechanism_test "replace_one is refused for persons with several records"
   void require_sound() const;
 };
@@ -221,12 +235,11 @@ class QueryMechanism {
   /// same noise, so their difference has none.
   ///
   /// @param histogram  counts, one per value.
-  /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, and mu()-GDP (round(M
-  ///              h + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with nothing added
-  ///              to delta, except for an event of probability below 2^-400 per measurement, in
-  ///              which 512 bits leave the rounding open. delta = 0: exactly epsilon-DP; with
-  ///              probability e^-16384 per measurement, nothing is released. All given ideal random
-  ///              bits.
+  /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, and mu()-GDP (round(M h
+  ///              + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with nothing added to
+  ///              delta, except for an event of probability below 2^-400 per measurement, in which
+  ///              512 bits leave the rounding open. delta = 0: exactly epsilon-DP; with probability
+  ///              e^-16384 per measurement, nothing is released. Both hold given ideal random bits.
   /// @throws as QueryFactorization::measure. A refusal reveals something about the histogram.
   /// @cost   2 us per measurement (Gaussian).
   /// @checked-by  query_mechanism_test "likelihood ratios", "noise has the law it claims"
@@ -238,12 +251,12 @@ class QueryMechanism {
   /// Sensitivity to which the noise is scaled, in units of M: l2 (Gaussian) or l1 (Laplace). It is
   /// max_contributions times that of one record, which is exact for zero_out.
   double sensitivity() const { return sensitivity_; }
-  /// The textbook bound for the same neighbours.
+  /// The textbook bound on the sensitivity for the same neighbours.
   double textbook_sensitivity() const { return textbook_; }
-  /// Error at unit noise (standard deviation / distance by one record, in l2 for Gaussian noise and
-  /// in l1 for Laplace noise), by the objective of the factorization, and a lower bound on that of
-  /// any factorization. With Laplace noise, the bound holds because l1 norms are larger, and is not
-  /// tight.
+  /// Error at unit noise (a standard deviation equal to the distance by which one record moves the
+  /// measurements, in l2 for Gaussian noise and in l1 for Laplace noise), for the objective of the
+  /// factorization, and a lower bound on the error of any factorization. With Laplace noise, the
+  /// bound holds because l1 norms are larger, and is not tight.
   double unit_error() const { return unit_error_; }
   double lower_bound() const;
   /// mu of Gaussian differential privacy; for Laplace noise, the mu that epsilon-DP implies.
@@ -269,17 +282,17 @@ class QueryMechanism {
   double noise_scale_ = 0;
 };
 
-/// Lower bounds on the errors, in counts and by the objective of the factorization, of mechanisms
+/// Lower bounds on the errors, in counts and for the objective of the factorization, of mechanisms
 /// that need not be factorizations, for the same privacy.
 struct QueryBounds {
   double added_noise;              ///< F h + Z, for Z with any law that does not depend on h
-  std::optional<double> unbiased;  ///< any noise, mean F h for every h; only with delta = 0
+  std::optional<double> unbiased;  ///< any law with mean F h for every h; only with delta = 0
   /// Any mechanism, at its worst histogram; only with delta = 0 and zero_out.
   std::optional<double> every;
 };
 
 /// @guarantee  no mechanism of that kind has a smaller error, rounding included.
-/// @cost       O(1); for `every` that of schatten_query_bound.
+/// @cost       O(1); for `every` as schatten_query_bound.
 /// @source     docs/math/mechanism-bounds.md, section 4.
 /// @checked-by query_bounds_test
 QueryBounds any_mechanism_bounds(const QueryWorkload& workload, const QueryMechanism& mechanism);
@@ -297,10 +310,9 @@ struct ConsistencyOptions {
 /// with each other.
 ///
 /// @return     one count per value; if the measurements do not determine x, one of the best.
-/// @exactness  projected gradients with momentum, until a step moves no count by 1e-7 of a standard
-///             error or 2000 steps are done: an approximation, from noisy numbers. The errors are
-///             not those of QueryMechanism::standard_errors(), and the counts are biased upwards
-///             near 0.
+/// @exactness  an approximation: projected gradients with momentum, until a step moves no count by
+///             more than 1e-7 of a standard error, or for 2000 steps. The errors are not those of
+///             QueryMechanism::standard_errors(), and the counts are biased upwards near 0.
 /// @throws Error{wrong_length} wrong number of measurements; Error{invalid_argument} a negative
 ///         total; Error{unsupported} a total with zero_out, where it would be secret.
 /// @cost       4 num_measurements num_values operations per step, fewer for products.

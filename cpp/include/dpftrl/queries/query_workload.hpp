@@ -18,6 +18,7 @@
 /// assert(at_most.answers(std::vector<double>{2, 0, 1})[2] == 3);
 /// ```
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,7 +33,8 @@
 
 namespace dpftrl {
 
-/// Limits of one factor; its optimum takes an eigendecomposition with that many columns.
+/// Limits of one factor; its optimum takes an eigendecomposition of a matrix with that many
+/// columns.
 inline constexpr std::int64_t kMaxQueryValues = 2048;
 inline constexpr std::int64_t kMaxQueryRows = std::int64_t{1} << 16;
 /// Limits on the entries of a factor, and on the values and the queries of a product.
@@ -47,7 +49,7 @@ struct QueryPredicate {
 
 struct MarginalsOptions {
   std::vector<std::int64_t> attribute_sizes;  ///< number of values of each attribute
-  std::int64_t order;                         ///< k; one table of counts for every k attributes
+  std::int64_t order;                         ///< k; one table of counts for each k attributes
 };
 
 struct ParitiesOptions {
@@ -62,7 +64,7 @@ class QueryWorkload {
   /// row i - 1 is the query for values i .. j.
   struct Factor {
     Matrix queries;
-    std::vector<std::string> labels;  ///< none for ranges
+    std::vector<std::string> labels;  ///< empty for ranges
     bool is_ranges = false;
 
     std::int64_t num_queries() const;
@@ -72,14 +74,14 @@ class QueryWorkload {
     Matrix matrix() const;
   };
 
-  /// Number of records with value v, for every v: F = I.
+  /// Records with value v, for every v: F = I.
   static QueryWorkload identity(std::int64_t num_values);
-  /// Number of records with a value of at most v, for every v.
+  /// Records with a value of at most v, for every v.
   static QueryWorkload prefix(std::int64_t num_values);
-  /// Number of records with a value from i to j, for all i <= j: num_values (num_values + 1) / 2
-  /// queries, which only Objective::max materialises.
+  /// Records with a value from i to j, for all i <= j: num_values (num_values + 1) / 2 queries,
+  /// which only Objective::max materialises.
   static QueryWorkload all_ranges(std::int64_t num_values);
-  /// All tables of counts of `order` attributes.
+  /// All marginals of `order` attributes: one table of counts for each set of them.
   static QueryWorkload marginals(const MarginalsOptions& options);
   /// Sum of (-1)^(x_i + x_j + ...) over the records, where bit 0 of a value is the lowest: rows of
   /// the Hadamard matrix.

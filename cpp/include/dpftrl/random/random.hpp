@@ -31,14 +31,14 @@ enum class Stream : std::uint32_t {
   noise = 0,           ///< noise of releases, double sampler
   noise_float = 1,     ///< noise of simulations, float sampler
   synthetic_data = 2,  ///< example data; separate from the noise even under the same key
-  commitment = 5,      ///< identifies the key in checkpoints, where it is readable
-  journal = 6,         ///< key of the codes by which a journal recognises records
-  discrete_noise = 8,  ///< integer noise of lattice and pure releases, and under `query_keys`
-  query_keys = 9,      ///< single-use keys: queries, choices, second moments
+  commitment = 5,      ///< public identifier of the key in checkpoints
+  journal = 6,         ///< key for the codes by which a journal recognises records
+  discrete_noise = 8,  ///< integer noise of lattice and pure releases, and of single-use keys
+  query_keys = 9,      ///< single-use keys for queries, choices, second moments
   test = 0xFFFFFFFF,   ///< tests only
 };
 
-/// Number of addressable rows (0 .. 2^48 - 1) and of addressable blocks of a row (0 .. 2^32 - 1).
+/// Number of addressable rows (0 .. 2^48 - 1), and of addressable blocks in a row (0 .. 2^32 - 1).
 inline constexpr std::uint64_t kMaxRows = std::uint64_t{1} << 48;
 inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 32;
 
@@ -54,7 +54,7 @@ inline constexpr std::size_t kWordsPerGroup = kWordsPerBlock * kBlocksPerGroup;
 /// operating system).
 class Key {
  public:
-  /// Returns 256 bits from the operating system (getentropy; `crypto` in browsers and Node).
+  /// 256 bits from the operating system (getentropy; `crypto` in browsers and Node).
   ///
   /// @throws Error{entropy_unavailable} the platform provided no entropy. There is no fallback.
   static Key from_entropy();
@@ -109,10 +109,10 @@ std::array<std::uint32_t, 4> address_words(const BlockAddress& address);
 /// The 16 random words at an address.
 std::array<std::uint32_t, kWordsPerBlock> random_block(const Key& key, const BlockAddress& address);
 
-/// Writes plane 0 of whole groups of one row, the words of their four blocks interleaved:
+/// Writes plane 0 of whole groups of one row, with the words of their four blocks interleaved:
 /// out[64 i + 4 w + lane] is word w of block 4 (first_group + i) + lane.
 ///
-/// @param out  length a multiple of 64; group first_group + length / 64 at most 2^30.
+/// @param out  length a multiple of 64; first_group + length / 64 at most 2^30.
 /// @throws Error{invalid_argument} row or group out of range, or length not a multiple of 64.
 /// @cost       ChaCha20, 4 blocks at a time (8 with AVX2).
 /// @checked-by random_test "equal the block function word by word"

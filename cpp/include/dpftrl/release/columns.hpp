@@ -2,7 +2,7 @@
 #pragma once
 
 /// Columns: how a record becomes a row of numbers to add up, and how the noisy sums of a step
-/// become a reading. Columns hold no record and no noise.
+/// become a reading. Columns hold neither records nor noise.
 ///
 ///     record --write--> row of dimension() numbers ... noisy sums of a step --read--> reading
 ///
@@ -31,7 +31,7 @@ struct Estimate {
   double value;
   double low;
   double high;
-  double stddev;  ///< predicted std of the noise in `value`; for ratios to first order
+  double stddev;  ///< predicted std of the noise in `value`; to first order for ratios
 };
 
 /// Numbers with equal noise, each with a confidence interval of its own.
@@ -41,22 +41,21 @@ struct Estimates {
   double half_width;  ///< of the interval around each value
 };
 
-/// Noisy sums after a step, and what knows their noise.
+/// Noisy sums after a step, and the PrefixSum that knows their noise.
 struct NoisySums {
   std::int64_t step;
   std::span<const double> values;
   const PrefixSum& noise;
 };
 
-/// The first bracket of a Stream.
+/// The columns of a RecordStream (stream.hpp): what is read.
 ///
-///     check(record)       throws unless `write` takes the record
-///     write(record, row)  the row, in `row` or in the record itself if there is nothing to do; or
-///     a
-///                         ProductRecord
+///     check(record)       throws unless `write` accepts the record
+///     write(record, row)  writes the row to `row` and returns it, or returns the record itself
+///                         if it already is a row; or returns a ProductRecord
 ///     read(sums)          the reading of a step
 ///     adds()              true if the rows of one person in one step add up to one contribution,
-///                         false if they must be the row of a single record
+///                         false if a contribution must be the row of a single record
 ///     mechanism(options)  the mechanism for these columns
 ///     release_options(o)  the options of the sums of these columns
 template <class C>
@@ -72,13 +71,13 @@ concept Columns =
       { columns.release_options(options) } -> std::same_as<PrefixSumOptions>;
     };
 
-/// Columns whose rows and readings depend on the noisy sums of all steps before: see Examples.
+/// Columns whose rows and readings depend on the noisy sums of all earlier steps: see Examples.
 ///
 ///     begin(sums)            before the first step
 ///     follow(noisy)          takes the sums of the next step
 ///     require_going()        throws if no step can follow
-///     seek(step, sums)       prepares to read a step again; `sums` returns those of earlier ones
-///     identity(record, row)  numbers that tell a record from others, as its row does elsewhere
+///     seek(step, sums)       prepares to read a step again; `sums` returns those of earlier steps
+///     identity(record, row)  numbers that identify a record; for other columns, its row does
 template <class C>
 concept FollowingColumns =
     Columns<C> && requires(C& columns, std::span<const double> noisy, const PrefixSum& sums) {
@@ -87,13 +86,13 @@ concept FollowingColumns =
       columns.require_going();
     };
 
-/// Records of one number, clipped to `clip`; reads the running total, or the other sum of the
-/// mechanism's workload.
+/// Records of one number, clipped to `clip`; reads the running total, or whichever sum the
+/// mechanism's workload defines.
 class Number {
  public:
   using Record = double;
   using Reading = Estimate;
-  /// Any mechanism fits, since records are clipped to the norm that it was made for.
+  /// Fits any mechanism: records are clipped to its norm.
   static constexpr bool kClips = true;
 
   /// @param confidence  of each interval individually, between 0 and 1.
@@ -106,8 +105,8 @@ class Number {
     row[0] = record;
     return row;
   }
-  /// @guarantee   the interval contains the sum without noise of the clipped records on the grid,
-  ///              with at least the confidence: PrefixSum::release_half_width.
+  /// @guarantee   the interval contains the noiseless sum of the clipped records on the grid, with
+  ///              at least the confidence: PrefixSum::release_half_width.
   /// @checked-by  half_width_test "readings have intervals that hold"
   Estimate read(const NoisySums& sums) const;
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
@@ -134,7 +133,7 @@ class Numbers {
   std::span<const double> write(std::span<const double> record, std::span<double>) const {
     return record;
   }
-  /// @guarantee  that of Number::read, for each value individually.
+  /// @guarantee  as Number::read, for each value individually.
   Estimates read(const NoisySums& sums) const;
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
     return Mechanism::make(options);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Places: where the sums of a stream live. In Memory, or with a Journal for a store, so that no
-/// step is ever released for two lists of records.
+/// Places where the sums of a stream live: in Memory, or with a Journal for a store, so that no
+/// step is ever released for two different lists of records.
 ///
 /// A journal decides a step (its integers, and the code of its records) before any noise is used,
 /// and hands out the noisy sums only after a store has acknowledged the bytes that record them:
 ///
-///     decide -> state() or frame() -> [a store makes the bytes last] -> acknowledge(n)
-///                                                                   -> released(step)
+///     decide -> state() or frame() -> [a store makes the bytes durable] -> acknowledge(n)
+///                                                                      -> released(step)
 ///
 /// If the process dies before that, the sums were never seen and the step is free again; if it dies
-/// later, the step has these sums and no others. A store that can append need not write all of
-/// state() again for every step. It appends frames to its bytes:
+/// later, the step keeps these sums. A store that can append need not write all of state() again
+/// for every step. It appends frames to its bytes:
 ///
 ///     log_tag(base) -> [decide, frame -> append -> acknowledge]*      base | frame | frame ...
 ///     restore(state) -> replay(log)
@@ -51,13 +51,16 @@ namespace detail {
 class OpenSums {
  public:
   const PrefixSum& sums() const { return sums_; }
-  /// Checks that the open step has room for so many contributions.
+  /// Checks that the open step has room for this many contributions.
   /// @throws Error{past_horizon, resource_exhausted}.
   void require_open(std::int64_t num_contributions) const;
   /// Adds a row, clipped and on the grid, to the integers of a step.
-  /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc. Nothing has changed.
+  /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc. After either, nothing
+  ///         has changed.
   void add_to(Contributions& step, const ProductRecord& row) const;
   void add_to(Contributions& step, std::span<const double> row) const;
+  /// Adds changes of counts, which are not clipped.
+  void add_to(Contributions& step, const CountChanges& changes) const;
 
  protected:
   using Digest16 = std::array<std::byte, 16>;
@@ -72,17 +75,20 @@ class OpenSums {
   void restore(std::span<const std::byte> checkpoint) { sums_.restore(checkpoint); }
 
   PrefixSum sums_;
+
+ private:
+  void add_integers(Contributions& step, const GridRecord& record) const;
 };
 
 }  // namespace detail
 
-/// Identifies a state beside its sums: states of anything else are refused.
+/// Identifies the stream of a state, besides its sums: states of any other stream are refused.
 struct JournalIdentity {
-  std::array<std::int64_t, 3> rule{};  ///< who counts: People::rule
-  std::string_view about = {};         ///< in the caller's words: "ages from 0 to 100"
+  std::vector<std::int64_t> rule = {0, 0, 0};  ///< who counts: People::rule
+  std::string_view about = {};                 ///< in the caller's words: "ages from 0 to 100"
 };
 
-/// Sums that end with the process.
+/// Sums that are lost when the process ends.
 class Memory : public detail::OpenSums {
  public:
   Memory(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options,
@@ -96,7 +102,7 @@ class Memory : public detail::OpenSums {
   }
   /// Ends the open step; the noisy sums are valid until the next call.
   std::span<const double> end() { return sums_.release(noisy_), noisy_; }
-  /// The same for a step of these contributions.
+  /// Ends a step with these contributions.
   std::span<const double> end(Contributions step) {
     return release(std::move(step), noisy_), noisy_;
   }
@@ -114,21 +120,21 @@ class Memory : public detail::OpenSums {
 /// Numbers of records of a stream.
 struct RecordCounts {
   std::int64_t records = 0;  ///< so far, across restarts: the index of the next one
-  std::int64_t ended = 0;    ///< of them, in steps that were ended
-  std::int64_t dropped = 0;  ///< of them, that do not count; not private
+  std::int64_t ended = 0;    ///< records in ended steps
+  std::int64_t dropped = 0;  ///< records that do not count; not private
 
-  /// Returns the number of records in the open step.
+  /// Records in the open step.
   std::int64_t waiting() const { return records - ended; }
 };
 
-/// Authenticates bytes and everything before them in a store.
+/// Authenticates some bytes and everything before them in a store.
 using LogTag = std::array<std::byte, 16>;
 
 /// Bytes to append to a log.
 struct LogPart {
   std::vector<std::byte> bytes;
   LogTag tag;          ///< of these bytes and everything before them
-  std::int64_t steps;  ///< that the bytes record
+  std::int64_t steps;  ///< number of steps that the bytes record
 };
 
 struct LogEnd {
@@ -138,11 +144,11 @@ struct LogEnd {
 
 struct LogOptions {
   LogTag before;              ///< tag of what precedes the log
-  std::int64_t position = 0;  ///< length of that: where the sectors of its disk begin
+  std::int64_t position = 0;  ///< length of what precedes the log, to find disk sectors
 };
 
-/// Sums with a journal for a store. Its stream writes what it keeps of the open step, in bytes
-/// (`open`), into states and frames.
+/// Sums with a journal for a store. The stream writes its part of the open step as bytes (`open`)
+/// into states and frames.
 class Journal : public detail::OpenSums {
  public:
   static constexpr std::int64_t kAllSteps = std::numeric_limits<std::int64_t>::max();
@@ -152,7 +158,7 @@ class Journal : public detail::OpenSums {
 
   /// Identifies the key, and thereby this journal, without revealing it.
   LogTag key_commitment() const { return commitment(); }
-  /// Tag of the bytes that a log follows: those of a state, and anything else stored with them.
+  /// Tag of the bytes before a log: a state, and anything else stored with it.
   LogTag log_tag(std::span<const std::byte> base) const;
   std::int64_t num_acknowledged() const { return num_acknowledged_; }
   /// Noisy sums of an acknowledged step.
@@ -165,13 +171,13 @@ class Journal : public detail::OpenSums {
 
   using Bytes = std::vector<std::byte>;
 
-  /// A decided step that is not acknowledged, with the change of the open step that it ended.
+  /// A step that is decided but not acknowledged, and what was not stored of it while it was open.
   struct Pending {
     Contributions step;
     Bytes change;
   };
 
-  /// Code of a step without records: that of more records is a chain over it.
+  /// Code of a step without records, to which the codes of records are chained.
   Code code_of(std::int64_t step) const;
   /// @param person  code of the person whose record it is; empty without people.
   Code code_after(const Code& before, std::span<const std::byte> person,
@@ -184,19 +190,19 @@ class Journal : public detail::OpenSums {
   }
   /// Noisy sums of a decided step.
   std::span<const double> decided(std::int64_t step) const;
-  /// Puts a record into the code of the open step.
+  /// Adds a record to the code of the open step.
   void note(std::span<const std::byte> person, std::span<const double> row) {
     open_code_ = code_after(open_code_, person, row);
   }
-  /// Number of contributions to the open step.
+  /// Contributions to the open step.
   std::int64_t num_open() const { return open_.count; }
 
   /// Decides the open step, and computes its noisy sums.
-  /// @throws as PrefixSum::release, and nothing has changed.
+  /// @throws as PrefixSum::release; then nothing has changed.
   void decide(Contributions step, Bytes change);
-  /// Appends what the journal itself keeps of the open step.
+  /// Appends the journal's own part of the open step.
   void append_open(const RecordCounts& counts, Bytes& bytes) const;
-  /// Reads it, and returns the rest of the bytes.
+  /// Reads that part, and returns the rest of the bytes.
   std::span<const std::byte> take_open(std::span<const std::byte> bytes, RecordCounts& counts);
 
   Bytes state(std::span<const std::byte> open);
@@ -221,18 +227,18 @@ class Journal : public detail::OpenSums {
   LogEnd read(std::span<const std::byte> log, const LogOptions& options,
               const std::function<void(Event&&)>& use);
   /// Decides a step of a log anew.
-  /// @throws Error{bad_state} its noisy sums have other bits.
+  /// @throws Error{bad_state} its noisy sums have different bits.
   void repeat(Event&& event);
 
   std::size_t step_size() const;
 
   CodeSecret secret_;
   LogTag fingerprint_;
-  Contributions open_;            ///< to the open step, of records without people
+  Contributions open_;            ///< contributions of records without people to the open step
   Code open_code_;                ///< of the open step
   std::vector<Code> codes_;       ///< one per decided step
   std::vector<double> releases_;  ///< dimension() per step
-  std::vector<Pending> pending_;  ///< ends with the steps from num_acknowledged_ on
+  std::vector<Pending> pending_;  ///< its last entries are the steps from num_acknowledged_ on
   std::int64_t num_acknowledged_ = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Who counts: all records, or the earliest steps of each person that the participation allows.
+/// Decides who counts: all records, or each person at the earliest steps that the participation
+/// allows.
 ///
 /// ```cpp
 /// dpftrl::People people(dpftrl::Participation::single(),
@@ -22,92 +23,91 @@
 #include <string_view>
 #include <vector>
 
+#include "dpftrl/base/hmac_secret.hpp"
 #include "dpftrl/problem/participation.hpp"
 #include "dpftrl/random/random.hpp"
 
 namespace dpftrl {
 
 /// Code of a person, or of the records of a step: HMAC-SHA256, truncated to 128 bits. It is keyed,
-/// so that nobody without the secret can make two persons with one code.
+/// so that no one without the secret can find two people with the same code.
 using Code = std::array<std::byte, 16>;
 
 /// Secret of the codes, derived from the key of the noise.
 class CodeSecret {
  public:
   explicit CodeSecret(const Key& key);
-  CodeSecret(const CodeSecret&) = default;
-  CodeSecret& operator=(const CodeSecret&) = default;
-  ~CodeSecret();
 
-  std::span<const std::byte> bytes() const { return bytes_; }
+  const detail::HmacSecret& hmac() const { return hmac_; }
 
  private:
-  std::array<std::byte, 64> bytes_;
+  detail::HmacSecret hmac_;
 };
 
-/// Integers of the contributions to a step, added up.
+/// Sum of the contributions to a step, in integers.
 struct Contributions {
   std::int64_t count = 0;
   std::vector<std::int64_t> integers;
 };
 
-/// The records' own stream: all of them count. The caller promises the participation.
+/// Records without people: all of them count. The caller promises that they respect the
+/// participation.
 class Records {
  public:
   Records(const Participation&, const CodeSecret&, bool) {}
-  static std::array<std::int64_t, 3> rule() { return {}; }
+  static std::vector<std::int64_t> rule() { return {0, 0, 0}; }
 };
 
-/// Lets through one contribution a person and step, at the earliest steps that the participation
-/// allows each person, and keeps those of the open step. A person's name is not kept.
+/// Lets through one contribution per person and step, at the earliest steps that the participation
+/// allows each person, and keeps the contributions to the open step. Names are not kept.
 ///
 /// @guarantee   what counts for one person does not depend on other people, so leaving a person out
-///              changes nothing but that person's contributions, each of which is clipped as one.
+///              changes nothing but that person's contributions, each of which is clipped as a
+///              whole.
 /// @checked-by  stream_test "a person left out changes what the person contributed, and no more"
 class People {
  public:
-  /// @param adds  whether a person's rows of a step add up to one contribution. Otherwise the first
-  ///              counts.
+  /// @param adds  whether a person's rows of a step add up to one contribution. Otherwise only the
+  ///              first row counts.
   /// @throws Error{invalid_argument} fixed epochs, which no rule of this kind can enforce.
   People(const Participation& participation, CodeSecret secret, bool adds);
 
   Code code_of(std::string_view person) const;
 
   /// Adds a row to the person's part of the open step. Sums beyond the range of double saturate.
-  /// @param row   finite numbers, the same number of them at each call.
+  /// @param row   finite numbers, equally many at each call.
   /// @param step  the open step.
   /// @return      whether the row counts. Not private.
-  /// @throws      std::bad_alloc, and nothing has changed.
+  /// @throws      std::bad_alloc; then nothing has changed.
   bool admit(const Code& person, std::span<const double> row, std::int64_t step);
 
-  /// Calls `use(part)` for each person who counts in the open step, in the order in which they
-  /// came.
+  /// Calls `use(part)` for each person who counts in the open step, in order of arrival.
   template <typename Use>
   void for_each_part(Use&& use) const {
     for (const Entry* const entry : open_) use(std::span<const double>(entry->second.part));
   }
-  /// Forgets the parts of the step, but not who took part.
+  /// Forgets the parts of the step, but not the participants.
   void end_step();
 
-  /// Number of people who count in the open step. Not private.
+  /// People who count in the open step. Not private.
   std::int64_t num_open() const { return std::ssize(open_); }
-  /// Number of rows that did not count. Not private.
+  /// Rows that did not count. Not private.
   std::int64_t num_dropped() const { return num_dropped_; }
 
-  // A journal stores the following, and reads it again.
+  // A journal stores and reads the following.
 
   /// Appends the parts of the open step that changed since mark_stored().
   void append_changes(std::vector<std::byte>& bytes) const;
   void mark_stored();
   /// @throws Error{bad_state} parts that the participation does not allow.
   void take_changes(std::span<const std::byte> bytes, std::int64_t step, std::int64_t row_size);
-  /// Appends everybody who took part, in the order of the codes, and the parts of the open step.
+  /// Appends all participants, in the order of their codes, and the parts of the open step.
   void append_state(std::vector<std::byte>& bytes, std::int64_t step) const;
-  /// @throws Error{bad_state}; nothing has changed.
+  /// @throws Error{bad_state}; then nothing has changed.
   void take_state(std::span<const std::byte> bytes, std::int64_t step, std::int64_t row_size);
   void set_num_dropped(std::int64_t num_dropped) { num_dropped_ = num_dropped; }
-  /// Whether a state of `other` fits: two participations may have the same noise.
-  std::array<std::int64_t, 3> rule() const;
+  /// The participation, so that states with another one are refused even if it has the same noise.
+  std::vector<std::int64_t> rule() const;
 
  private:
   struct Person {
@@ -125,7 +125,7 @@ class People {
   ContributionBound bound_;
   Everybody people_;
   std::vector<Entry*> open_;     ///< who counts in the open step
-  std::vector<Entry*> changed_;  ///< those of them whose part is not stored
+  std::vector<Entry*> changed_;  ///< people whose part is not stored
   std::int64_t num_dropped_ = 0;
 };
 

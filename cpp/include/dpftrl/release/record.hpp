@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Records before a release: options, clipping, and sinks that receive the release.
+/// Options of a release, clipping of records, and sinks that receive the release.
 ///
 /// ```cpp
 /// std::array<double, 2> record{3, 4};
@@ -37,16 +37,22 @@ struct PrefixSumOptions {
   std::optional<double> grid = {};
   /// Computes every entry of noise digit by digit: the same releases, but slowly.
   bool exact_only = false;
-  /// Mode lattice only, which does not use the mechanism's own noise: see LatticeOptions.
+  /// For mode lattice, which does not use the mechanism's own noise: see LatticeOptions.
   LatticeNoise lattice_noise = LatticeNoise::discrete_gaussian;
   std::optional<int> precision_bits = {};
+  /// Whether the caller has clipped the records, so that they are put on the grid as they are. The
+  /// caller promises that records of neighbours differ by at most the mechanism's clip (twice that
+  /// for replace-one); the noise is calibrated for this and for what truncation may add. Not
+  /// allowed in mode lattice, without a delta, with several workloads, or with people, whose
+  /// records are clipped here.
+  bool clipped_by_caller = false;
 };
 
 /// Largest power of two that is at most 1, so that integers are kept exactly; at most 1/64 of the
-/// smallest release std; at most clip / (64 sqrt(dimension)), so that small entries survive;
-/// and at most 1 / (4 n) of the RMS release std, n = steps (for other workloads the largest
-/// row sum of |A|) up to 2^18, so that the truncation of n records stays below a quarter of the
-/// noise. Coarser if 62-bit sums require it.
+/// smallest release std; at most clip / (64 sqrt(dimension)), so that small entries survive; and at
+/// most 1 / (4 n) of the RMS release std, where n is the number of steps (for other workloads the
+/// largest row sum of |A|), but at most 2^18, so that the truncation of n records stays below a
+/// quarter of the noise. Coarser if 62-bit sums require it.
 double default_grid(const Mechanism& mechanism, std::int64_t dimension);
 
 /// Scales the record by min(1, clip / ||record||), in place.
@@ -61,16 +67,23 @@ struct ProductRecord {
   std::int64_t size() const { return std::int64_t{std::ssize(scales)} * std::ssize(features); }
 };
 
-/// Noise of each node of a pure mechanism's tree and of each coordinate: the integer k with
-/// probability proportional to exp(-|k| / scale). docs/math/pure.md.
+/// Record of a mechanism for active people: by how many people each count changes in a step. It is
+/// added as it is, because the sensitivity is that of all changes of a person together
+/// (Participation::active), and clipping the changes of many people would break that pattern.
+struct CountChanges {
+  std::span<const std::int64_t> counts;
+};
+
+/// Noise of each coordinate of each node of a pure mechanism's tree: the integer k with probability
+/// proportional to exp(-|k| / scale). docs/math/pure.md.
 struct LaplaceNoise {
-  std::int64_t scale;     ///< grids; at least distance / epsilon
-  std::int64_t distance;  ///< largest change by one user over all nodes and coordinates, l1, grids
-  std::int64_t max_norm;  ///< largest l1-norm of a record, grids
+  std::int64_t scale;     ///< in grids; at least distance / epsilon
+  std::int64_t distance;  ///< largest l1 change by one user, over nodes and coordinates, in grids
+  std::int64_t max_norm;  ///< largest l1-norm of a record, in grids
 
   /// Std of the sum of num_nodes independent noises, in grids.
   double stddev(double num_nodes) const;
-  /// Smallest integer that the magnitude of that sum exceeds with at most this probability.
+  /// Smallest integer that the magnitude of such a sum exceeds with at most this probability.
   std::int64_t half_width(double num_nodes, double probability) const;
 };
 
@@ -81,8 +94,8 @@ struct ReleaseEntry {
 };
 
 /// Receives a release block by block, each while it is in the cache, so that a learner updates its
-/// iterate without a second pass over memory. Must not throw, because the release is spent, and
-/// must not write to the record, whose later blocks are still to be read.
+/// iterate without a second pass over memory. Must not throw, because the release cannot be undone,
+/// and must not write to the record, whose later blocks are still to be read.
 class ReleaseSink {
  public:
   virtual ~ReleaseSink() = default;

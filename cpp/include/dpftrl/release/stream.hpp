@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// A private stream: records go in, and after each step comes a reading of all of them.
+/// A private stream: records go in, and after each step a reading of all of them comes out.
 ///
 ///     record --> [Columns] --> row --> [Who] --> rows that count --> [Place] --> sums + noise
 ///                Number                Records                       Memory        |
@@ -10,8 +10,12 @@
 ///                HistogramColumns
 ///                SumColumns
 ///                Examples
+///                ActiveCounts          ActivePeople
 ///
-/// The three brackets are chosen independently: what is read, whose it is, and where it lives.
+/// A third place, NonprivateMemory (nonprivate.hpp), also keeps the sums without noise.
+///
+/// The three brackets are chosen independently: what is read, whose records count, and where the
+/// sums live.
 /// `add` puts a record into the open step, `end` ends it, and `release` is both.
 ///
 /// ```cpp
@@ -36,7 +40,7 @@
 /// dpftrl::RecordStream<dpftrl::Number, dpftrl::Records, dpftrl::Journal> kept(
 ///     dpftrl::Number(), mechanism, options);
 /// const std::int64_t step = kept.release(1);
-/// const std::vector<std::byte> bytes = kept.state();  // make them last, and then:
+/// const std::vector<std::byte> bytes = kept.state();  // store them, then:
 /// kept.acknowledge(kept.step());
 /// const double total = kept.at(step).value;
 ///
@@ -57,63 +61,90 @@
 #include <vector>
 
 #include "dpftrl/base/error.hpp"
+#include "dpftrl/release/active_people.hpp"
 #include "dpftrl/release/columns.hpp"
 #include "dpftrl/release/journal.hpp"
+#include "dpftrl/release/nonprivate.hpp"
 #include "dpftrl/release/people.hpp"
 
 namespace dpftrl {
 
 /// Releases readings of all records so far, step by step.
 ///
-/// @guarantee   that of PrefixSum::release for the mechanism's participation, neighbours and
-///              target, with nothing to add to delta, for records chosen after seeing readings.
-///              With Records, the caller promises that each user has at most one record per step,
-///              only at steps that the participation allows. With People, it holds for all records
-///              of one person, whatever the records are: left out or, with replace-one, replaced.
-/// @checked-by  stream_test
+/// @guarantee   as PrefixSum::release for the mechanism's participation, neighbours and target,
+///              with nothing to add to delta, for records chosen after seeing readings. With
+///              Records, the caller promises that each user has at most one record per step, only
+///              at steps that the participation allows. With People, neighbouring streams differ
+///              in any records of one person, which are left out or, with replace-one, replaced.
+///              With ActivePeople, the guarantee covers everything that a person did, including
+///              before the first step.
+/// @checked-by  stream_test, active_stream_test
 template <Columns C, class Who = Records, class Place = Memory>
 class RecordStream {
  public:
   using Record = typename C::Record;
   using Reading = typename C::Reading;
-  static constexpr bool kPeople = std::same_as<Who, People>;
+  static constexpr bool kActive = std::same_as<Who, ActivePeople>;
+  static constexpr bool kPeople = std::same_as<Who, People> || kActive;
   static constexpr bool kJournal = std::same_as<Place, Journal>;
+  static constexpr bool kNonprivate = std::same_as<Place, NonprivateMemory>;
   static constexpr bool kFollows = FollowingColumns<C>;
+  static_assert(!kNonprivate || (!kActive && (!kFollows || requires { C::kMayFollow; })),
+                "readings that follow noisy steps, and active people, have none without noise");
   /// Result of `end`: the reading, or with a journal the index of the step, whose reading `at`
   /// gives after a store has acknowledged the step.
   using Ended = std::conditional_t<kJournal, std::int64_t, Reading>;
 
-  /// @param options    `dimension`, and the grid where they choose it, are those of the columns.
+  /// @param options    `dimension` is set by the columns, and so is the grid if they choose one.
   /// @param about      what is counted, in the caller's words: a journal refuses states of anything
   ///                   else.
   /// @throws as the columns' mechanism(), PrefixSum, and with people ContributionBound.
   RecordStream(C columns, const MechanismOptions& mechanism, const PrefixSumOptions& options,
                std::string_view about = {})
       : RecordStream(Made{}, std::move(columns), mechanism, options, about) {}
-  /// The same for columns that clip records to the norm of whatever mechanism there is.
+  /// For columns that clip records to the norm of the given mechanism.
   RecordStream(C columns, std::shared_ptr<const Mechanism> mechanism,
                const PrefixSumOptions& options, std::string_view about = {})
     requires(C::kClips)
       : RecordStream(Made{}, std::move(columns), std::move(mechanism), options, about) {}
 
+  /// Throws if the record would be refused, whatever the step.
+  void check(const Record& record) {
+    columns_.check(record);
+    if (sums().is_clipped_by_caller()) sums().check(columns_.write(record, row_));
+  }
+
   /// Adds a record to the open step.
-  /// @throws as the columns' check(); Error{past_horizon} after the last step;
-  ///         Error{resource_exhausted} as PrefixSum::contribute; std::bad_alloc. Nothing has
-  ///         changed.
+  /// @throws as check(); Error{past_horizon} after the last step; Error{resource_exhausted} as
+  ///         PrefixSum::contribute; std::bad_alloc. After any of these nothing has changed.
   void add(Record record)
     requires(!kPeople)
   {
-    columns_.check(record);
+    check(record);
     admit({}, record);
   }
   void add(std::string_view person, Record record)
     requires(kPeople)
   {
-    columns_.check(record);
+    check(record);
     admit(who_.code_of(person), record);
   }
+  /// Adds an event of a person to the open step. A person may have any number of events.
+  void add(std::string_view person)
+    requires(kActive)
+  {
+    add(person, Record{});
+  }
+  /// Forgets a person: until the longest window ends, the person counts as before, but new events
+  /// of the person do not count.
+  void forget(std::string_view person)
+    requires(std::same_as<Record, PersonEvent>)
+  {
+    add(person, PersonEvent::forgotten);
+  }
 
-  /// Adds all records, or none if one is refused. (If memory runs out, those before it are added.)
+  /// Adds all records, or none if one is refused. (If memory runs out, the records added so far
+  /// stay.)
   void add_many(std::span<const Record> records)
     requires(!kPeople)
   {
@@ -127,7 +158,7 @@ class RecordStream {
   }
 
   /// Ends the open step, with or without records.
-  /// @throws Error{past_horizon}; std::bad_alloc. Nothing has changed.
+  /// @throws Error{past_horizon}; std::bad_alloc. After either, nothing has changed.
   Ended end() {
     require_going();
     if constexpr (kJournal) {
@@ -139,7 +170,7 @@ class RecordStream {
     }
   }
 
-  /// `add` and `end`.
+  /// Same as `add`, then `end`.
   Ended release(Record record)
     requires(!kPeople)
   {
@@ -148,8 +179,10 @@ class RecordStream {
       return end();
     } else {
       require_going();
-      columns_.check(record);
-      const auto noisy = place_.end_with(columns_.write(record, row_));
+      check(record);
+      const auto row = columns_.write(record, row_);
+      const auto noisy = place_.end_with(row);
+      if constexpr (kNonprivate) place_.add_nonprivate(row);
       ++counts_.records;
       return ended(noisy);
     }
@@ -161,8 +194,8 @@ class RecordStream {
     return end();
   }
 
-  /// Makes as many steps as there are records, and calls `use` with what each `end` returns. Stops
-  /// with an error at the first record that is refused: step() says how many steps were made.
+  /// Makes one step per record, and calls `use` with the result of each `end`. Stops with an error
+  /// at the first refused record: step() says how many steps were made.
   template <typename Use>
   void release_many(std::span<const Record> records, Use&& use)
     requires(!kPeople)
@@ -178,23 +211,41 @@ class RecordStream {
     for (std::size_t i = 0; i < records.size(); ++i) use(release(people[i], records[i]));
   }
 
-  /// Number of steps that were ended.
+  /// Number of ended steps.
   std::int64_t step() const { return sums().step(); }
   std::int64_t steps() const { return sums().steps(); }
-  /// Not private where it says who did not count.
+  /// Not private: `dropped` reveals how many records did not count.
   RecordCounts counts() const {
     RecordCounts counts = counts_;
     if constexpr (kPeople) counts.dropped = who_.num_dropped();
     return counts;
   }
 
-  // Its parts answer for themselves.
+  // Parts of the stream, for direct access.
   const C& columns() const { return columns_; }
   const PrefixSum& sums() const { return place_.sums(); }
   const Mechanism& mechanism() const { return sums().mechanism(); }
   const Place& place() const { return place_; }
 
+  /// Reading of the last ended step from the sums WITHOUT noise: NOT PRIVATE, never to be
+  /// published. Its std and intervals describe the noise of the release.
+  Reading nonprivate() const
+    requires(kNonprivate)
+  {
+    return columns_.read({.step = step() - 1, .values = place_.nonprivate_sums(), .noise = sums()});
+  }
+
   // ---- with a journal ----
+
+  /// Whether the latest durable bytes lead to the same readings. For active people, further events
+  /// of a person in the same step need not be stored.
+  bool is_stored() const
+    requires(kJournal)
+  {
+    if (place_.num_acknowledged() != step()) return false;
+    if constexpr (kActive) return who_.is_stored();
+    return num_stored_ == counts_.records;
+  }
 
   /// Reading of an acknowledged step.
   /// @throws Error{invalid_argument} the step is not acknowledged.
@@ -210,8 +261,9 @@ class RecordStream {
   /// Whether the step was ended with these records, in this order; false if it is the open step,
   /// and no records are waiting in it.
   /// @param people  one for each record; empty without people.
-  /// @throws Error{already_released} ended with other records; Error{bad_state} the open step, in
-  ///         which records are waiting; Error{invalid_argument} a later step, or a refused record.
+  /// @throws Error{already_released} the step was ended with other records; Error{bad_state} it is
+  ///         the open step, and records are waiting in it; Error{invalid_argument} it is a later
+  ///         step, or a record is refused.
   bool is_repeat(std::int64_t step, std::span<const std::string_view> people,
                  std::span<const Record> records)
     requires(kJournal)
@@ -237,7 +289,7 @@ class RecordStream {
     return true;
   }
 
-  /// Makes the step of these records, or does nothing if it was made of them before.
+  /// Ends the step with these records, or does nothing if it was already ended with them.
   /// @throws as is_repeat and add_many; then nothing has changed.
   void release_at(std::int64_t step, std::span<const std::string_view> people,
                   std::span<const Record> records)
@@ -248,10 +300,10 @@ class RecordStream {
     end();
   }
 
-  /// Returns bytes that record everything. They contain the TRUE sums, and the records of the open
-  /// step: they are as secret as the records, but do not contain the key.
-  /// @cost  those of PrefixSum::checkpoint, 16 + 8 dimension bytes per step, with people 32 bytes
-  ///        each, and the open step.
+  /// Bytes that record everything. They contain the TRUE sums, and the records of the open step:
+  /// they are as secret as the records, but do not contain the key.
+  /// @cost  as PrefixSum::checkpoint, plus 16 + 8 dimension bytes per step, 32 bytes per person,
+  ///        and the open step.
   std::vector<std::byte> state()
     requires(kJournal)
   {
@@ -263,7 +315,8 @@ class RecordStream {
   }
 
   /// Continues from where `state` was called. All its steps count as acknowledged.
-  /// @throws Error{bad_state} damaged, or of another stream, which is unusable afterwards.
+  /// @throws Error{bad_state} the bytes are damaged or belong to another stream; this stream is
+  ///         unusable afterwards.
   void restore(std::span<const std::byte> bytes)
     requires(kJournal)
   {
@@ -282,14 +335,14 @@ class RecordStream {
     num_recorded_ = num_stored_ = counts_.records;
   }
 
-  /// Tag of the bytes that a log follows.
+  /// Tag of the bytes before a log.
   LogTag log_tag(std::span<const std::byte> base) const
     requires(kJournal)
   {
     return place_.log_tag(base);
   }
 
-  /// Returns bytes that record what was not acknowledged, to be appended to the bytes whose tag is
+  /// Bytes that record what was not acknowledged, to be appended to the bytes whose tag is
   /// `before`. They are as secret as the records. Sync each frame and acknowledge it before
   /// appending the next, so that a crash can truncate only the last one.
   /// @param max_steps  at least 1; the open step is recorded only after all steps.
@@ -319,7 +372,8 @@ class RecordStream {
     requires(kJournal)
   {
     place_.acknowledge(steps);
-    // Records that came later than the bytes are in the next ones, again with those before them.
+    // If records are newer than the bytes, nothing is marked: the next bytes have all of them
+    // again.
     if (place_.num_acknowledged() != step() || num_recorded_ != counts_.records) return;
     num_stored_ = counts_.records;
     if constexpr (kPeople) who_.mark_stored();
@@ -328,7 +382,7 @@ class RecordStream {
  private:
   static constexpr std::string_view kName = "stream";
   struct Made {};
-  /// Stands for a person among records.
+  /// Stands for a person in streams without people.
   struct Nobody {};
   using Person = std::conditional_t<kPeople, Code, Nobody>;
 
@@ -338,12 +392,21 @@ class RecordStream {
   RecordStream(Made, C columns, std::shared_ptr<const Mechanism> mechanism,
                const PrefixSumOptions& options, std::string_view about)
       : columns_(std::move(columns)),
-        who_(require_given(mechanism).participation(), CodeSecret(options.key), columns_.adds()),
+        who_(who_of(columns_, require_given(mechanism), CodeSecret(options.key))),
         place_(mechanism, columns_.release_options(options), {.rule = who_.rule(), .about = about}),
         row_(static_cast<std::size_t>(columns_.dimension())) {
     if constexpr (kFollows) columns_.begin(sums());
+    if (kPeople && options.clipped_by_caller)
+      fail(ErrorCode::unsupported, kName, "clipped_by_caller",
+           "must not be set with people, whose records are clipped here");
   }
 
+  static Who who_of(const C& columns, const Mechanism& mechanism, CodeSecret secret) {
+    if constexpr (kActive)
+      return Who(columns.windows(), std::move(secret));
+    else
+      return Who(mechanism.participation(), std::move(secret), columns.adds());
+  }
   static const Mechanism& require_given(const std::shared_ptr<const Mechanism>& mechanism) {
     if (!mechanism) fail(ErrorCode::invalid_argument, kName, "mechanism", "must be given");
     return *mechanism;
@@ -371,13 +434,14 @@ class RecordStream {
     else
       place_.contribute(row);
     // Nothing below throws.
+    if constexpr (kNonprivate && !kPeople) place_.add_nonprivate(row);
     if constexpr (kJournal && kPeople) place_.note(person, identity_of(record, row));
     if constexpr (kJournal && !kPeople) place_.note({}, identity_of(record, row));
     ++counts_.records;
   }
 
   std::span<const double> numbers_of(std::span<const double> row) { return row; }
-  /// Writes the products.
+  /// Writes the products to row_.
   std::span<const double> numbers_of(const ProductRecord& row) {
     const std::size_t width = row.features.size();
     for (std::size_t k = 0; k < row.scales.size(); ++k)
@@ -385,7 +449,7 @@ class RecordStream {
     return std::span(row_).first(static_cast<std::size_t>(row.size()));
   }
 
-  /// The numbers that tell a record from others.
+  /// The numbers that identify a record.
   template <class Row>
   std::span<const double> identity_of(Record record, const Row& row) {
     if constexpr (requires { columns_.identity(record, row); })
@@ -396,7 +460,7 @@ class RecordStream {
 
   void check_all(std::span<const std::string_view> people, std::span<const Record> records) {
     if constexpr (kPeople) require_length(kName, "people", std::ssize(people), std::ssize(records));
-    for (const Record& record : records) columns_.check(record);
+    for (const Record& record : records) check(record);
   }
   void admit_all(std::span<const std::string_view> people, std::span<const Record> records) {
     if (!records.empty()) place_.require_open(num_open() + std::ssize(records));
@@ -412,17 +476,26 @@ class RecordStream {
     admit_all(people, records);
   }
 
-  /// Integers of the people's parts.
+  /// Integers of the people's parts, or of the changes of their counts.
   Contributions contributions() const
     requires(kPeople)
   {
     Contributions all;
-    who_.for_each_part([&](std::span<const double> part) { place_.add_to(all, part); });
-    all.integers.resize(static_cast<std::size_t>(sums().record_size()));
+    if constexpr (kActive) {
+      place_.add_to(all, CountChanges{who_.changes()});
+    } else {
+      who_.for_each_part([&](std::span<const double> part) { place_.add_to(all, part); });
+      all.integers.resize(static_cast<std::size_t>(sums().record_size()));
+    }
     return all;
   }
 
   Reading ended(std::span<const double> noisy) {
+    if constexpr (kNonprivate) {
+      if constexpr (kPeople)
+        who_.for_each_part([&](std::span<const double> part) { place_.add_nonprivate(part); });
+      place_.end_nonprivate();
+    }
     if constexpr (kPeople) who_.end_step();
     counts_.ended = counts_.records;
     if constexpr (kFollows) columns_.follow(noisy);
@@ -488,9 +561,9 @@ class RecordStream {
   [[no_unique_address]] Who who_;
   Place place_;
   std::vector<double> row_;
-  RecordCounts counts_;            ///< dropped: only as it was restored
+  RecordCounts counts_;            ///< `dropped` is that of the restored state
   std::int64_t num_recorded_ = 0;  ///< records in the latest bytes
-  std::int64_t num_stored_ = 0;    ///< of them, acknowledged
+  std::int64_t num_stored_ = 0;    ///< records in acknowledged bytes
 };
 
 template <class C>

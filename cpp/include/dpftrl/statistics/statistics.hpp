@@ -3,8 +3,8 @@
 
 /// Private statistics of a stream under one budget: moments (count, means, variances, covariances),
 /// histograms (counts, total and shares of categories), and sums of several workloads (for example
-/// a total and windows). Each statistic is columns of a RecordStream: it turns records into rows,
-/// and reads its estimates off their private sums.
+/// a total and windows). Each statistic provides the columns of a RecordStream: it turns records
+/// into rows, and reads its estimates off the private sums of the rows.
 ///
 /// ```cpp
 /// #include <array>
@@ -72,28 +72,29 @@ struct NoisyColumns {
 
 namespace detail {
 
-/// @throws Error{invalid_argument} fixed_times for neighbours whose records are not replaced.
+/// @throws Error{invalid_argument} fixed_times with neighbours other than replace_one.
 void require_times(std::string_view where, Neighbours neighbours, bool fixed_times);
 
 struct ColumnScale {
-  double distance;  ///< of the columns of neighbours
+  double distance;  ///< largest l2-distance between the columns of neighbours
   double grid;
   bool moves;  ///< see MechanismOptions::moving_records
 };
 
-/// The mechanism for columns that differ between neighbours by at most that distance in a step, for
-/// any neighbouring relation.
+/// The mechanism for columns that differ between neighbours by at most `columns.distance` in a
+/// step, for any neighbouring relation.
 /// @throws Error{invalid_argument} a workload that is neither prefix sums nor a window, an epsilon
 ///         whose noise does not fit the grid.
 std::shared_ptr<const Mechanism> statistic_mechanism(MechanismOptions options,
                                                      const ColumnScale& columns,
                                                      std::string_view where);
 
-/// The claim of such a mechanism for records, whose neighbours and distance are those given.
+/// The privacy guarantee of such a mechanism in terms of records, for the given neighbours and
+/// distance.
 Certificate statistic_certificate(const Mechanism& mechanism, const ColumnScale& columns,
                                   Neighbours neighbours, bool fixed_times);
 
-/// The options of the sums of columns that choose their grid.
+/// The options of the sums, for columns that choose their own grid.
 PrefixSumOptions statistic_options(PrefixSumOptions options, std::int64_t dimension, double grid,
                                    std::string_view where);
 
@@ -107,24 +108,24 @@ struct ColumnRange {
 
 struct MomentsOptions {
   std::vector<ColumnRange> ranges;  ///< one for each number of a record
-  bool covariance = false;          ///< of every pair of numbers
+  bool covariance = false;          ///< also estimates the covariance of every pair of numbers
   double confidence = 0.95;         ///< of each interval individually, between 0 and 1
   /// zero_out: a record is removed. replace_one: it is replaced by any other, at any step, or
   /// removed.
   Neighbours neighbours = Neighbours::zero_out;
-  /// Promises that times are public: a record is only replaced by others of its step. With
-  /// replace_one only; second moments and the count are then more precise.
+  /// Promises that times are public: a record is only replaced by others at the same step. Requires
+  /// replace_one; second moments and the count are then more precise.
   bool fixed_times = false;
 };
 
 struct Moments {
   Estimate count;
   std::vector<Estimate> mean;      ///< input units
-  std::vector<Estimate> variance;  ///< divided by the count, not by one less
+  std::vector<Estimate> variance;  ///< divided by the count, not by the count minus one
   /// Pairs (0, 1), (0, 2), ..., (1, 2), ...; empty unless requested.
   std::vector<Estimate> covariance;
-  /// Square roots of the variances, input units, with the same confidence. The values are biased if
-  /// the noise is large compared with them.
+  /// Square roots of the variances, in input units, with the same confidence. The values are biased
+  /// if the noise is large compared with them.
   std::vector<Estimate> standard_deviation;
 };
 
@@ -148,47 +149,49 @@ class MomentColumns {
   static constexpr std::int64_t kMaxColumns = 1000;
 
   /// @throws Error{invalid_argument} no range or more than kMaxColumns; a range that is empty,
-  ///         beyond 1e150, or shorter than 1e-6 of its ends; a confidence that is not between 0 and
-  ///         1; fixed_times without replace_one.
+  ///         beyond 1e150, or narrower than 1e-6 of its larger end; a confidence that is not
+  ///         between 0 and 1; fixed_times without replace_one.
   explicit MomentColumns(MomentsOptions options);
 
   static constexpr bool kClips = false;
 
-  /// The first of several records of a person in a step counts: a sum of rows is no record's row.
+  /// Only the first record of a person in a step counts, because a sum of rows is not the row of
+  /// any record.
   static constexpr bool adds() { return false; }
   /// @throws Error{wrong_length, invalid_argument} the record is refused.
   void check(std::span<const double> record) const;
   /// The mechanism for these columns; `clip` and neighbours are overridden.
   ///
-  /// @guarantee   all readings of a RecordStream with it together are mu-GDP for its mu, hence
-  ///              (epsilon, delta)-DP with nothing to add to delta, for streams that differ in
-  ///              records of one user as the participation allows, removed (zero-out) or replaced
-  ///              by any others, at any steps that it allows, or removed (replace-one; with
-  ///              fixed_times at the same steps), also for adaptively chosen records. With People,
-  ///              for all records of one person, of which those that count may change their steps
-  ///              unless with fixed_times.
+  /// @guarantee   all readings of a RecordStream with this mechanism together are mu-GDP for its
+  ///              mu, hence (epsilon, delta)-DP with nothing to add to delta, also for adaptively
+  ///              chosen records. Neighbouring streams differ in the records of one user, at steps
+  ///              that the participation allows. With zero-out, records are removed. With
+  ///              replace-one, they are removed or replaced by any others, at any steps that the
+  ///              participation allows or, with fixed_times, at the same steps. With People, the
+  ///              guarantee covers all records of one person; those that count may change their
+  ///              steps, except with fixed_times.
   /// @throws      as Mechanism::make.
   /// @checked-by  moments_test, histograms_test, moving_records_test, people_statistics_test
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const;
-  /// The privacy claim of such a mechanism for records. With replace-one, `clip` is half their
-  /// largest distance.
+  /// The privacy guarantee of such a mechanism in terms of records. With replace-one, `clip` is
+  /// half the largest distance between two records' columns.
   Certificate certificate(const Mechanism& mechanism) const;
   /// @throws Error{unsupported} mode lattice.
   PrefixSumOptions release_options(PrefixSumOptions options) const;
 
-  /// Number of entries of a record.
+  /// Entries of a record.
   std::int64_t num_columns() const { return static_cast<std::int64_t>(options_.ranges.size()); }
   Neighbours neighbours() const { return options_.neighbours; }
   bool fixed_times() const { return options_.fixed_times; }
   /// True if neighbours may have a record at another step. No two records then have a negative
   /// inner product, and none is longer than distance() / sqrt(2).
   bool moves() const { return neighbours() == Neighbours::replace_one && !fixed_times(); }
-  /// Number of columns: 1 + 2 d, plus d (d - 1) / 2 with covariances.
+  /// 1 + 2 d columns, plus d (d - 1) / 2 with covariances.
   std::int64_t dimension() const;
   /// Largest l2-distance between the columns of two neighbouring records of a step, as PrefixSum
   /// rounds them to `grid()`, for the neighbours of the options.
   ///
-  /// @exactness   the supremum over all records, times 1 + 2^-14, which covers roundings.
+  /// @exactness   the supremum over all records, times 1 + 2^-14, which covers rounding.
   /// @guarantee   an upper bound for the integers themselves, also for a removed record.
   /// @source      docs/math/moments.md; the idea, for records in a ball, is from arXiv 2502.06597.
   /// @checked-by  moments_test "no two records are farther apart than the distance, and some are
@@ -197,21 +200,21 @@ class MomentColumns {
   /// Spacing of the sums: a power of two, at most 2^-16 distance() / sqrt(dimension()).
   double grid() const { return grid_; }
 
-  /// @param record   num_columns() entries, input units.
+  /// @param record   num_columns() entries, in input units.
   /// @param columns  dimension() entries.
   /// @return         the columns.
   /// @throws Error{wrong_length, invalid_argument} the record is refused.
   std::span<const double> write(std::span<const double> record, std::span<double> columns) const;
 
-  /// Moments of all records that are in the sums, clipped to their ranges.
+  /// Moments of all records in the sums, clipped to their ranges.
   ///
   /// @guarantee   post-processing. Each interval individually contains the value without noise with
   ///              at least the confidence of the options, for any records, if there is at least
   ///              one; it covers the rounding of records to the grid.
-  /// @exactness   the interval of a count is the Gaussian one, and that of a mean Fieller's, except
-  ///              for the grid; those of variances and covariances are a union over intervals of
-  ///              the means, a few percent wider; those of standard deviations are their square
-  ///              roots, and fail when they do.
+  /// @exactness   counts have Gaussian intervals and means have Fieller's, except for the grid.
+  ///              Intervals of variances and covariances are unions over the intervals of the
+  ///              means, a few percent wider. Intervals of standard deviations are square roots of
+  ///              those of variances, and fail when those do.
   /// @throws Error{wrong_length, invalid_argument}.
   /// @source      docs/math/moments.md, section 4.
   /// @checked-by  moments_test "intervals cover what they are for"
@@ -231,17 +234,17 @@ class MomentColumns {
 };
 
 struct HistogramOptions {
-  std::int64_t num_categories = 0;  ///< of a public domain
+  std::int64_t num_categories = 0;  ///< size of the public domain
   /// Also measures the total number of records. With zero_out, this makes the total more precise by
-  /// about the fourth root of the number of categories, and the counts less precise by up to 7.1 %;
-  /// with fixed_times it is always measured.
+  /// a factor of about the fourth root of the number of categories, and the counts less precise by
+  /// up to 7.1 %. With fixed_times the total is always measured.
   bool total = false;
   double confidence = 0.95;  ///< of each interval individually, between 0 and 1
   /// zero_out: a record is removed. replace_one: it is replaced by any other, at any step, or
   /// removed.
   Neighbours neighbours = Neighbours::zero_out;
-  /// Promises that times are public: a record is only replaced by others of its step. With
-  /// replace_one only; the total then costs nothing.
+  /// Promises that times are public: a record is only replaced by others at the same step. Requires
+  /// replace_one; the total then costs nothing.
   bool fixed_times = false;
 };
 
@@ -252,15 +255,16 @@ struct Histogram {
   std::vector<Estimate> share;  ///< count / total
 };
 
-/// Turns a category j into columns: `a` in entry j and, if the total is measured, `b` in the last:
+/// Turns a category j into columns: `a` in entry j and, if the total is measured, `b` in the last
+/// entry:
 ///
 ///                                    a^2               b^2                           distance
 ///     zero-out                       1                                               1
 ///     replace-one                    1                                               sqrt 2
-///     either, the total, too         m / (m - 1 + s)   a^2 (s - 1) / m               the same
+///     either, with the total         m / (m - 1 + s)   a^2 (s - 1) / m               the same
 ///     fixed_times                    1                 1                             sqrt 2
 ///
-/// for m categories and `s = sqrt(m + 1)`, rounded down to multiples of the grid.
+/// for m categories and `s = sqrt(m + 1)`. Both weights are rounded down to multiples of the grid.
 class HistogramColumns {
  public:
   using Options = HistogramOptions;
@@ -275,7 +279,7 @@ class HistogramColumns {
 
   static constexpr bool kClips = false;
 
-  // As those of MomentColumns.
+  // As in MomentColumns.
   static constexpr bool adds() { return false; }
   void check(std::int64_t category) const;
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const;
@@ -288,13 +292,14 @@ class HistogramColumns {
   /// True if neighbours may have a record at another step. No two records then have a negative
   /// inner product, and none is longer than distance() / sqrt(2).
   bool moves() const { return neighbours() == Neighbours::replace_one && !fixed_times(); }
-  /// Number of columns: the categories, and the total if it is measured.
+  /// One column for each category, and one for the total if it is measured.
   std::int64_t dimension() const { return num_categories() + (total_weight_ > 0 ? 1 : 0); }
   /// Largest l2-distance between the columns of two neighbouring records of a step, as PrefixSum
   /// rounds them.
   ///
-  /// @exactness   exact, except with a total, where for zero-out it is too large by less than
-  ///              2^-14, and for records that move it is that of two records of distant steps.
+  /// @exactness   exact, except with a total: for zero-out it is then too large by less than 2^-14,
+  ///              and for records that move it is the distance between two records at distant
+  ///              steps.
   /// @guarantee   an upper bound for the integers themselves, also for a removed record.
   /// @source      docs/math/histograms.md
   /// @checked-by  histograms_test "all streams of up to eight steps are within the noise of their
@@ -309,13 +314,14 @@ class HistogramColumns {
   /// @throws Error{wrong_length, invalid_argument} the record is refused.
   std::span<const double> write(std::int64_t category, std::span<double> columns) const;
 
-  /// Counts, total and shares of all records that are in the sums.
+  /// Counts, total and shares of all records in the sums.
   ///
   /// @guarantee   post-processing, which for counts and total is the best linear unbiased estimate.
   ///              Each interval individually contains the value without noise with at least the
-  ///              confidence of the options, for any records; those of shares if there is at least
-  ///              one record.
-  /// @exactness   intervals are Gaussian, and for shares Fieller's, except for the grid.
+  ///              confidence of the options, for any records; intervals of shares do so if there is
+  ///              at least one record.
+  /// @exactness   intervals of counts and total are Gaussian, those of shares are Fieller's, except
+  ///              for the grid.
   /// @throws Error{wrong_length, invalid_argument}.
   /// @source      docs/math/histograms.md
   /// @checked-by  histograms_test "intervals cover what they are for"
@@ -344,8 +350,9 @@ class HistogramColumns {
 ///             truth"
 std::vector<double> monotone_counts(std::span<const double> counts);
 
-/// Records of d numbers for several workloads of one stream, under one budget and one noise. A row
-/// is the record; what each workload makes of it is the business of PrefixSum.
+/// Records of d numbers for several workloads of one stream, which share one budget and the same
+/// noise.
+/// The row of a record is the record itself; PrefixSum applies the workloads.
 class SumColumns {
  public:
   using Record = std::span<const double>;
@@ -363,11 +370,11 @@ class SumColumns {
   std::span<const double> write(std::span<const double> record, std::span<double>) const {
     return record;
   }
-  /// @guarantee      each interval individually contains the sum without noise of the clipped
-  ///                 records on the grid, with at least the confidence of the options.
+  /// @guarantee      each interval individually contains the noiseless sum of the clipped records
+  ///                 on the grid, with at least the confidence of the options.
   /// @checked-by     half_width_test "readings have intervals that hold"
   std::vector<Estimates> read(const NoisySums& sums) const;
-  /// Mechanism::make_stack; the workload of the options is not used.
+  /// Mechanism::make_stack; the workload of the options is ignored.
   std::shared_ptr<const Mechanism> mechanism(MechanismOptions options) const;
   PrefixSumOptions release_options(PrefixSumOptions options) const;
 

@@ -41,12 +41,14 @@ struct DyadicDecoder {
 };
 
 /// Tree of arity k. Node (l, i) covers steps i k^l .. (i+1) k^l - 1, l < num_levels. Row t adds the
-/// nodes in the base-k expansion of t + 1: with digits d_l in 0 .. k-1 the d_l nodes of level l to
-/// the right of the higher digits; subtractive (odd k), with digits -(k-1)/2 .. (k-1)/2, a negative
-/// digit subtracts the |d_l| nodes of level l to the left of where the higher digits end.
+/// nodes in the base-k expansion of t + 1. With digits d_l in 0 .. k-1, these are the d_l nodes of
+/// level l to the right of where the nodes of the higher digits end. If subtractive (odd k), digits
+/// are in -(k-1)/2 .. (k-1)/2, and a negative digit subtracts the |d_l| nodes of level l to the
+/// left of where those nodes end.
 ///
-/// Measurement of node (l, i), whose last step is s = (i+1) k^l - 1: l + sum_{j<num_levels}
-/// floor(s / k^j): post-order, also beyond the horizon (subtractive expansions use such nodes).
+/// Node (l, i), whose last step is s = (i+1) k^l - 1, is measurement
+/// l + sum_{j<num_levels} floor(s / k^j). This is post-order, and also numbers nodes beyond the
+/// horizon, which subtractive expansions use.
 struct KaryDecoder {
   std::int64_t arity;
   bool subtractive;
@@ -54,7 +56,7 @@ struct KaryDecoder {
 };
 
 /// Haar coefficients, N = 2^k >= steps, k = scales.size(). Measurement 0 belongs to the mean,
-/// 2^(k-l) + i to the Haar function of support i 2^l .. (i+1) 2^l - 1. With T = t + 1, r = T mod
+/// 2^(k-l) + i to the Haar function with support i 2^l .. (i+1) 2^l - 1. With T = t + 1, r = T mod
 /// 2^l, row t is
 ///     mean_scale T z_0  +  sum_{l=1..k} scales[l-1] min(r, 2^l - r) z_{2^(k-l) + floor(t / 2^l)}.
 struct HaarDecoder {
@@ -64,7 +66,7 @@ struct HaarDecoder {
 
 /// Row t is c_0 z_t + c_1 z_{t-1} + ... + c_t z_0.
 struct ToeplitzDecoder {
-  std::vector<double> coefficients;  ///< at least one a step, at most 2^22
+  std::vector<double> coefficients;  ///< at least one per step, at most 2^22
 };
 
 /// B = A C^-1, C lower-triangular Toeplitz with the few given coefficients, c_0 != 0:
@@ -81,7 +83,7 @@ struct BandedInverseDecoder {
 
 /// B = C^-1, lower-triangular Toeplitz with the few given coefficients:
 ///     row t = g_0 z_t + g_1 z_{t-1} + ...
-/// These are the increments of BandedInverseDecoder. Every row draws its normals again, so none are
+/// These are the increments of BandedInverseDecoder. Every row draws fresh normals, so none are
 /// kept.
 struct MovingSumDecoder {
   std::vector<double> coefficients;
@@ -92,7 +94,7 @@ struct MovingSumDecoder {
 ///     row t = w_0 + ... + w_t.
 struct BufferedDecoder {
   std::vector<double> decays;   ///< in [0, 1)
-  std::vector<double> weights;  ///< as many
+  std::vector<double> weights;  ///< as many as decays
 };
 
 /// B = A C^-1, C given by its inverse:
@@ -110,7 +112,7 @@ struct VaryingBandedDecoder {
   std::shared_ptr<const VaryingBands> numbers;
 };
 
-/// One common offset and an autoregression, all rows of which depend on the first normal:
+/// An autoregression plus an offset common to all rows:
 ///     x_0 = z_1,    x_t = decay x_{t-1} + innovation z_{t+1},    row t = offset z_0 + x_t.
 struct AutoregressiveDecoder {
   double offset;
@@ -126,7 +128,7 @@ struct BlockDecoder {
     std::int64_t steps;
     std::shared_ptr<const DecoderForm> form;
     std::int64_t num_measurements;  ///< of the form
-    std::int64_t closing_row;       ///< a row that the form has; it may be past the steps
+    std::int64_t closing_row;       ///< a row of the form; may be past the block's steps
   };
   std::vector<Block> blocks;
 };

@@ -42,13 +42,13 @@ class VaryingBufferedStrategy : public Strategy {
   struct Parts {
     std::string_view name;  ///< static storage
     std::shared_ptr<const VaryingBuffers> numbers;
-    std::vector<double> column_scales;  ///< D, one per step, positive
+    std::vector<double> column_scales = {};  ///< D, one per step, positive; empty: norms become 1
     std::vector<PlanNumbers> parameters = {};
   };
   /// @param workload  prefix sums, decay without momentum, rates without momentum.
   /// @throws Error{wrong_length} not one scale per step; Error{invalid_argument} a scale that is
   ///         not positive and finite; Error{unsupported} another workload, or numbers of both signs
-  ///         that cancel each other to rounding.
+  ///         that cancel to within rounding.
   VaryingBufferedStrategy(Workload workload, Parts parts);
 
   const VaryingBuffers& numbers() const { return *parts_.numbers; }
@@ -85,9 +85,6 @@ class VaryingBufferedStrategy : public Strategy {
   mutable std::vector<double> largest_products_;  ///< of columns, computed on first use
 };
 
-/// Makes the parts with columns scaled to norm 1, to rounding.
-VaryingBufferedStrategy::Parts unit_columns(std::string_view name, VaryingBuffers numbers);
-
 /// The numbers that define an `optimal` strategy. Only + - * / and sqrt are applied to them, so a
 /// saved plan gives the same bits everywhere.
 struct OptimalPlan {
@@ -96,13 +93,13 @@ struct OptimalPlan {
   std::vector<double> column_weights;  ///< v of the prefix sums, rates included; one per step
   std::vector<double> row_weights;     ///< u, one per step
   std::vector<double> shifts;          ///< of the rational inverse root, positive
-  std::vector<double> weights;         ///< as many, positive
+  std::vector<double> weights;         ///< as many as shifts, positive
   double direct = 0;                   ///< its constant term, positive
 };
 
 struct OptimalPlanOptions {
   Objective objective = Objective::max;
-  /// Number of buffers of the recursion; 0 means as many as full accuracy needs (30 to 60).
+  /// Buffers of the recursion; 0 means as many as full accuracy needs (30 to 60).
   std::int64_t buffers = 8;
   bool use_solver = true;  ///< false: weights in closed form, no certificate beyond the general one
   OptimumOptions solver = {};
@@ -113,7 +110,7 @@ struct OptimalPlanResult {
   SolverStatus status;
   std::int64_t iterations;
   double gap;          ///< of the certified optimum: upper bound / lower bound - 1
-  double lower_bound;  ///< of the solver, on the error of every factorization; 0 without it
+  double lower_bound;  ///< from the solver, on the error of every factorization; 0 without a solver
 };
 
 /// True for workloads that have an optimum: prefix sums, decay without momentum, positive rates
@@ -124,7 +121,7 @@ bool has_optimum(const Workload& workload, Objective objective);
 /// @throws Error{unsupported} a workload without an optimum, or rates that are not positive.
 OptimumProblem optimum_problem(const Workload& workload, Objective objective);
 
-/// The plan for the weights of a solver, or for those in closed form if `optimum` is null.
+/// Plan for the weights of a solver, or for closed-form weights if `optimum` is null.
 OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t buffers,
                              const Optimum* optimum);
 
@@ -149,8 +146,8 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
   OptimalStrategy(Workload workload, OptimalPlan plan);
 
   const OptimalPlan& plan() const { return plan_; }
-  /// Bound that the weights of the plan prove as dual variables. It is computed anew at every call,
-  /// in O(steps) for each of about 30 nodes, and does not trust their origin.
+  /// Bound that the weights of the plan prove as dual variables, whatever their origin. It is
+  /// recomputed at every call, in O(steps) for each of about 30 nodes.
   OwnBound certified_lower_bound(Objective objective,
                                  const Participation& participation) const override;
 
@@ -159,8 +156,9 @@ class OptimalStrategy final : public VaryingBufferedStrategy {
 };
 
 inline constexpr std::int64_t kDefaultPlanBuffers = 8;
-/// Gap of the certificate of a strategy made by name. The error with the usual number of buffers
-/// differs from the optimum by more, and a smaller gap costs a third more time.
+/// Gap of the certificate of a strategy made by name, up to 2^17 steps or at full accuracy. The
+/// error with the usual number of buffers differs from the optimum by more, and a smaller gap costs
+/// a third more time.
 inline constexpr double kPlanGap = 1e-7;
 
 /// Makes the strategy of a given plan, for a workload with an optimum, or for prefix sums that are
@@ -168,14 +166,14 @@ inline constexpr double kPlanGap = 1e-7;
 std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan);
 
 /// Largest horizon at which `optimal` for prefix sums and decay with the mean objective is the
-/// optimum for fixed epochs, at most 64 of them.
+/// optimum for up to 64 fixed epochs.
 inline constexpr std::int64_t kMaxEpochSteps = kMaxDenseOptimumColumns;
 
 /// True if `optimal` is the dense optimum for these arguments. If `buffers` is unset or 0,
-/// workloads without a recursion (plan_optimal) use it up to 2048 steps, and fixed epochs up to
-/// 1024 steps, or up to kMaxEpochSteps for prefix sums and decay with the mean objective. Beyond
-/// that, or with buffers, the former use the encoder for prefix sums, the latter that for one
-/// participation.
+/// workloads without a recursion (plan_optimal) use the dense optimum up to 2048 steps, and fixed
+/// epochs use it up to 1024 steps, or up to kMaxEpochSteps for prefix sums and decay with the mean
+/// objective. Beyond that, or with buffers, workloads without a recursion use the encoder for
+/// prefix sums, and fixed epochs the encoder for one participation.
 bool is_densely_optimal(const Workload& workload, std::optional<std::int64_t> buffers,
                         Objective objective, const Participation& participation);
 
@@ -186,7 +184,8 @@ Participation densely_optimised_for(const Workload& workload, Objective objectiv
 
 /// Participation, in words, that `optimal` is optimised for if it is not the requested one: "single
 /// participation" with a number of buffers, for fixed epochs beyond their dense optimum, and for a
-/// minimum separation. Empty for other mechanisms, for saved ones, and if it is the requested one.
+/// minimum separation. Empty for other mechanisms, for saved plans, and if it is the requested
+/// participation.
 std::string_view optimised_for(const StrategyOptions& options);
 
 /// @throws Error{unsupported} full accuracy (0 buffers) for a workload without a recursion.
@@ -195,16 +194,16 @@ void require_recursion(const Workload& workload, std::optional<std::int64_t> buf
 
 /// Checks, before the search for a mechanism, that its errors can be computed. The encoder for
 /// prefix sums, which replaces a missing recursion (has_optimum), has errors from dense matrices
-/// only. Accepts all other mechanisms and all saved ones.
+/// only. Accepts all other mechanisms and all saved plans.
 /// @throws Error{unsupported} a workload without a recursion beyond 2048 steps.
 void require_known_errors(const StrategyOptions& options);
 
 /// Makes a strategy of the family; 8 buffers by default, 0 for full accuracy.
 ///
 /// @throws Error{unsupported} full accuracy for a workload without a recursion beyond 2048 steps.
-/// @cost    a dense optimum: seconds at 256 steps, minutes at 1024; long epochs of sums 13 s of
-///          processor time at 16 epochs of 128. A Planner does the same incrementally, with
-///          progress, and can be cancelled.
+/// @cost    a dense optimum: seconds at 256 steps, minutes at 1024; long epochs of prefix sums take
+///          13 s of processor time at 16 epochs of 128 steps. A Planner does the same
+///          incrementally, reports progress and can be cancelled.
 std::shared_ptr<const Strategy> optimal_strategy(const Workload& workload,
                                                  std::optional<std::int64_t> buffers,
                                                  Objective objective,

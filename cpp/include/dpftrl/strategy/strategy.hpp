@@ -8,6 +8,7 @@
 /// description from which the noise stream generates rows of B Z without a matrix.
 ///
 /// ```cpp
+/// #include <Eigen/Core>
 /// // Noise on every record, C = I and B = A, as a strategy of one's own:
 /// struct InputNoise final : dpftrl::Strategy {
 ///   explicit InputNoise(std::int64_t steps)
@@ -33,6 +34,7 @@
 /// assert(strategy.decoder() * strategy.encoder() == strategy.workload().matrix());
 /// ```
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -73,31 +75,33 @@ struct StreamCost {
 
 class Strategy;
 
-/// C has one row for every dyadic interval completed within the steps: 1 on its steps, else 0.
+/// C has one row for every dyadic interval completed within the steps, with 1 on its steps and 0
+/// elsewhere.
 struct DyadicColumns {};
 /// C measures Haar coefficients; the HaarDecoder has their scales.
 struct HaarColumns {};
-/// Nodes of level l of a tree cover arity^l steps. Each node that is used has a row of C, with 1 on
-/// its steps.
+/// Nodes of level l of a tree cover arity^l steps. Each used node has a row of C, with 1 on its
+/// steps.
 struct KaryColumns {
   std::int64_t arity;
   std::int64_t num_levels;
   std::function<bool(std::size_t level, std::int64_t node)> is_used;
 };
-/// C = C_base D^-1, or C_base if `scales` is empty. Valid as long as the strategy.
+/// C = C_base D^-1, or C_base if `scales` is empty. Valid during the lifetime of the strategy.
 struct ScaledColumns {
   const Strategy* base;
   std::span<const double> scales;  ///< D
 };
-/// The encoder of `epoch`, restarted every `epoch_length` steps. Valid as long as the strategy.
+/// The encoder of `epoch`, restarted every `epoch_length` steps. Valid during the lifetime of the
+/// strategy.
 struct RestartedColumns {
   const Strategy* epoch;
   std::int64_t epoch_length;
 };
-/// Columns with no structure known beyond Strategy's functions.
+/// Columns with no known structure beyond what the functions of Strategy return.
 struct OtherColumns {};
 
-/// Structure of the columns of an encoder, from which its sensitivity to several participations
+/// Structure of the columns of an encoder, from which its sensitivity under several participations
 /// follows.
 using ColumnStructure = std::variant<OtherColumns, DyadicColumns, HaarColumns, KaryColumns,
                                      ScaledColumns, RestartedColumns>;
@@ -121,7 +125,7 @@ class Strategy {
   virtual double row_norm_squared(std::int64_t step) const = 0;
   virtual RowNorms row_norms() const = 0;
 
-  /// Dense C and B, against which everything above is tested.
+  /// Dense C and B, the oracle for all of the above.
   /// @throws Error{unsupported} more than kMaxDenseSteps steps.
   virtual Matrix encoder() const = 0;
   virtual Matrix decoder() const = 0;
@@ -129,7 +133,7 @@ class Strategy {
   virtual DecoderForm decoder_form() const = 0;
 
   virtual ColumnStructure columns() const { return OtherColumns{}; }
-  /// First column of a lower-triangular Toeplitz C (one entry a step); empty for any other C.
+  /// First column of a lower-triangular Toeplitz C (one entry per step); empty for any other C.
   virtual std::span<const double> toeplitz_encoder() const { return {}; }
   /// First column of a lower-triangular Toeplitz B, or the part of it that is kept; empty for any
   /// other B, and if only the DecoderForm has it.
@@ -147,10 +151,10 @@ class Strategy {
   /// not, the proof for adaptive streams must bring C into lower-triangular form, which changes
   /// nothing for Gaussian noise but rules out other noise.
   virtual bool is_causal() const { return true; }
-  /// Cost of the noise stream, if it differs from that of the family.
+  /// Cost of the noise stream, if it differs from the family's.
   virtual std::optional<StreamCost> stream_cost() const { return std::nullopt; }
-  /// Parameters of the strategy by name, including those that the family chose. Lists with a number
-  /// or more per step are in its plan instead.
+  /// Parameters of the strategy by name, including those that the family chose. Lists with at least
+  /// one number per step are in its plan instead.
   virtual std::vector<PlanNumbers> parameters() const { return {}; }
   /// For s = 0 .. b - 1, the sum of |C_i . C_j| over columns i, j = s, s + b, ..., rounding errors
   /// included, or ||C_s + C_{s+b} + ...||^2 if C has no negative entry. Empty if it would take too
@@ -167,9 +171,9 @@ class Strategy {
                                      [[maybe_unused]] std::int64_t separation) const {
     return 0;
   }
-  /// Largest squared distance of neighbouring streams of changes of one user's activity, over
-  /// neighbour_distance^2; `is_exact` if it is attained, else an upper bound. Empty if there is no
-  /// closed form.
+  /// Largest squared distance, after encoding, between streams that differ in the activity of one
+  /// user, over neighbour_distance^2; `is_exact` if it is attained, else an upper bound. Empty if
+  /// there is no closed form.
   struct PatternNorm {
     double squared;
     bool is_exact;
@@ -195,9 +199,9 @@ class Strategy {
  protected:
   explicit Strategy(Workload workload) : workload_(std::move(workload)) {}
   void require_step(std::int64_t step) const;
-  /// Returns n, as the size of dense matrices.
+  /// n, as the size of dense matrices.
   /// @throws Error{unsupported} more than kMaxDenseSteps steps.
-  Eigen::Index dense_size() const;
+  std::ptrdiff_t dense_size() const;
 
  private:
   Workload workload_;

@@ -36,8 +36,8 @@ namespace dpftrl {
 inline constexpr std::string_view kColumnDuals = "column_duals";
 inline constexpr std::string_view kRowDuals = "row_duals";
 
-/// The numbers that define a strategy whose parameters were searched for. Only + - * / and sqrt are
-/// applied to them, so a plan gives the same noise, bit for bit, on every platform.
+/// The numbers that define a strategy whose parameters were found by a search. Only + - * / and
+/// sqrt are applied to them, so a plan gives the same noise, bit for bit, on every platform.
 ///
 ///     mechanism              lists, in this order
 ///     optimal                column_weights, row_weights (one per step), shifts, weights (one
@@ -46,7 +46,7 @@ inline constexpr std::string_view kRowDuals = "row_duals";
 ///                            prove its lower bound: column_duals (one per step; k per step for k
 ///                            epochs), row_duals (max: one per step)
 ///     blt, blt-normalized    decays, weights (one per buffer)
-///     blt-scaled             the same, row_scales (one per step)
+///     blt-scaled             those of blt, row_scales (one per step)
 ///     banded-toeplitz        coefficients (one per band)
 ///     banded                 columns (one per band, of the first step, the second, ...)
 ///
@@ -62,13 +62,13 @@ struct StrategyPlan {
   /// @throws Error{invalid_argument} there is none.
   const std::vector<double>& list(std::string_view name) const;
   bool has(std::string_view name) const;
-  /// The only number of a list.
-  /// @throws Error{wrong_length} it has none, or more.
+  /// The number in a list with a single entry.
+  /// @throws Error{wrong_length} it has no entry, or several.
   double number(std::string_view name) const;
   /// The columns of an encoder, with the same number of entries for each step, at most
   /// `most_bands`.
   Matrix columns(std::int64_t steps, std::int64_t most_bands) const;
-  /// Plan for the leading block of steps of the `of_steps` steps. Lists with several numbers
+  /// Plan for the leading block: the first `steps` of `of_steps` steps. Lists with several numbers
   /// per step keep those of the first steps; all others keep at most `steps` entries. Dual
   /// variables of dense matrices prove nothing about the block and are left out.
   [[nodiscard]] StrategyPlan leading(std::int64_t steps, std::int64_t of_steps) const;
@@ -88,7 +88,7 @@ struct StrategyParameters {
   std::optional<double> lambda = {};             ///< lambda-cgd
   std::optional<double> alpha = {};              ///< log-perturbed: error O(log^(1+alpha) t)
   std::optional<double> loglog_power = {};       ///< log-perturbed: delta
-  std::optional<std::int64_t> horizon_cap = {};  ///< log-perturbed: steps the noise is scaled for
+  std::optional<std::int64_t> horizon_cap = {};  ///< log-perturbed: horizon the noise is scaled for
 
   std::optional<Objective> objective = {};  ///< of the optimised families; default max
 
@@ -96,7 +96,8 @@ struct StrategyParameters {
   /// other parameters.
   std::shared_ptr<const StrategyPlan> plan = {};
 
-  /// Any prefix-sum strategy: restarts it every so many steps; the last epoch may be shorter.
+  /// Any prefix-sum strategy: number of steps after which it is restarted; the last epoch may be
+  /// shorter.
   std::optional<std::int64_t> epoch_length = {};
   /// Trees with epoch_length: pads a finished epoch with empty steps to a power of two, so that it
   /// leaves a single node.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/sensitivity/active_sensitivity.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,25 +16,25 @@ constexpr std::int64_t kMaxActiveSteps = 1024;
 constexpr double kMaxPairs = 0x1p34;
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-/// Largest number of runs that fit.
+/// Largest number of runs that fit into the steps.
 Eigen::Index most_runs(Eigen::Index steps, const ActivePattern& pattern) {
   const std::int64_t n = steps, window = std::min(pattern.window, n);
   const std::int64_t cut = pattern.has_open_start ? 2 : 1;
   std::int64_t runs = 1;
-  // The runs, of which those at the ends have one step, and the gaps between them.
+  // Runs and the gaps between them; runs at the ends may have one step.
   while (window * std::max<std::int64_t>(0, runs + 1 - cut) + std::min(cut, runs + 1) + runs <= n)
     ++runs;
   return static_cast<Eigen::Index>(std::min(runs, pattern.runs.value_or(runs)));
 }
 
-/// Number of pairs of runs, about.
+/// Approximate number of pairs of runs.
 double num_pairs(Eigen::Index steps, const ActivePattern& pattern) {
   const double places =
       static_cast<double>(std::max<std::int64_t>(1, std::int64_t{steps} - pattern.window + 2));
   return places * places * places * places / 24;
 }
 
-/// Sets the positive entries at least that far from the diagonal to 0, and returns their sum.
+/// Sets the positive entries at least `distance` from the diagonal to 0, and returns their sum.
 double take_positive_beyond(Matrix& gram, std::int64_t distance) {
   double sum = 0;
   for (Eigen::Index i = 0; i < gram.rows(); ++i)
@@ -62,14 +63,14 @@ class RunProgram {
     }
   }
 
-  /// @param runs  at most; 0 stands for any number.
+  /// @param runs  largest number of runs; 0 for no limit.
   double largest(Eigen::Index runs, bool has_pairs) const {
     Matrix last = Matrix::Constant(n_, n_ + 1, kNone);
     for_each_run(
         [&](Eigen::Index first, Eigen::Index end) { last(first, end) = energy(first, end); });
     double best = 0;
     if (runs == 0) {
-      // One pass over the ends: the runs before a run are complete when it is reached.
+      // One pass over the ends of runs, so that the sums of all earlier runs are complete.
       for (Eigen::Index end = 1; end <= n_; ++end)
         for (Eigen::Index first = 0; first < end; ++first)
           if (last(first, end) != kNone) {
@@ -105,7 +106,7 @@ class RunProgram {
     return sums_(end, end) - sums_(first, end) - sums_(end, first) + sums_(first, first);
   }
 
-  /// Best sum of the runs before this one, with twice the product with the last of them.
+  /// Best sum of the runs before this one, plus twice the product with the last of these runs.
   double best_before(const Matrix& last, Eigen::Index first, Eigen::Index end,
                      bool has_pairs) const {
     double best = kNone;
@@ -125,7 +126,7 @@ class RunProgram {
   Eigen::Index n_;
   Eigen::Index window_;
   bool has_open_start_;
-  Matrix sums_;  ///< of the leading blocks
+  Matrix sums_;  ///< entry (i, j): sum over the leading i x j block
 };
 
 }  // namespace
@@ -135,7 +136,7 @@ EnergyBound active_energy_bound(const Matrix& gram, const ActivePattern& pattern
   const double capped = static_cast<double>(pattern.runs ? runs : 1);
   const bool has_pairs = num_pairs(n, pattern) * capped <= kMaxPairs;
   const bool is_exact = runs == 1 || (runs == 2 && has_pairs);
-  // Steps of runs that are not neighbours have a run and two gaps between them.
+  // Steps of non-adjacent runs have a run and two gaps between them.
   Matrix products = gram;
   const double positive =
       is_exact ? 0 : take_positive_beyond(products, has_pairs ? pattern.window + 3 : 2);
@@ -165,11 +166,12 @@ Sensitivity active_sensitivity(const Strategy& strategy, const ActivePattern& pa
   Matrix columns = strategy.encoder();
   columns.leftCols(columns.cols() - 1) -= Matrix(columns.rightCols(columns.cols() - 1));
   const EnergyBound bound = active_energy_bound(columns.transpose() * columns, pattern);
-  // The computed inner products are off by at most rows 2^-53 times the product of the norms.
+  // The computed inner products are off by at most the number of rows times 2^-53 times the product
+  // of the norms.
   const double norms = columns.colwise().norm().sum();
   const double rounding = static_cast<double>(columns.rows() + 4) * 0x1p-53 * norms * norms;
   const double value = std::sqrt(bound.squared + rounding);
-  // Two people are no further apart than twice as far as one from nobody.
+  // Triangle inequality: replacing a person changes at most twice as much as removing one.
   const bool is_exact = bound.is_exact && pattern.neighbours == Neighbours::zero_out;
   return {value, is_exact ? Exactness::exact : Exactness::upper_bound,
           bound.is_exact ? "all patterns of at most two runs"

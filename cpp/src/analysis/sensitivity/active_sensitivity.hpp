@@ -16,14 +16,15 @@ Sensitivity active_sensitivity(const Strategy& strategy, const ActivePattern& pa
 ///     u = r_1 + r_2 + ... (runs)
 ///     u^T X u <= sum_i r_i^T X r_i + 2 sum_i r_i^T X r_{i-1} + sum of X_ij > 0 of other pairs
 ///
-/// The last sum is taken over all steps that can be in runs that are not neighbours, which have
-/// more than `window` + 2 steps between them; it is 0 if no entry beside the diagonal is positive,
-/// as for encoders with a convex column.
+/// The last sum is over all pairs of steps that can be in non-adjacent runs, that is, with at least
+/// `window` + 2 steps between them; it is 0 if no off-diagonal entry is positive, as for encoders
+/// with a convex column.
 ///
 /// @exactness  an upper bound; exact to rounding for at most two runs
-/// @guarantee  never below the true value of X
+/// @guarantee  never below the largest u^T X u
 /// @cost       about n^4 / 24 multiplications for short windows, times `runs` if given. If this
-///             exceeds 2^34, products of consecutive runs are left out, too: n^2.
+///             exceeds 2^34, products of consecutive runs move to the last sum, too, at a cost of
+///             n^2.
 /// @source     docs/math/active.md, theorem 4
 /// @checked-by active_sensitivity_test "is never below any pattern"
 struct EnergyBound {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracles of the sensitivities, which visit every pattern.
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -38,7 +39,7 @@ class PatternSearch {
          participation_.description());
   }
 
-  /// Steps at which the next participation may be; `last` is the latest one so far, or -1.
+  /// Possible steps of the next participation; `last` is the latest one so far, or -1.
   Range next_steps(std::int64_t count, std::int64_t last) const {
     const std::int64_t b = participation_.apart();
     if (count == participation_.times()) return {0, 0};

@@ -18,7 +18,7 @@ namespace {
 double largest_share(const Strategy& strategy, std::int64_t times, std::int64_t separation) {
   double largest = 0;
   for (std::int64_t fewest = 1; fewest <= times;) {
-    // One by one up to 4, then twice as many at a time.
+    // Counts rise one by one up to 4, then double.
     const std::int64_t most = std::min(times, fewest < 4 ? fewest : 2 * fewest - 1);
     const double value =
         sensitivity(strategy, Participation::min_separation({.times = most, .apart = separation}))

@@ -10,17 +10,18 @@
 
 namespace dpftrl {
 
-/// Returns the distance from which on columns are orthogonal, the number of bands or the epoch
-/// length of restarts. 0 if none is known.
+/// Distance from which on columns are orthogonal: the number of bands, or the epoch length of
+/// restarts; 0 if none is known.
 std::int64_t orthogonal_distance(const Strategy& strategy);
 
 /// Sensitivity for more than one participation, from the structure of a family:
 ///
 ///     restarts             blocks are orthogonal: their squares add up
-///     scaled columns       scaled_toeplitz_sensitivity; other bases as if every column were scaled
-///                          up as much as any
+///     scaled columns       scaled_toeplitz_sensitivity; for other bases, as if all columns were
+///     scaled
+///                          by the largest of their factors
 ///     trees and Haar       level_sensitivity
-///     changing numbers     largest_pair_sum over Strategy::later_products
+///     varying coefficients largest_pair_sum over Strategy::later_products
 ///
 /// @exactness  see the result; an infinite upper bound for other families
 /// @guarantee  never below the true value (to 2^-39 relative)

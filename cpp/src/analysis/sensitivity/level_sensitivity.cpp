@@ -18,7 +18,7 @@ constexpr double kRoundUp = 1 + 0x1p-44;
 
 struct Level {
   double weight;
-  std::int64_t longest_node;  ///< in steps
+  std::int64_t longest_node;  ///< length of the longest node, in steps
 };
 
 /// Largest contribution of one participation to sum_v w_v m_v^2.
@@ -47,7 +47,7 @@ double bound_by_levels(std::span<const Level> levels, std::size_t levels_per_ste
 /// @return the weights of the levels; nodes with different weights are different nodes.
 using NodesOf = std::function<std::span<const double>(std::int64_t, std::span<std::int64_t>)>;
 
-/// Returns the maximum over phases of sum_v w_v m_v^2.
+/// Maximum over phases of sum_v w_v m_v^2.
 double largest_phase(const Participation& participation, std::size_t num_levels,
                      const NodesOf& nodes_of) {
   const std::int64_t k = participation.times(), b = participation.apart();
@@ -116,14 +116,13 @@ std::vector<double> haar_products(const Strategy& strategy) {
   return products;
 }
 
-/// Returns weights whose sums over levels m and above are the products.
+/// Weights w with sum_{l >= m} w_l = products_m.
 std::vector<double> differences(std::vector<double> products) {
   for (std::size_t m = 0; m + 1 < products.size(); ++m) products[m] -= products[m + 1];
   return products;
 }
 
-/// Returns levels that bound the sizes of the products: no weight is negative, and no product
-/// exceeds its bound.
+/// Levels with non-negative weights whose products bound the given ones in magnitude.
 std::vector<Level> binary_levels(std::vector<double> products) {
   for (double& product : products) product = std::abs(product);
   for (std::size_t m = products.size() - 1; m-- > 0;)

@@ -17,8 +17,8 @@ namespace dpftrl {
 /// where a node is a run of steps. With m_v participations in node v of weight w_v, a pattern moves
 /// the measurements by a squared distance of at most sum_v w_v m_v^2. Fixed epochs are computed
 /// phase by phase and node by node, up to 2^29 nodes. Otherwise the bound goes level by level: k
-/// participations, each in a node with at most min(k, ceil(steps / b)) of them. Returns nothing for
-/// any other encoder.
+/// participations, each in a node with at most min(k, ceil(s / b)) of them, s the steps of the
+/// node. Returns nothing for any other encoder.
 ///
 /// @exactness  exact for fixed epochs if no inner product is negative; else an upper bound
 /// @checked-by sensitivity_test "long horizons agree with brute force"

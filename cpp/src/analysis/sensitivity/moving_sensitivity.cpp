@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sensitivity for records that are replaced by others at other steps: docs/math/sensitivity.md.
+/// Sensitivity for records that are replaced by records at other steps: docs/math/sensitivity.md.
 ///
 /// With records of norm at most 1 / sqrt 2 that have no negative inner product, the squared
-/// distance of two streams is at most
+/// distance between two streams is at most
 ///
 ///     sens^2 + sum over i in pi, j in pi' of max(0, -X_ij),     X = C^T C,
 ///
-/// and never more than 2 sens^2. Most encoders have no negative X_ij; those of windows do.
+/// where pi and pi' are the patterns of the user's steps in the two streams, and never more than
+/// 2 sens^2. Most encoders have no negative X_ij; encoders for windows do.
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -26,7 +28,7 @@ constexpr std::int64_t kMaxOpposedSteps = 1024;
 /// Largest number of products of coefficients.
 constexpr std::int64_t kMaxScannedProducts = std::int64_t{1} << 27;
 
-/// Columns of C = T D^-1, T lower-triangular Toeplitz.
+/// C = T D^-1, T lower-triangular Toeplitz.
 struct ScaledCoefficients {
   std::span<const double> coefficients;  ///< empty for any other C
   std::span<const double> scales;        ///< D; all 1 if empty
@@ -40,12 +42,12 @@ ScaledCoefficients coefficients_of(const Strategy& strategy) {
   return {.coefficients = scaled->base->toeplitz_encoder(), .scales = scaled->scales};
 }
 
-/// Upper bound on -X_ij for all i < j, and 0. With m = n - j and l = j - i,
+/// Upper bound on max(0, -X_ij) for all i < j. With m = n - j and l = j - i,
 ///
 ///     X_ij = R_l(m) / (D_i D_j),     R_l(m) = sum_{t < m} c_t c_{t+l},
 ///
-/// of which the first sums are computed; by Cauchy-Schwarz, later terms take at most the squares of
-/// the coefficients that are left.
+/// of which the first terms are summed; by Cauchy-Schwarz, later terms lower R_l(m) by at most the
+/// sum of the squares of the remaining coefficients.
 double largest_opposition(const ScaledCoefficients& columns) {
   const std::span<const double> c = columns.coefficients;
   const std::int64_t n = std::ssize(c);

@@ -18,15 +18,15 @@ struct ColumnPairs {
   std::function<std::vector<double>(std::int64_t lag)> products;
 };
 
-/// Returns an upper bound on the squared sensitivity. A participation at step i, followed by r - 1
-/// more, adds at most
+/// Upper bound on the squared sensitivity. A participation at step i, followed by r - 1 more, adds
+/// at most
 ///
 ///     X_ii + 2 sum_{d < r} products(d b)[i]
 ///
 /// A dynamic program maximises the sum with k - 1 calls of `products` if n k <= max_operations;
 /// otherwise the bound uses the largest products at some of the distances.
 ///
-/// @exactness  upper bound of the square, rounding errors of its own sums included
+/// @exactness  an upper bound on the square, including the rounding of its own sums
 double largest_pair_sum(const ColumnPairs& columns, const Participation& participation,
                         std::int64_t max_operations);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/sensitivity/pattern_search.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <map>
 
@@ -15,7 +16,7 @@ double entry(const Matrix& products, std::int64_t i, std::int64_t j) {
   return products(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
 }
 
-/// Largest distance of two columns with an inner product other than 0.
+/// Largest distance between two columns whose inner product is not 0.
 std::int64_t width_of(const Matrix& products) {
   std::int64_t width = 0;
   for (Eigen::Index j = 0; j < products.cols(); ++j)
@@ -24,7 +25,8 @@ std::int64_t width_of(const Matrix& products) {
   return width;
 }
 
-/// Number of patterns of at most k steps within n steps, or a number above kMaxPatternOperations.
+/// Patterns of at most k steps within n, or any number above kMaxPatternOperations if there are
+/// more.
 double num_patterns(std::int64_t n, std::int64_t k, std::int64_t b) {
   double all = 1, of_size = 1;
   for (std::int64_t m = 1; m <= k; ++m) {
@@ -60,7 +62,8 @@ class PatternProgram {
   }
 
  private:
-  /// Steps with which later ones have inner products, in order; always includes the last one.
+  /// Steps of a pattern whose columns still have products with later ones, in order; always
+  /// includes the last step.
   using Recent = std::vector<std::int64_t>;
   struct State {
     Recent recent;
@@ -79,8 +82,8 @@ class PatternProgram {
     const Layer& fewer = layers_.back();
     Layer longer;
     std::map<Recent, std::size_t> places;
-    // States are in the order of their last steps. `best_apart` is the best of those patterns that
-    // end too early to meet `step` or a later one.
+    // States are ordered by their last steps. `best_apart` is the best pattern whose columns are
+    // orthogonal to column `step` and all later ones.
     std::size_t next = 0, best_apart = kNone;
     for (std::int64_t step = 0; step < products_.cols(); ++step) {
       for (; next < fewer.size() && is_apart(fewer[next], step); ++next)
@@ -122,7 +125,7 @@ class PatternProgram {
   std::int64_t end_of(const State& state) const {
     return state.recent.empty() ? -separation_ : state.recent.back();
   }
-  /// True if no step from `step` on has an inner product with one of the state.
+  /// True if columns from `step` on are orthogonal to all columns of the state.
   bool is_apart(const State& state, std::int64_t step) const {
     return end_of(state) + std::max(separation_ - 1, width_) < step || state.recent.empty();
   }
@@ -149,7 +152,7 @@ std::optional<Pattern> largest_pattern(const Matrix& products, const Participati
   const std::int64_t n = products.cols(), b = participation.apart();
   const std::int64_t k = participation.times_within(n);
   const std::int64_t width = width_of(products);
-  // Bound on the number of patterns to extend, by their last step and the relevant ones before it.
+  // Bound on the number of patterns to extend, by their last step and the relevant earlier steps.
   const double states =
       num_patterns(std::max<std::int64_t>(0, width - 2 * b + 1), k - 2, b) * static_cast<double>(n);
   const double next = static_cast<double>(std::max<std::int64_t>(1, width - b + 1));

@@ -17,15 +17,15 @@ struct Pattern {
   std::vector<std::int64_t> steps;
 };
 
-/// Returns the pattern of at most k steps, at least b apart, with the largest sum of entries;
-/// nothing if the width of the matrix makes the search too expensive.
+/// Pattern of at most k steps, at least b apart, with the largest sum of entries; nothing if the
+/// width of the matrix makes the search too expensive.
 ///
 /// If X_ij = 0 for |i - j| > w, the amount that a further step adds depends only on the earlier
 /// steps within w, so a dynamic program over those suffices. They are few if w / b or k is small.
 ///
 /// @param products  X, symmetric, no entry negative.
 /// @exactness       exact up to the rounding of a sum of k^2 terms.
-/// @cost            at most 2^20 steps of the program; otherwise no search is tried.
+/// @cost            at most 2^20 operations; otherwise no search is tried.
 /// @checked-by      sensitivity_test "the worst pattern is that of brute force"
 std::optional<Pattern> largest_pattern(const Matrix& products, const Participation& participation);
 

@@ -30,7 +30,7 @@ inline bool fits_pattern_budget(std::int64_t steps, std::int64_t times) {
 }
 
 /// Upper bound on the sum of entries in the rows of one pattern and the columns of another: each
-/// row with the best columns for it. No entry may be negative.
+/// row is paired with the columns that are best for it. No entry may be negative.
 double largest_sum_of_rows(const Matrix& entries, const Participation& participation);
 
 }  // namespace dpftrl::detail

@@ -15,14 +15,15 @@ namespace dpftrl {
 ///
 ///     X_ij = R_{j-i}(n - j) / (D_i D_j),      R_l(m) = sum_{p < m} c_p c_{p+l}.
 ///
-/// Fixed epochs try every phase, in O(n k). Otherwise c must not increase. Then R_l does not
-/// increase with l either, so with the least D up to column j - l in place of D_i
+/// For fixed epochs, every phase is tried, in O(n k). Otherwise c must not increase. Then R_l does
+/// not increase with l either. Let Y_j(l) be X_{j-l,j} with the least of D_0, ..., D_{j-l} in place
+/// of D_{j-l}. Then
 ///
 ///     X_ij <= Y_j(l) for all lags j - i >= l,
 ///
-/// which are, backward in time, the bounds that largest_pair_sum needs.
+/// and these are, backward in time, the bounds that largest_pair_sum needs.
 ///
-/// @param max_operations  tests set it to reach both cases.
+/// @param max_operations  set by tests to reach both cases.
 /// @exactness  exact for fixed epochs up to n k = max_operations; else an upper bound
 /// @return     an infinite value if c does not meet these conditions.
 /// @checked-by sensitivity_test "long horizons agree with brute force"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/analysis/sensitivity/sensitivity.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -21,11 +22,11 @@ using detail::is_non_increasing;
 using detail::sum_of_squares;
 using Kind = Participation::Kind;
 
-/// Largest number of operations for inner products of columns, half a second.
+/// Largest number of operations for inner products of columns; takes half a second.
 constexpr std::int64_t kMostProducts = std::int64_t{1} << 27;
 
-/// Norm over t of sum_{i < k, i b <= t} c_{t - i b}. Uses twice the precision, because terms that
-/// leave the window of k terms are subtracted again.
+/// Norm over t of sum_{i < k, i b <= t} c_{t - i b}. Uses double-double arithmetic, because terms
+/// that leave the window of k terms are subtracted again.
 double norm_of_shifts(std::span<const double> coefficients, std::int64_t num_shifts,
                       std::int64_t separation) {
   const std::int64_t n = std::ssize(coefficients);
@@ -124,7 +125,7 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
                                  const Participation& participation) {
   constexpr const char* kFunction = "toeplitz_sensitivity";
   const std::int64_t n = std::ssize(coefficients);
-  if (n == 0) fail_argument(kFunction, "coefficients", "one number a step", "none");
+  if (n == 0) fail_argument(kFunction, "coefficients", "one number per step", "none");
   require_all_finite(kFunction, "coefficients", coefficients);
   participation.require_horizon(n);
   const std::int64_t k = participation.times_within(n);
@@ -165,7 +166,7 @@ std::vector<double> non_increasing_majorant(std::span<const double> coefficients
 double largest_pattern_sum(std::span<const double> values, const Participation& participation) {
   constexpr const char* kFunction = "largest_pattern_sum";
   const std::int64_t n = std::ssize(values);
-  if (n == 0) fail_argument(kFunction, "values", "one number a step", "none");
+  if (n == 0) fail_argument(kFunction, "values", "one number per step", "none");
   require_all_finite(kFunction, "values", values);
   for (std::int64_t i = 0; i < n; ++i)
     require_non_negative(kFunction, "values[" + to_text(i) + "]", values[index_of(i)]);
@@ -174,8 +175,8 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
   const std::int64_t b = participation.apart();
   if (k == 1) return std::ranges::max(values);
 
-  // Fixed epochs try every phase. With non-increasing values, the i-th step of any pattern is i b
-  // or later, so 0, b, 2b, ... is best.
+  // For fixed epochs, every phase is tried. With non-increasing values, the i-th step of any
+  // pattern is i b or later, so 0, b, 2b, ... is best.
   const bool is_fixed = participation.kind() == Kind::fixed_epoch;
   if (is_fixed || is_non_increasing(values)) {
     double largest = 0;

@@ -49,14 +49,14 @@ Sensitivity dense_sensitivity(const Strategy& strategy, const Participation& par
   if (strategy.has_nonnegative_gram()) gram = gram.cwiseMax(0);
   Sensitivity result = gram_sensitivity(gram, participation);
   // An inner product of m terms is off by at most m 2^-53 times the product of the norms, and (sum
-  // of k norms)^2 <= k sens^2, so the result is rounded up by that.
+  // of k norms)^2 <= k sens^2; the result is rounded up by as much.
   const auto k = static_cast<double>(participation.times_within(gram.rows()));
   result.value *= 1 + k * static_cast<double>(encoder.rows()) * 0x1p-53;
   return result;
 }
 
-/// Ratio of the column norm that a Toeplitz strategy claims to that of its steps: above 1 if it was
-/// made for a longer horizon.
+/// Stated column norm of a Toeplitz strategy, divided by its column norm within the horizon: above
+/// 1 if the strategy was made for a longer horizon.
 double cap_factor(const Strategy& strategy) {
   const std::span<const double> coefficients = strategy.toeplitz_encoder();
   if (coefficients.empty()) return 1;

@@ -27,8 +27,8 @@ using Gaps = std::vector<std::int32_t>;
 constexpr std::int32_t kImpossible = -1;
 
 /// Ways in which one user can participate within a block of consecutive steps. ways[m - 1], for m
-/// participations, maps a sum of squares to the gaps that reach at least that sum; sums dominated
-/// by a larger one are left out.
+/// participations, maps a sum of squares to the gaps that reach at least that sum; dominated sums
+/// are left out.
 struct Block {
   std::int64_t steps = 0;
   std::vector<std::map<std::int64_t, Gaps>> ways = {};
@@ -41,8 +41,7 @@ class TreeSearch {
 
   bool is_within_budget() const { return operations_ <= kMaxTreeOperations; }
 
-  /// Returns a whole subtree of at most `separation` steps, with one participation in a node of
-  /// every level.
+  /// A whole subtree of at most `separation` steps: one participation in a node of every level.
   Block small_tree(int level) const {
     const std::int64_t size = std::int64_t{1} << level;
     Gaps gaps(static_cast<std::size_t>(separation_), kImpossible);
@@ -100,7 +99,7 @@ class TreeSearch {
     operations_ += separation_ + kOperationsPerSum;
   }
 
-  /// Keeps a sum only if it leaves larger gaps than every larger sum does.
+  /// Keeps a sum only if it leaves larger gaps than every larger sum.
   Ways undominated(const Ways& ways, std::int64_t added) const {
     Ways kept;
     Gaps best(index(separation_), kImpossible);
@@ -167,7 +166,7 @@ std::optional<std::int64_t> largest_tree_sum(std::int64_t steps,
   if (b > kMaxStoredGaps) return std::nullopt;
   TreeSearch search(k, b);
   Block tree, all;
-  // The nodes completed within the horizon are those of the whole trees in its binary expansion.
+  // Nodes completed within the horizon belong to the whole trees in its binary expansion.
   for (int level = 0; level < num_levels(steps); ++level) {
     tree =
         (std::int64_t{1} << level) <= b ? search.small_tree(level) : search.join(tree, tree, true);

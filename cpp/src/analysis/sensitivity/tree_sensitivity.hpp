@@ -18,13 +18,14 @@ namespace dpftrl {
 /// largest_tree_sum), else level_by_level_bound.
 Sensitivity tree_sensitivity(std::int64_t steps, const Participation& participation);
 
-/// Computes that maximum for a min-separation schema by dynamic programming over the levels;
-/// returns nothing if that takes more than 2^28 elementary operations.
+/// Computes the maximum of tree_sensitivity for a min-separation schema by dynamic programming over
+/// the levels; returns nothing if that takes more than 2^28 elementary operations.
 std::optional<std::int64_t> largest_tree_sum(std::int64_t steps,
                                              const Participation& participation);
 
-/// Upper bound on that maximum for any schema: level l has at most k' participations, at most
-/// min(k', ceil(2^l / b)) in one node, hence adds at most their product.
+/// Upper bound on the maximum of tree_sensitivity for any schema: level l has at most k'
+/// participations, at most min(k', ceil(2^l / b)) of them in one node, and adds at most the product
+/// of the two.
 double level_by_level_bound(std::int64_t steps, const Participation& participation);
 
 }  // namespace dpftrl

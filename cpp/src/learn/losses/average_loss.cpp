@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learn/losses/average_loss.hpp"
 
+#include <Eigen/Core>
 #include <utility>
 
 #include "dpftrl/base/error.hpp"

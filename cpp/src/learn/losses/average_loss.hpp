@@ -3,6 +3,7 @@
 
 /// The average loss of a fixed model on the examples so far.
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -13,8 +14,8 @@
 
 namespace dpftrl {
 
-/// f(w) = (1/t) sum_{s<=t} l(W x_s, y_s) for a growing list of examples, W one row of weights for
-/// each score of the loss, w these rows one after the other.
+/// f(w) = (1/t) sum_{s<=t} l(W x_s, y_s) for a growing list of examples, where W has one row of
+/// weights for each score of the loss, and w is these rows one after the other.
 /// @cost  memory t (d + 1) doubles.
 class AverageLoss {
  public:
@@ -22,13 +23,13 @@ class AverageLoss {
   AverageLoss(std::shared_ptr<const VectorLoss> loss, std::int64_t dimension);
 
   /// @param label  as VectorLoss::label returns it.
-  /// @throws Error{wrong_length, invalid_argument} nothing changes.
+  /// @throws Error{wrong_length, invalid_argument}. After either of these nothing has changed.
   void append(std::span<const double> features, double label);
 
   const VectorLoss& loss() const { return *loss_; }
   std::int64_t num_examples() const { return static_cast<std::int64_t>(labels_.size()); }
   std::int64_t model_size() const { return dimension_ * loss_->num_scores(); }
-  /// Mean of ||x||^2. Times a bound on the curvature of the loss, it bounds that of f.
+  /// Mean of ||x||^2; times a curvature bound of the loss, it bounds the curvature of f.
   double mean_square() const;
   /// True if the curvature of the loss has no bound.
   bool has_kinks() const { return !loss_->curvature().has_value(); }
@@ -41,12 +42,12 @@ class AverageLoss {
 
   /// Result of `envelope` at a point.
   struct Envelope {
-    double value = 0;   ///< of the smoothed f
-    double actual = 0;  ///< f itself
+    double value = 0;   ///< value of the smoothed f
+    double actual = 0;  ///< value of f itself
     /// Mean of l(p) + l*(a) - a p over the examples, a the slope of the envelope at p.
     double excess = 0;
     Vector gradient;  ///< mean of a x
-    Matrix hessian;   ///< of the smoothed f; empty for several scores or if not requested
+    Matrix hessian;   ///< Hessian of the smoothed f; empty for several scores or if not requested
   };
   struct EnvelopeOptions {
     double width = 1;  ///< > 0, see Loss::smoothed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/losses/loss.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -170,13 +171,13 @@ void clipped_gradient(std::span<const double> slopes, std::span<const double> fe
 namespace {
 
 struct ClipLengths {
-  double norm;     ///< of the features
+  double norm;     ///< norm of the features
   double clip;     ///< longest gradient that is not clipped
   double shorter;  ///< length of a clipped gradient
 };
 
-/// Scales for slopes of infinite norm: those that overflowed, and finite ones whose norm does.
-/// Infinite slopes leave nothing of the finite ones beside them.
+/// Scales for slopes of infinite norm: infinite slopes, or finite slopes whose norm overflows.
+/// Beside infinite slopes, finite slopes become 0.
 void scales_of_endless_slopes(std::span<const double> slopes, const ClipLengths& lengths,
                               std::span<double> scales) {
   const auto& [norm, clip, shorter] = lengths;
@@ -193,7 +194,7 @@ void scales_of_endless_slopes(std::span<const double> slopes, const ClipLengths&
   for (const double slope : slopes) squares += unit(slope) * unit(slope);
   const double steepness = std::sqrt(squares);
   const bool is_clipped = norm > 0 && !(largest * norm * steepness <= clip);
-  // Features below the normal numbers would need a scale beyond the doubles.
+  // Subnormal features would need a scale beyond the range of doubles.
   const double scale = std::min(shorter / norm, std::numeric_limits<double>::max()) / steepness;
   for (std::size_t k = 0; k < slopes.size(); ++k) {
     if (is_clipped)

@@ -17,7 +17,7 @@ double SoftmaxLoss::evaluate(std::span<const double> scores, double label,
   const std::size_t known = static_cast<std::size_t>(label);
   const auto largest = std::ranges::max_element(scores);
   const std::size_t top = static_cast<std::size_t>(largest - scores.begin());
-  // All terms but the largest, which is 1: log1p and 1 - p keep their digits close to 0.
+  // Sums all terms but the largest, which is 1, so that log1p and 1 - p stay accurate near 0.
   double others = 0;
   for (std::size_t j = 0; j < scores.size(); ++j) {
     slopes[j] = std::exp(scores[j] - *largest);

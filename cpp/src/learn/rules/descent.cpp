@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learn/rules/descent.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -18,7 +18,7 @@ struct DescentOptions {
   double lambda = 0;                     ///< > 0
   std::shared_ptr<const Domain> domain;  ///< K, with the Euclidean regulariser
   DescentSchedule schedule = {};
-  Vector start = {};  ///< w_1, a point of K; empty: that of the domain
+  Vector start = {};  ///< w_1, a point of K; empty: the domain's start
 };
 
 /// Plays w_1, w_2, ... with
@@ -32,8 +32,8 @@ struct DescentOptions {
 /// @checked-by descent_test
 class Descent final : public UpdateRule {
  public:
-  /// @throws Error{invalid_argument} an option out of range, no domain or one with another
-  ///         regulariser, start outside K; Error{wrong_length} start.
+  /// @throws Error{invalid_argument} an option out of range, no domain, a domain whose regulariser
+  ///         is not Euclidean, start outside K; Error{wrong_length} start.
   explicit Descent(const DescentOptions& options);
 
   double lambda() const override { return lambda_ / rate(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dpftrl/learn/rules/domain.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -132,11 +133,11 @@ void Simplex::project(std::span<double> point) const {
 
   // w_i = max(0, x_i - shift) with the shift that makes the sum right: the average excess of the
   // entries that stay positive. Dropping entries only raises the average excess, so an entry that
-  // was dropped stays dropped. Entries are relative to the largest one, whose size then costs no
+  // was dropped stays dropped. Entries are relative to the largest entry, whose size then costs no
   // digits.
   const double largest = *std::ranges::max_element(point);
   for (double& x : point) x -= largest;
-  double shift = -radius_;  // that of the largest alone
+  double shift = -radius_;  // for the largest entry alone
   for (std::size_t num_left = point.size() + 1;;) {
     double above = 0;
     std::size_t count = 0;
@@ -174,7 +175,7 @@ double Simplex::finish_leader(std::span<const double> sums, double lambda, std::
                               double sum_of_squares) const {
   if (regulariser_ == Regulariser::euclidean)
     return Domain::finish_leader(sums, lambda, point, sum_of_squares);
-  // Sums are relative to the least one, so that an overflow can only result in a weight of 0.
+  // Sums are relative to the least sum, so that an overflow can only result in a weight of 0.
   const double least = *std::ranges::min_element(sums);
   double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < point.size(); ++i) {

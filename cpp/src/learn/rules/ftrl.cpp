@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learn/rules/ftrl.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -61,7 +62,7 @@ void Ftrl::next(std::size_t first, std::span<const double> sums, std::span<doubl
 
 std::optional<UpdateRule::Line> Ftrl::next_line() const {
   const double rate = 1 / next_lambda();
-  // Same rate as in Domain::lead.
+  // As in Domain::lead, which divides by lambda if the rate is not a normal number.
   if (start_.size() > 0 || penalty_.strength > 0 || !domain().projects_by_factor() ||
       !std::isnormal(rate))
     return std::nullopt;

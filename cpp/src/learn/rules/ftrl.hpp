@@ -18,7 +18,7 @@ struct FtrlOptions {
   std::int64_t dimension = 1;            ///< 1 .. kMaxModelDimension
   double lambda = 0;                     ///< > 0
   std::shared_ptr<const Domain> domain;  ///< K with its regulariser R
-  Vector start = {};                     ///< w_1, a point of K; empty: that of the domain
+  Vector start = {};                     ///< w_1, a point of K; empty: the domain's start
   bool doubling = false;                 ///< see `lambda_at`
   Penalty penalty = {};                  ///< psi, for each gradient of the sums
   std::int64_t num_scores = 1;           ///< rows of the model, of dimension / num_scores features
@@ -29,9 +29,9 @@ struct FtrlOptions {
 ///     w_{t+1} = argmin_{w in K} <s_t, w> + t psi(w) + lambda R(w),
 ///
 /// which is Pi_K(w_1 - s_t / lambda) for the Euclidean regulariser R(w) = ||w - w_1||^2 / 2 and no
-/// penalty psi; with one, w_1 - s_t / lambda shrinks by t / lambda before it is projected. s_t is
-/// the sum of the first t gradients, exact or noisy. The next iterate depends on the latest sum
-/// alone; the rule keeps only w_1, if it was given, and the average.
+/// penalty psi; with a penalty, w_1 - s_t / lambda shrinks by t / lambda before it is projected.
+/// s_t is the sum of the first t gradients, exact or noisy. The next iterate depends on the latest
+/// sum alone; the rule keeps only w_1, if it was given, and the average.
 class Ftrl final : public UpdateRule {
  public:
   /// @throws Error{invalid_argument} lambda or dimension out of range, no domain, start outside K,
@@ -54,7 +54,7 @@ class Ftrl final : public UpdateRule {
   double lambda_;
   bool doubling_;
   Vector start_;         ///< as given; may be empty
-  double start_value_;   ///< of every coordinate if none was given
+  double start_value_;   ///< start of every coordinate if start_ is empty
   double start_extent_;  ///< largest magnitude of its coordinates
   Penalty penalty_;
   ModelShape shape_;

@@ -17,7 +17,7 @@ struct Range {
   std::int64_t size = 0;
 };
 
-/// Returns the weights of a range for one score.
+/// Weights of a range, for one score.
 template <class Weight>
 std::span<Weight> row_of(std::span<Weight> weights, const Range& range, const ModelShape& shape,
                          std::int64_t score) {

@@ -17,8 +17,8 @@ void require_penalty(std::string_view where, const Penalty& penalty, const Model
 void require_domain_for(std::string_view where, const Penalty& penalty, const Domain& domain);
 
 /// Overwrites the weights v with argmin_w ||w - v||^2 / 2 + times psi(w): entries of magnitude at
-/// most times alpha, or groups of at most that norm, become 0, others become shorter by it. Neither
-/// throws nor allocates.
+/// most times alpha, or groups of at most that norm, become 0, all others become shorter by times
+/// alpha. Neither throws nor allocates.
 /// @param times  >= 0; may be so large that times alpha is infinite.
 void shrink(const Penalty& penalty, double times, const ModelShape& shape,
             std::span<double> weights);

@@ -22,7 +22,7 @@ struct RuleOptions {
   std::int64_t num_scores = 1;
 };
 
-/// @throws Error{invalid_argument} doubling of descent; as `Ftrl` and `Descent`.
+/// @throws Error{invalid_argument} doubling with descent; otherwise as `Ftrl` and `Descent`.
 std::unique_ptr<UpdateRule> make_rule(const RuleOptions& options);
 
 }  // namespace dpftrl

@@ -3,6 +3,7 @@
 
 /// Maps prefix sums of gradients to the next point to play.
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@ class UpdateRule {
   /// Marks the current iterate as played and computes the next one from s_t, the sum of the first t
   /// gradients.
   /// @throws Error{wrong_length, invalid_argument} prefix_sum of another length or not finite, or a
-  ///         next iterate that is not finite; nothing changes.
+  ///         next iterate that is not finite. After any of these nothing has changed.
   void update(std::span<const double> prefix_sum);
 
   /// Whether no prefix sum of entries up to this magnitude can make `update` throw.
@@ -46,8 +47,8 @@ class UpdateRule {
   const Vector& iterate() const;
   /// Address of the numbers of iterate(), whether or not they have been written.
   const double* place_of_iterate() const { return iterate_.data(); }
-  /// Returns <w, x> over the coordinates of x from `first` on, with the same bits as from iterate()
-  /// but without a second pass over memory.
+  /// <w, x> over the coordinates of x from `first` on, with the bits of iterate() but no second
+  /// pass over memory.
   double score(std::size_t first, std::span<const double> features) const;
   /// (w_1 + ... + w_t) / t over the points already played; w_1 before the first update.
   Vector average() const;
@@ -60,7 +61,7 @@ class UpdateRule {
   struct Options {
     std::int64_t dimension;
     std::shared_ptr<const Domain> domain;
-    Vector start;  ///< a point of K; empty: that of the domain
+    Vector start;  ///< a point of K; empty: the domain's start
   };
   /// @throws Error{invalid_argument} dimension out of range, no domain, start outside K;
   ///         Error{wrong_length} start. The messages begin with `where`.
@@ -80,10 +81,10 @@ class UpdateRule {
   /// doubles.
   virtual void require_finite_step(std::span<const double> prefix_sum) const = 0;
   /// Overwrites w_t with w_{t+1}, from coordinate `first` on, as far as these sums determine it;
-  /// finish_next does what needs all of them. Neither throws nor allocates, because the release is
-  /// spent.
+  /// finish_next does what needs the sums of all coordinates. Neither throws nor allocates, because
+  /// the release is spent.
   virtual void next(std::size_t first, std::span<const double> sums, std::span<double> iterate) = 0;
-  /// @param sum_of_squares  of `iterate`.
+  /// @param sum_of_squares  sum of the squares of `iterate`.
   /// @return  as Domain::project_up_to_factor.
   virtual double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                              double sum_of_squares) = 0;
@@ -102,7 +103,7 @@ class UpdateRule {
   mutable bool is_written_ = true;
   Line line_{};
   std::span<const double> latest_sum_;  ///< set by `follow`
-  double sum_of_squares_ = 0;           ///< of the blocks of the next iterate so far
+  double sum_of_squares_ = 0;           ///< sum over the blocks of the next iterate so far
   Vector played_sum_;
   std::int64_t num_updates_ = 0;
 };

@@ -15,7 +15,7 @@ using detail::WideFraction;
 
 namespace {
 
-/// Returns the fraction in num_digits digits, truncated if it has more.
+/// The fraction in num_digits digits, truncated if it has more.
 Enclosure enclosed(const WideFraction& fraction, std::size_t num_digits) {
   Enclosure value;
   const std::size_t num_kept = std::min(detail::kWideDigits, num_digits);
@@ -50,7 +50,7 @@ std::int64_t exact_rounded_entry(const DecoderForm& form, const detail::NoiseSha
         FixedPoint(num_planes).round_scaled(entry, scale, enclosed(offset, num_planes));
     if (rounded) return *rounded;
   }
-  // Tells an entry too close to a tie from one without a useful enclosure.
+  // Distinguishes an entry too close to a tie from one without a useful enclosure.
   const FixedPoint fixed(detail::kMaxDigits);
   const bool is_enclosed = entry.error * fixed.unit() <= 0x1p-100;
   entry.error = 0;

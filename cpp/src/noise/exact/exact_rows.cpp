@@ -65,7 +65,7 @@ Enclosure normal(const FixedPoint& fixed, const PairBits& bits) {
   return fixed.multiply(radius, cosine);
 }
 
-/// The measurements of a form, which may be nested in another one.
+/// The measurements of a form, which may be nested in another form.
 struct Measurements {
   Normals& normals;
   std::int64_t first;
@@ -263,7 +263,7 @@ class DyadicRows final : public ExactRows {
 };
 
 /// w_t = g_0 z_t + ... + g_{b-1} z_{t-b+1}, row t = w_0 + ... + w_t, so the weight of a normal is a
-/// partial sum of g, from lag b - 1 on the sum of all g. The running sum is the case b = 1.
+/// partial sum of g; from lag b - 1 on, it is the sum of all g. The running sum is the case b = 1.
 class BandedInverseRows final : public ExactRows {
  public:
   BandedInverseRows(std::span<const double> coefficients, const Measurements& measurements)
@@ -449,8 +449,8 @@ class ClosedLoopRows final : public ExactRows {
   double largest_response_ = 0;
 };
 
-/// Computes w = C^-1 z for buffers whose numbers change from step to step. Outputs passed to `feed`
-/// are treated as exact.
+/// Computes w = C^-1 z for buffers whose coefficients change from step to step. Outputs passed to
+/// `feed` are treated as exact.
 class VaryingBufferedLoop {
  public:
   VaryingBufferedLoop(const VaryingBufferedDecoder& decoder, const FixedPoint& fixed)
@@ -482,7 +482,7 @@ class VaryingBufferedLoop {
   double max_row_stddev_;
 };
 
-/// The same for bands whose entries change.
+/// `BandedLoop` with bands that change from step to step.
 class VaryingBandedLoop {
  public:
   VaryingBandedLoop(const VaryingBandedDecoder& decoder, const FixedPoint& fixed)
@@ -511,7 +511,7 @@ class VaryingBandedLoop {
   std::vector<Enclosure> recent_;  ///< ring buffer with w_t at t mod bands
 };
 
-/// Computes row t = w_0 + ... + w_t for numbers that change from step to step. As in
+/// Computes row t = w_0 + ... + w_t for coefficients that change from step to step. As in
 /// ClosedLoopRows, each w is treated as exact once truncated, and the truncated part is an error of
 /// that step's input; it changes a row by at most its size times the norm of a row of B, which the
 /// form states.
@@ -627,7 +627,7 @@ class FilteredRows final : public ExactRows {
            (kind == Workload::Kind::prefix || kind == Workload::Kind::window);
   }
 
-  /// Makes w of that step the next input.
+  /// Makes w of step `step` the next input.
   void restart(std::int64_t step) {
     base_ = make_exact_rows(*decoder_.base, z_.normals, z_.first);
     previous_ = step == 0 ? Enclosure{} : base_->row(step - 1);
@@ -743,7 +743,7 @@ struct NumRows {
   std::int64_t operator()(const DyadicDecoder& decoder) const {
     return (std::int64_t{1} << decoder.node_weights.size()) - 1;
   }
-  /// The digits of the largest number are k - 1, or (k - 1) / 2 if digits are balanced.
+  /// The largest number has all digits k - 1, or (k - 1) / 2 if digits are balanced.
   std::int64_t operator()(const KaryDecoder& decoder) const {
     const std::int64_t largest = decoder.subtractive ? (decoder.arity - 1) / 2 : decoder.arity - 1;
     std::int64_t count = 0, node_size = 1;

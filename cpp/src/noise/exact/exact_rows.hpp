@@ -18,24 +18,24 @@
 
 namespace dpftrl::detail {
 
-/// Coordinates of a noise stream: the part of NoiseStreamOptions that entries depend on.
+/// The part of NoiseStreamOptions that entries depend on.
 struct NoiseShard {
   Key key;
   std::int64_t dimension = 1;
   std::int64_t first_coordinate = 0;
 };
 
-/// Normals of one coordinate, with as many digits as planes of their uniforms are read.
+/// Normals of one coordinate, with one digit for each plane of their uniforms that is read.
 class Normals {
  public:
   Normals(const NoiseShard& shard, std::int64_t coordinate_in_row, std::size_t num_planes);
 
   const FixedPoint& fixed() const { return fixed_; }
 
-  /// Encloses z of that measurement for every continuation of the bits.
+  /// Encloses z of a measurement for every continuation of the bits.
   Enclosure draw(std::int64_t measurement) const;
 
-  /// Same as draw, but caches the normal if `remember` was called and memory allows.
+  /// `draw` with a cache: keeps the normal if `remember` was called and memory allows.
   Enclosure recall(std::int64_t measurement);
   void remember() { remembers_ = true; }
 
@@ -44,7 +44,7 @@ class Normals {
   Key key_;
   std::uint64_t coordinate_;
   bool remembers_ = false;
-  std::vector<Enclosure> known_;  ///< by measurement; a negative error if not drawn yet
+  std::vector<Enclosure> known_;  ///< normals by measurement; a negative error if not drawn yet
 };
 
 /// The rows of a form. Their `error` is a sum of products of non-negative doubles; doubling it
@@ -52,19 +52,19 @@ class Normals {
 class ExactRows {
  public:
   virtual ~ExactRows() = default;
-  /// Returns the row of a step. Steps may come in any order; a recursion restarts from step 0 when
-  /// the step goes back.
+  /// Row of a step. Steps may come in any order; a recursion restarts from step 0 when the step
+  /// goes back.
   virtual Enclosure row(std::int64_t step) = 0;
-  /// Announces that many rows up to last_step will be requested.
+  /// Announces requests for many rows, up to last_step.
   virtual void prepare([[maybe_unused]] std::int64_t last_step) {}
 };
 
 /// @param form  must outlive the rows, as must the normals. NoiseStream's constructor has checked
 ///              its preconditions: no null pointers or empty vectors (Haar scales, column_scales
 ///              may be empty); arity >= 2, odd if subtractive; at most 40 Haar levels; as many
-///              weights as decays; a column scale for every step; blocks whose form has the rows
-///              asked of it. Numbers that are out of range lead to infinite errors, never to wrong
-///              ones.
+///              weights as decays; a column scale for every step; blocks whose form has as many
+///              rows as the block needs. Numbers that are out of range lead to infinite errors,
+///              never to wrong ones.
 /// @param first_measurement  index of the form's first measurement.
 std::unique_ptr<ExactRows> make_exact_rows(const DecoderForm& form, Normals& normals,
                                            std::int64_t first_measurement);
@@ -95,7 +95,7 @@ constexpr ExactRowsMakers exact_rows_makers_of(Alternatives<std::variant<Forms..
   return makers;
 }
 
-/// Number of rows that the form defines, at most kMaxNumSteps.
+/// Rows defined by the form, at most kMaxNumSteps.
 std::int64_t num_exact_rows(const DecoderForm& form);
 
 }  // namespace dpftrl::detail

@@ -62,7 +62,7 @@ class AutoregressiveProgram final : public Program {
 
   std::int64_t first_measurement_;
   double normal_error_;
-  double relative_;  ///< to the magnitudes of the two terms of a sum
+  double relative_;  ///< error relative to the magnitudes of the two terms of a sum
   double offset_;
   double innovation_;
   AutoregressiveDecoder decoder_;
@@ -70,7 +70,7 @@ class AutoregressiveProgram final : public Program {
   Slot x_;
   Slot fresh_;
   Slot row_;
-  std::int64_t num_steps_ = 0;  ///< covered by the next two
+  std::int64_t num_steps_ = 0;  ///< number of steps that error_ and variance_ cover
   double error_ = 0;
   double variance_ = 0;
 };

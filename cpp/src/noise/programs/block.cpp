@@ -50,7 +50,7 @@ class BlockProgram final : public Program {
  private:
   const BlockDecoder::Block& block() const { return blocks_[current_]; }
 
-  /// Starts the current block; its next row is that of `step`, counted within the block.
+  /// Starts the current block at its own row `step`.
   void start_block(std::int64_t step, StepOperations& operations) {
     ProgramOptions options = options_;
     options.num_rows = std::max(block().steps, block().closing_row + 1);

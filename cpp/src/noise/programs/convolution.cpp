@@ -29,8 +29,7 @@ int log2_transform_size(std::size_t num_rows) {
   return static_cast<int>(std::bit_width(2 * num_rows - 2));
 }
 
-/// Number of coordinates whose columns are copied out of the rows and back together: one cache
-/// line.
+/// Columns copied out of the rows and back together: one cache line of coordinates.
 constexpr std::size_t kMaxColumns = 8;
 
 /// Computes all rows at once by fast convolution, coordinates 2 j and 2 j + 1 in one complex
@@ -101,7 +100,7 @@ class ToeplitzProgram final : public Program {
     }
   }
 
-  /// Number of columns to process from that coordinate on, in whole pairs.
+  /// Columns to process from a coordinate on, in whole pairs.
   static std::size_t num_columns(std::int64_t coordinate, std::int64_t end) {
     return std::min(kMaxColumns, static_cast<std::size_t>(end - coordinate + 1) / 2 * 2);
   }
@@ -109,7 +108,7 @@ class ToeplitzProgram final : public Program {
   /// Whether normals are drawn row by row, which is cheaper unless there are few coordinates.
   bool is_wide() const { return dimension_ > 4; }
 
-  /// Begin and end of the requested coordinates among `count` of them from `first` on.
+  /// Range of the requested coordinates within [first, first + count).
   std::pair<std::size_t, std::size_t> asked_for(std::int64_t first, std::size_t count) const {
     const std::int64_t before = options_.first_coordinate - first;
     return {static_cast<std::size_t>(std::max<std::int64_t>(0, before)),
@@ -160,7 +159,7 @@ class ToeplitzProgram final : public Program {
 
 void require_memory(const ProgramOptions& options) {
   const int log2_size = log2_transform_size(static_cast<std::size_t>(options.num_rows));
-  // Rows, coefficients, tables of the transform, transformed coefficients, and columns.
+  // Counts rows, coefficients, tables of the transform, transformed coefficients, and columns.
   const double entries = static_cast<double>(options.num_rows);
   const double columns =
       std::min(static_cast<double>(kMaxColumns), static_cast<double>(options.dimension) + 2);

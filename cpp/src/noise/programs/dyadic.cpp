@@ -9,9 +9,8 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Keeps, for each level, the estimate of the last completed node and the sum of the estimates of
-/// that node and of those to its left that row t uses together with it: O(log n) slots, O(1)
-/// operations a step on average.
+/// Keeps, for each level, the estimate of the last completed node and its sum with the nodes to its
+/// left that row t also uses: O(log n) slots, O(1) operations per step on average.
 class DyadicProgram final : public Program {
  public:
   DyadicProgram(const ProgramOptions& options, const DyadicDecoder& decoder, SlotAllocator& slots)
@@ -98,8 +97,8 @@ class DyadicProgram final : public Program {
     return weights;
   }
 
-  /// Estimates the nodes of levels 0 .. level that end at this step; those below a node of weight 1
-  /// are not needed and not drawn.
+  /// Estimates the nodes of levels 0 .. level that end at this step; nodes below a node of weight 1
+  /// are neither needed nor drawn.
   void estimate_node(std::int64_t step, std::size_t level, StepOperations& operations) {
     const std::int64_t completed_before =
         first_measurement_ + 2 * step - std::popcount(static_cast<std::uint64_t>(step));

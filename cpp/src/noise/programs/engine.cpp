@@ -52,7 +52,7 @@ void Machine<Number>::run_tiles(const Window& window, Sink<Value>& sink)
   const std::size_t tile_width = std::bit_floor(kTileBytes / sizeof(Value) / steps);
   tile_.resize(tile_width * steps);
   for (std::size_t first = 0; first < dimension;) {
-    // Tiles end where groups of normals do, in shards as well.
+    // Tiles end where groups of normals end, in shards as well.
     const std::uint64_t coordinate = static_cast<std::uint64_t>(options_.first_coordinate) + first;
     const std::size_t width =
         std::min(tile_width - static_cast<std::size_t>(coordinate % tile_width), dimension - first);

@@ -74,7 +74,7 @@ class Machine {
   /// Draws normals into row `out`, and their low parts into `low` unless it is null.
   void draw(std::int64_t measurement, const Block& block, Value* out, Value* low);
   void combine(std::span<const Term> terms, Slot target, const Block& block);
-  /// Returns part 0 or 1 (the low parts) of a slot's coordinates in the block.
+  /// Part 0 or 1 (the low parts) of a slot's coordinates in the block.
   Value* part(Slot slot, const Block& block, std::size_t number) {
     const std::size_t index = static_cast<std::size_t>(slot.index) * kParts + number;
     return slot.is_scratch ? scratch_[index].data() : state_[index].data() + block.first;

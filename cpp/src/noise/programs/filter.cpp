@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Another workload on top of a decoder for prefix sums: w_t = D_t (r_t - r_{t-1}), row = A w.
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <vector>

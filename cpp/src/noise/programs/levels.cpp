@@ -74,8 +74,8 @@ class KaryProgram final : public Program {
  private:
   std::size_t num_levels() const { return static_cast<std::size_t>(decoder_.num_levels); }
 
-  /// Adds a node for a digit that is incremented: the next one or, below zero, one that it no
-  /// longer subtracts.
+  /// Adds a node for an incremented digit: the next node or, while the digit is negative, one that
+  /// is no longer subtracted.
   void take(std::size_t level, std::int64_t node, StepOperations& operations) {
     operations.draw(fresh_, measurement_of(level, node));
     operations.add(partial_sums_[level], partial_sums_[level], fresh_);
@@ -83,7 +83,7 @@ class KaryProgram final : public Program {
   }
 
   /// Gives `level` its lowest digit; the digits above it end at node `end` of the level above.
-  /// Returns where the digits from this level on end, in nodes of this level.
+  /// Returns the node of this level at which its digits end.
   std::int64_t reset(std::size_t level, std::int64_t end, StepOperations& operations) {
     end *= decoder_.arity;
     digits_[level] = lowest_;
@@ -114,10 +114,11 @@ class KaryProgram final : public Program {
   std::vector<std::int64_t> digits_;
   std::vector<Slot> partial_sums_;  ///< the last one stays 0
   Slot fresh_;
-  std::vector<double> num_additions_;  ///< in each of partial_sums_
+  std::vector<double> num_additions_;  ///< additions made so far in each of partial_sums_
 };
 
-/// Keeps the normal of the current support of each level, and adds them up afresh at every step.
+/// Keeps the normal of the current support on each level, and adds these normals up afresh at every
+/// step.
 class HaarProgram final : public Program {
  public:
   HaarProgram(const ProgramOptions& options, const HaarDecoder& decoder, SlotAllocator& slots)

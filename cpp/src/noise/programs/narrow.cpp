@@ -10,8 +10,8 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Largest step between measurements drawn in one call; unused ones in between cost less than
-/// another call.
+/// Largest step between measurements drawn in one call; unused measurements in between cost less
+/// than another call.
 constexpr std::int64_t kMaxGap = 2;
 
 template <class Number, class Drawn>
@@ -44,8 +44,8 @@ typename Narrow<Number>::Term Narrow<Number>::make_term(const noise::Term& term)
   }
 }
 
-/// Same operations in the same order as combine_double, combine_float and combine_pair of
-/// simd/rows.hpp.
+/// The operations of combine_double, combine_float and combine_pair of simd/rows.hpp, in their
+/// order.
 template <class Number>
 Number Narrow<Number>::combine(const Term* terms, std::size_t num_terms, const Number* rows) {
   Number sum{};
@@ -75,7 +75,7 @@ Number Narrow<Number>::combine(const Term* terms, std::size_t num_terms, const N
 
 template <class Number>
 void Narrow<Number>::lay_out(const Window& window) {
-  // Steps that repeat are laid out once.
+  // Repeated steps are laid out once.
   if (!window.is_periodic()) terms_.clear();
   const std::span<const noise::Term> terms = window.all_operations().all_terms();
   for (std::size_t i = terms_.size(); i < terms.size(); ++i) terms_.push_back(make_term(terms[i]));

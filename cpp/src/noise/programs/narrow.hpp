@@ -25,7 +25,7 @@ class Narrow {
  public:
   using Value = std::conditional_t<std::is_same_v<Number, float>, float, double>;
 
-  /// Returns the rows of the window, contiguous; valid until the next call.
+  /// Rows of the window, contiguous; valid until the next call.
   /// @param state  for each slot, the values of the coordinates, or for DoubleDouble two rows, the
   ///               second with the low parts. Updated to the state after the window.
   std::span<const Value> run(const Window& window, std::vector<std::vector<Value>>& state);
@@ -48,13 +48,13 @@ class Narrow {
   static Term make_term(const noise::Term& term);
   static Number combine(const Term* terms, std::size_t num_terms, const Number* rows);
   void lay_out(const Window& window);
-  /// Draws all normals of the window, generated as Drawn.
+  /// Draws all normals of the window, generated in the type Drawn.
   template <class Drawn>
   void draw(const Window& window);
   void run_coordinate(const Window& window, std::size_t coordinate, Number* rows);
 
-  std::vector<Term> terms_;    ///< of the operations
-  std::vector<Number> rows_;   ///< slots of one coordinate: scratch, backward, then state
+  std::vector<Term> terms_;    ///< terms of the operations
+  std::vector<Number> rows_;   ///< slots of one coordinate: scratch in reverse order, then state
   std::vector<Value> made_;    ///< rows of the steps
   std::vector<Number> drawn_;  ///< normals, one coordinate after the other
   std::vector<std::int64_t> measurements_;

@@ -7,14 +7,14 @@
 namespace dpftrl::noise {
 namespace {
 
-/// Largest error of a row, times num_rows, for plain precision. With up to 2^20 grids a standard
-/// deviation, recomputing the entries that the rounding test leaves open then takes a few
-/// nanoseconds an entry.
+/// Largest error of a row, times num_rows, for plain precision. With up to 2^20 grid units per
+/// standard deviation, recomputing the entries that the rounding test leaves open then takes a few
+/// nanoseconds per entry.
 constexpr double kLargestPlainError = 0x1p-22;
 /// Beyond this many rows, the error is not worth computing in advance.
 constexpr std::int64_t kMaxPlainRows = std::int64_t{1} << 16;
-/// Beyond this many rows, refined normals cost less than recomputing the entries that others leave
-/// open, each of which needs all earlier normals once more.
+/// Beyond this many rows, refined normals cost less than recomputing the entries that unrefined
+/// normals leave open, each of which needs all earlier normals again.
 constexpr std::int64_t kMaxUnrefinedRows = std::int64_t{1} << 17;
 
 std::vector<Bound> bounds_of(const ProgramOptions& options, const DecoderForm& form) {
@@ -44,7 +44,7 @@ bool is_always_plain(const DecoderForm& form) {
          std::holds_alternative<MovingSumDecoder>(form);
 }
 
-/// True if the rows of a filter are those of its base.
+/// True if a filter leaves the rows of its base unchanged.
 bool changes_nothing(const FilteredDecoder& filter) {
   return filter.workload.is_prefix() && filter.column_scales.empty();
 }
@@ -89,7 +89,7 @@ bool adds_up(const DecoderForm& form) {
 
 std::int64_t resume_point(const DecoderForm& form, std::int64_t step) {
   if (const auto* dyadic = std::get_if<DyadicDecoder>(&form)) {
-    // The estimate of a node of another weight depends on normals of all steps below it.
+    // The estimate of a node whose weight is not 1 depends on the normals of all steps below it.
     for (std::size_t level = 0; level < dyadic->node_weights.size(); ++level)
       if (step >> level & 1 && dyadic->node_weights[level] != 1) return 0;
     return step;

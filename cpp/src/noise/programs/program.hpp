@@ -28,7 +28,7 @@ enum class Precision {
   single,    ///< float, for simulation
   plain,     ///< double
   extended,  ///< unevaluated sums of two doubles
-  refined,   ///< extended, with normals that are sums of two doubles, too
+  refined,   ///< extended, and normals are sums of two doubles as well
 };
 
 inline bool is_extended(Precision precision) {
@@ -46,14 +46,14 @@ struct ProgramOptions {
 };
 
 /// Bounds of one row: |computed - ideal| <= error and |ideal| <= magnitude, except for events of
-/// probability below 2^-280 an entry.
+/// probability below 2^-280 per entry.
 struct Bound {
   double error = 0;
   double magnitude = 0;
 };
 
 /// A step that draws z, computes w from it and adds w to the total, which is its row; see simd.hpp.
-/// It has at most simd::kMaxBuffers states or simd::kMaxLags lags.
+/// The recursion has at most simd::kMaxBuffers states or simd::kMaxLags lags.
 struct StepShape {
   enum class Kind {
     buffers,       ///< simd::Buffers
@@ -62,8 +62,8 @@ struct StepShape {
   };
   Kind kind;
   std::vector<double> weights;  ///< weights of the states; for bands, the factors
-  std::vector<double> decays;   ///< for buffers only
-  std::vector<Slot> states;     ///< for bands, state t mod size belongs to step t
+  std::vector<double> decays;   ///< decays of buffers; unused for bands
+  std::vector<Slot> states;     ///< states; for bands, state t mod size belongs to step t
   Slot total;
 };
 
@@ -74,16 +74,15 @@ class Program {
   /// its row. Called for each step once, in order, from 0 or from the step passed to `resume`.
   /// State slots are 0 before step 0.
   virtual Slot emit(std::int64_t step, StepOperations& operations) = 0;
-  /// Bound of the row of that step; called for steps in order. Trees of arity k, the smooth
-  /// mechanism, blocks and matrices require that emit was called before; all others do not.
+  /// Bound of the row of a step; called for steps in order. Trees of arity k, blocks and matrices
+  /// require that emit was called before; all other forms do not.
   virtual Bound bound(std::int64_t step) = 0;
   /// Moves to `step` > 0, a result of resume_point, from any step: appends operations that set the
-  /// state slots to those after step - 1. Not needed by forms whose resume_point is 0.
+  /// state slots to their values after step - 1. Not needed by forms whose resume_point is 0.
   virtual void resume(std::int64_t /*step*/, StepOperations& /*operations*/) {}
-  /// Returns p > 0 if step t + p does what step t does, with measurements p later; 0 if steps
-  /// differ.
+  /// p > 0 if step t + p does what step t does, with measurements p later; 0 if steps differ.
   virtual std::int64_t period() const { return 0; }
-  /// Shape that all steps have, if any.
+  /// Shape common to all steps, if any.
   virtual std::optional<StepShape> shape() const { return std::nullopt; }
 };
 
@@ -95,7 +94,7 @@ inline constexpr double kSlack = 1 + 0x1p-24;
 /// Largest coefficient, weight or scale of a form; keeps rows within the range of exact_entry.
 inline constexpr double kMaxCoefficient = 0x1p20;
 inline constexpr double kMaxPregeneratedBytes = 0x1p30;
-/// Number of standard deviations that is exceeded with probability below 2^-280.
+/// Standard deviations that a normal exceeds with probability below 2^-280.
 inline constexpr double kTail = 20;
 
 /// Rounding error of one StepOperations::combine, relative to the sum of the magnitudes of its
@@ -149,17 +148,17 @@ bool adds_up(const DecoderForm& form);
 std::int64_t resume_point(const DecoderForm& form, std::int64_t step);
 
 /// Row `step` of a stream of one coordinate as a plain sum of refined terms. More accurate than the
-/// convolution that makes all rows, and one row takes as much work as a few of the convolution's.
+/// batched convolution, at the cost of a few of its rows.
 struct RefinedEntry {
   double value;
-  double error;  ///< not counting the rounding of `value`
+  double error;  ///< error bound without the rounding of `value`
 };
 RefinedEntry refined_entry(const ProgramOptions& options, const ToeplitzDecoder& decoder,
                            std::int64_t step);
 
 struct PrecisionChoice {
   Precision precision;
-  std::vector<Bound> bounds;  ///< of all rows, if the choice computed them
+  std::vector<Bound> bounds;  ///< bounds of all rows, if the choice computed them
 };
 
 /// Chooses plain if its error bound is small enough for the rounding test to leave few entries

@@ -16,7 +16,7 @@ namespace dpftrl::noise {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// One bound serves a 16th of the steps so far, and one more; bounds grow slowly for all useful
+/// After t steps, one bound serves for the next 1 + t / 16; bounds grow slowly for all useful
 /// forms.
 constexpr std::int64_t kStepsPerBound = 16;
 /// Magnitudes below this are flushed to 0, because subnormal numbers are slow.
@@ -141,7 +141,7 @@ class BandedRecursion {
   Precision precision_;
   const std::vector<double>& coefficients_;
   std::vector<DoubleDouble> factors_;
-  double sum_ = 0;  ///< of the magnitudes of all coefficients but the first
+  double sum_ = 0;  ///< sum of the magnitudes of all coefficients but the first
   std::vector<Slot> history_;
   Slot fresh_;
   Slot w_;
@@ -287,7 +287,7 @@ class BufferedRecursion {
   std::vector<Term> terms_;
 };
 
-/// Tracks the response to one normal, and bounds rows from it.
+/// Tracks the response to a single normal variable, and derives the bounds of rows from it.
 template <class Recursion, class Number>
 class ResponseBounds {
  public:
@@ -312,7 +312,7 @@ class ResponseBounds {
 
  private:
   struct Evaluated {
-    std::int64_t steps;  ///< number of steps for which it holds
+    std::int64_t steps;  ///< number of steps for which the bound holds
     Bound bound;
   };
 
@@ -350,7 +350,7 @@ class ResponseBounds {
   Responses responses_;
   SquareSum row_;
   DoubleDouble w_sum_;    ///< |w_0| + ... + |w_t| of the impulse
-  DoubleDouble row_sum_;  ///< the same for its rows: |B_t0| + ... + |B_tt|
+  DoubleDouble row_sum_;  ///< |B_t0| + ... + |B_tt| of its rows
   std::vector<Evaluated> evaluated_;
   std::size_t last_ = 0;
 };
@@ -387,8 +387,8 @@ class RecursiveProgram final : public Program {
   ResponseBounds<Recursion, DoubleDouble> extended_;
 };
 
-/// The numbers change from step to step, so an impulse does not tell how a change of z affects a
-/// row. The norm of a row of B, which the form states, bounds the effect.
+/// The coefficients change from step to step, so an impulse does not tell how a change of z affects
+/// a row. The norm of a row of B, which the form states, bounds the effect.
 class VaryingBufferedProgram final : public Program {
  public:
   VaryingBufferedProgram(const ProgramOptions& options, const VaryingBufferedDecoder& decoder,
@@ -461,7 +461,8 @@ class VaryingBufferedProgram final : public Program {
   double inputs_squared_ = 0;
 };
 
-/// The same for a recursion over the last few w, each the difference of two rows.
+/// Like VaryingBufferedProgram, with the last few w instead of states; w is a difference of two
+/// rows.
 class VaryingBandedProgram final : public Program {
  public:
   VaryingBandedProgram(const ProgramOptions& options, const VaryingBandedDecoder& decoder,

@@ -39,7 +39,7 @@ void require_length_at_least(std::string_view name, std::int64_t length, std::in
     fail_argument(kFunction, name, "of at least " + to_text(least) + " entries", to_text(length));
 }
 
-/// Limits the memory of the rows that a program keeps, of 8 or 16 bytes a coordinate.
+/// Limits the memory of the rows that a program keeps, of 8 or 16 bytes per coordinate.
 void require_state(const ProgramOptions& options, std::string_view what, std::int64_t num_rows,
                    double bytes) {
   const double needed =
@@ -53,7 +53,7 @@ void require_state(const ProgramOptions& options, std::string_view what, std::in
 /// Largest number of terms of a moving sum, whose blocks of normals take some hundred MB.
 constexpr std::int64_t kMaxMovingTerms = std::int64_t{1} << 14;
 
-/// Calls check(index, number) for a list of `buffers` numbers a step, or for its packed form.
+/// Calls check(index, number) for a list of `buffers` numbers per step, or for its packed form.
 template <class Packed, class Check>
 void check_each(const VaryingBuffers& numbers, const std::vector<double>& whole,
                 const Packed& packed, const Check& check) {

@@ -63,7 +63,7 @@ class RowMaker {
   }
 
   /// Restores the state of the step that write_state returned.
-  /// @throws Error{bad_state} the size is not that of the slots in use; seek recovers from this.
+  /// @throws Error{bad_state} the size does not fit the slots in use; seek recovers from this.
   void read_state(std::int64_t step, std::span<const std::byte> bytes) {
     is_intact_ = false;
     kept_step_ = last_bound_ = -1;
@@ -82,7 +82,7 @@ class RowMaker {
     is_intact_ = true;
   }
 
-  /// Number of rows made but not handed out yet.
+  /// Rows made but not yet handed out.
   std::int64_t buffered() const { return num_buffered_ - first_buffered_; }
 
   /// Writes the next rows, which must exist.

@@ -13,7 +13,7 @@
 namespace dpftrl::noise {
 
 /// Runs steps from `first_step` on for coordinates first .. first + width - 1 of the state; `steps`
-/// points at the first of them.
+/// points at the first coordinate.
 template <class Value>
 void run_steps(const StepShape& shape, std::int64_t first_step, const simd::Steps<Value>& steps,
                std::vector<std::vector<Value>>& state, std::size_t first, std::size_t width);

@@ -96,9 +96,9 @@ class MovingSumProgram final : public Program {
  private:
   std::int64_t first_measurement_;
   double normal_error_;
-  double relative_;  ///< to the magnitudes of the terms
+  double relative_;  ///< error relative to the magnitudes of the terms
   const std::vector<double>& coefficients_;
-  double sum_ = 0;  ///< of the coefficients' magnitudes
+  double sum_ = 0;  ///< sum of the coefficients' magnitudes
   double squares_ = 0;
   std::vector<Slot> normals_;
   Slot row_{};

@@ -47,7 +47,7 @@ struct Term {
 struct Operation {
   enum class Kind : std::uint8_t {
     draw,     ///< target = normals of measurement `number`
-    load,     ///< target = source, one double a coordinate
+    load,     ///< target = source, one double per coordinate
     combine,  ///< target = sum of the terms, from the first to the last
     finish,   ///< target is the row of the step
   };
@@ -74,7 +74,7 @@ class StepOperations {
     operations_.push_back({.kind = Operation::Kind::draw, .target = target, .number = measurement});
     draws_.push_back(measurement);
   }
-  /// Keeps the rows alive as long as these operations need them.
+  /// Keeps the rows alive while these operations need them.
   void load(Slot target, const std::shared_ptr<const std::vector<double>>& rows,
             std::size_t begin) {
     if (sources_.empty() || sources_.back() != rows) sources_.push_back(rows);

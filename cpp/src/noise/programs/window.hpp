@@ -43,7 +43,7 @@ class Window {
   std::span<const Term> terms(const Operation& operation) const {
     return operations_.terms(operation);
   }
-  /// Shift to add to the measurements of these operations.
+  /// Shift of the measurements of these operations.
   std::int64_t measurement_shift(std::int64_t i) const;
   const Bound& bound(std::int64_t i) const {
     return all_bounds_.empty() ? bounds_[static_cast<std::size_t>(i)]
@@ -55,11 +55,11 @@ class Window {
   const std::optional<StepShape>& shape() const { return shape_; }
   /// Whether steps repeat, so that the list of operations only grows.
   bool is_periodic() const { return period_ > 0; }
-  /// Number of slots that the operations refer to.
+  /// Slots that the operations refer to.
   std::size_t num_state() const { return num_state_; }
   std::size_t num_scratch() const { return num_scratch_; }
-  /// Number of state slots that later steps may read. It depends on the last prepared step alone;
-  /// num_state() may also count slots of longer blocks before it.
+  /// State slots that later steps may read. They depend on the last prepared step alone;
+  /// num_state() may also count slots of longer earlier blocks.
   std::size_t num_slots_in_use() const {
     return std::min(num_state_, static_cast<std::size_t>(slots_.num_state()));
   }
@@ -78,14 +78,14 @@ class Window {
   SlotAllocator slots_;
   ProgramPointer program_;
   std::optional<StepShape> shape_;
-  std::int64_t period_ = 0;  ///< of the program
+  std::int64_t period_ = 0;  ///< period of the program
   std::int64_t first_step_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t num_emitted_ = 0;
   bool has_resumed_ = false;  ///< the operations begin with what Program::resume appended
   StepOperations operations_;
-  std::vector<Bound> all_bounds_;  ///< of every row, if known in advance
-  std::vector<Bound> bounds_;      ///< of the window, otherwise
+  std::vector<Bound> all_bounds_;  ///< bounds of every row, if known in advance
+  std::vector<Bound> bounds_;      ///< otherwise bounds of the rows of the window
   std::size_t num_state_ = 0;
   std::size_t num_scratch_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/family_optimum.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -16,8 +17,8 @@
 namespace dpftrl {
 namespace {
 
-/// Least tolerance if the objective contains absolute values of inner products, which are nearly
-/// kinks.
+/// Least tolerance if the objective contains smoothed absolute values of inner products, which
+/// nearly have kinks.
 constexpr double kSignedTolerance = 1e-5;
 
 void require_banded_problem(const char* function, const BandedProblem& problem,
@@ -34,8 +35,9 @@ bool has_orthogonal_columns(const BandedProblem& problem) {
          problem.participation.apart() >= problem.bands;
 }
 
-/// Converts parameters to coefficients. If free, they are c_1, c_2, ... with c_0 = 1; otherwise ln
-/// of the decrements, from the last coefficient up, which makes c positive and non-increasing.
+/// Converts parameters to coefficients. Free parameters are c_1, c_2, ... with c_0 = 1; otherwise
+/// they are logarithms of the decrements, from the last coefficient up, which makes c positive and
+/// non-increasing.
 std::vector<double> coefficients_of(const Vector& point, bool is_free) {
   std::vector<double> c(point.data(), point.data() + point.size());
   if (is_free) {
@@ -77,8 +79,7 @@ Vector starting_point(const BandedProblem& problem, bool is_free) {
   return point;
 }
 
-/// Wraps `progress` for one of two consecutive searches, whose errors are those of one
-/// participation.
+/// Wraps `progress` for one of two consecutive searches; errors are for one participation.
 std::function<bool(const FamilyProgress&)> continued(
     const std::function<bool(const FamilyProgress&)>& progress, std::int64_t evaluations_before,
     double sensitivity) {
@@ -133,7 +134,7 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
          "must have a separation of at least {bands} = " + to_text(problem.bands),
          to_text(problem.participation.apart()));
 
-  // The best Toeplitz coefficients are a point of this family.
+  // The best Toeplitz coefficients belong to this family.
   BandedProblem toeplitz = problem;
   toeplitz.participation = Participation::single();
   const double sensitivity =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/banded/banded_rows.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -165,7 +166,7 @@ void BandedRowErrors::pull_back(const std::vector<double>& weights, Vector& grad
         by_covariance(later, distance) -= by_sum * system_(row, index(m));
       }
     }
-    // Back through K_{t,t-m} / K_tt and 1 / K_tt.
+    // Propagates derivatives back through K_{t,t-m} / K_tt and 1 / K_tt.
     const double inverse = system_(row, 0);
     double by_diagonal = -by_system(0) * inverse * inverse;
     for (std::int64_t m = 1; m <= order; ++m) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -14,9 +15,9 @@ namespace dpftrl::detail {
 /// `columns`: C_jj, C_{j+1,j}, ..., 0 below C.
 std::vector<double> banded_row_norms_squared(const Matrix& columns);
 
-/// Squared row norms of prefix sums * C^-1, hardly above them and never below; infinity or NaN
-/// where double precision gives no bound. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below C, a
-/// positive diagonal.
+/// Tight upper bounds on the squared row norms of prefix sums * C^-1; infinity or NaN where double
+/// precision gives no bound. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below C, a positive
+/// diagonal.
 ///
 /// Tracks the covariance of the last p - 1 entries of w = C^-1 Z and of their running sum. Every
 /// step adds the sums of the possible rounding errors of the rows to the diagonal, so the computed
@@ -25,8 +26,8 @@ std::vector<double> banded_row_norms_squared(const Matrix& columns);
 /// @checked-by varying_bands_test "bounds of row norms hold ..."
 std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
 
-/// Squared row norms of B = prefix sums * C^-1 for C with p bands and columns of norm 1:
-/// C_{j+m,j} = x_{j,m} / norm, x_{j,0} = 1, the others the parameters, column after column.
+/// Squared row norms of B = prefix sums * C^-1 for C with p bands and columns of norm 1: C_{j+m,j}
+/// = x_{j,m} / norm, x_{j,0} = 1; the other x_{j,m} are the parameters, column after column.
 ///
 /// B Z is an autoregression of order p: with K = C * prefix sums^-1, K (B Z) = Z. The next row
 /// needs only a band of its covariance.
@@ -34,7 +35,7 @@ class BandedRowErrors final : public RowErrors {
  public:
   BandedRowErrors(std::int64_t steps, std::int64_t bands);
 
-  /// Number of parameters: p - 1 for each column except the last ones, which are cut off.
+  /// p - 1 for each column except the last ones, which are cut off.
   Eigen::Index num_parameters() const { return num_parameters_; }
   /// The parameters of columns proportional to c.
   Vector parameters_of(const std::vector<double>& coefficients) const;
@@ -55,9 +56,9 @@ class BandedRowErrors final : public RowErrors {
   Eigen::Index num_parameters_;
   std::vector<double> ones_;
   std::vector<double> values_;
-  Matrix columns_;     ///< entries
+  Matrix columns_;     ///< entries of C, column by column
   Matrix system_;      ///< K_{t,t-m} / K_tt for m = 1 .. p; column 0: 1 / K_tt
-  Matrix covariance_;  ///< of rows t and t-m, m = 0 .. p
+  Matrix covariance_;  ///< covariance of rows t and t-m, m = 0 .. p
 };
 
 }  // namespace dpftrl::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/banded/banded_toeplitz.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,8 +16,8 @@ namespace {
 /// Up to this many bands, recursions are faster than transforms.
 constexpr std::int64_t kMostDirectBands = 128;
 
-/// |x| is replaced by the root of x^2 plus the square of this, which costs about 1e-4 of the error
-/// and takes half as many line searches as 1e-4 would.
+/// |x| is smoothed to sqrt(x^2 + this^2), which costs about 1e-4 of the error and takes half as
+/// many line searches as a value of 1e-4 would.
 constexpr double kSmooth = 1e-3;
 
 std::size_t size_of(std::int64_t n) {
@@ -115,7 +116,7 @@ double BandedToeplitzError::phase_sum(std::span<const double> c, Vector& gradien
     std::vector<double> products(size_of(num_products + 1), 0.0);
     for (std::int64_t u = 0; u < num_products; ++u)
       products[size_of(u + 1)] = products[size_of(u)] + c[size_of(u)] * c[size_of(u + lag)];
-    // slopes[j - i] is the sum of those of columns i to j, which all have the rows above n - j b.
+    // slopes[j - i] collects the slopes of columns i to j, which share the rows above n - j b.
     std::vector<double> slopes(size_of(k - i));
     double slope = 0;
     for (std::int64_t j = i; j < k; ++j) {
@@ -157,9 +158,9 @@ double BandedToeplitzError::row_squared(const std::vector<double>& inverse,
   return total;
 }
 
-/// Adds the gradient of ln(row) / 2. With b = prefix sums of e, C e = (1, 0, ...): the adjoint of
-/// b_t is 2 w_t b_t, that of e is its sums from the end, mu is C^-T times that, and the slope in
-/// c_m is -sum_t mu_t e_{t-m}.
+/// Adds the gradient of ln(row) / 2, b = prefix sums of e, C e = (1, 0, ...). Adjoints: 2 w_t b_t
+/// for b_t, their sums from the end for e, and mu, C^-T times these sums. The slope in c_m is
+/// -sum_t mu_t e_{t-m}.
 void BandedToeplitzError::row_gradient(std::span<const double> c, const std::vector<double>& e,
                                        Vector& gradient) {
   const std::int64_t n = problem_.steps, p = problem_.bands;

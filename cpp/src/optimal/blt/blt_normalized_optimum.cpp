@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/family_optimum.hpp"
 
+#include <Eigen/Core>
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
@@ -11,7 +12,8 @@ namespace dpftrl {
 namespace {
 
 constexpr std::int64_t kMostSingleSteps = 4096;
-/// Number of cells in the distance from the nearer end, to compare starts and for the last part.
+/// Cells between a step and the nearer end: to compare starting points, and for the last part of
+/// the search.
 constexpr std::int64_t kCoarse = 24;
 constexpr std::int64_t kFine = 128;
 

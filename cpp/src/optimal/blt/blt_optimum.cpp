@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/family_optimum.hpp"
 
+#include <Eigen/Core>
 #include <cmath>
 
 #include "dpftrl/base/error.hpp"
@@ -52,8 +53,8 @@ Vector spread_roots(std::int64_t buffers, std::int64_t steps) {
 }
 
 std::vector<Vector> with_one_more_buffer(const Vector& log_gaps) {
-  // A pair of nearly equal roots changes almost nothing; one is placed in the middle of each gap
-  // between pairs in turn.
+  // A pair of nearly equal roots changes almost nothing; such a pair is placed in the middle of
+  // each gap between pairs in turn.
   std::vector<Vector> starts;
   for (Eigen::Index at = 0; at <= log_gaps.size(); at += 2) {
     const bool on_top = at == log_gaps.size();

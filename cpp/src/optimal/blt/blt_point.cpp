@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/blt/blt_point.hpp"
 
+#include <Eigen/Core>
 #include <cmath>
 #include <vector>
 
 namespace dpftrl::detail {
 namespace {
 
-/// sum_k binomial(count + order - 1, k + order) (-x)^k and its derivative, for count x < 1:
-/// order 1 is sum q^k, order 2 is sum (count - k) q^k.
+/// sum_k binomial(count + order - 1, k + order) (-x)^k and its derivative, for count x < 1. With
+/// q = 1 - x, order 1 is sum q^k, order 2 is sum (count - k) q^k.
 Jet binomial_series(double x, double count, double order) {
   double term = order == 1 ? count : count * (count + 1) / 2;
   double value = 0, derivative = 0;
@@ -250,7 +251,7 @@ double sensitivity_squared(const BltPoint& point, const Repeats& repeats, BltSlo
 
 namespace {
 
-/// limit^2 weight_of_ones + 2 limit sum u_i S(i) + sum u_i u_l S(i, l), divided by `divisor`.
+/// limit^2 ones + 2 limit sum u_i S(i) + sum u_i u_l S(i, l), divided by `divisor`.
 template <class Sum>
 double quadratic_in_rows(const BltPoint& point, double ones, double divisor, const Sum& sum,
                          BltSlopes* slopes, double scale) {

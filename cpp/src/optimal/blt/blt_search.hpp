@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,7 +29,8 @@ class BltObjective {
 
 /// Default starting point of a search.
 Vector spread_roots(std::int64_t buffers, std::int64_t steps);
-/// Points with one more pair of roots, next to each other, and almost the same error.
+/// Points with one more pair of roots, which are next to each other, and with almost the same
+/// error.
 std::vector<Vector> with_one_more_buffer(const Vector& log_gaps);
 
 /// Concatenation of two vectors.
@@ -50,8 +52,8 @@ struct GrowOptions {
   Eigen::Index num_others = 0;  ///< parameters after the log gaps, initially 0
 };
 
-/// Points from which the search for `buffers` starts: spread out, and derived from the optimum
-/// with one buffer fewer if there is one.
+/// Starting points of the search with `buffers` buffers: a spread one, and, if an optimum with one
+/// fewer buffer is known, points derived from it.
 inline std::vector<Vector> starts_of(const GrowOptions& options, std::int64_t buffers,
                                      const Vector& last) {
   const Vector others = Vector::Zero(options.num_others);
@@ -63,8 +65,9 @@ inline std::vector<Vector> starts_of(const GrowOptions& options, std::int64_t bu
   return starts;
 }
 
-/// Adds one buffer at a time, each time from the spread start and from the last optimum with one
-/// more pair of roots, until there are enough or (if unset) one more gains less than 0.1 %.
+/// Adds one buffer at a time, each time from the spread point and from the last optimum with one
+/// more pair of roots, until there are enough or, if their number is unset, one more gains less
+/// than 0.1 %.
 ///
 /// `screen` descends far enough to tell which start is best, and `finish` continues from there.
 ///

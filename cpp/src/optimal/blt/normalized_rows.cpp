@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/blt/normalized_rows.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,8 +16,8 @@ constexpr std::size_t kMost = static_cast<std::size_t>(kMaxBuffers);
 using Buffers = std::array<double, kMost>;
 using Pairs = std::array<double, kMost * kMost>;
 
-/// The largest length up to `wanted` that is odd, so that a cell has a middle, and 1 or m 2^e - 1
-/// with m up to a third of the cells in a distance, so that few lengths occur.
+/// Largest cell length <= wanted that is odd (a cell has a midpoint) and of the form m 2^e - 1 with
+/// small m (few distinct lengths).
 std::int64_t cell_length(std::int64_t wanted, std::int64_t cells_in_distance) {
   std::int64_t mantissa = wanted + 1, unit = 1;
   while (3 * mantissa > std::max<std::int64_t>(cells_in_distance, 24)) {

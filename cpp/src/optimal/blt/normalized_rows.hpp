@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,7 +24,7 @@ KnotPosition knot_position(std::int64_t steps, std::int64_t step);
 /// over which D and lambda are constant, and their derivatives in the log gaps of T, followed by
 /// ln lambda at the knots if rows are scaled. Exact if every cell is one step.
 ///
-/// The state of T^-1 and the row are a linear system driven by one normal a step; a cell is one
+/// The state of T^-1 and the row are a linear system driven by one normal per step; a cell is one
 /// step of it (docs/math/families.md).
 class NormalizedRowErrors final : public RowErrors {
  public:
@@ -41,14 +42,15 @@ class NormalizedRowErrors final : public RowErrors {
   void pull_back(const std::vector<double>& weights, Vector& gradient) override;
 
  private:
-  /// Quantities that cells of one length share, and the derivatives in them.
+  /// Quantities that cells of one length share, and the derivatives with respect to these
+  /// quantities.
   struct Kind {
     explicit Kind(std::int64_t cell_length) : length(cell_length) {}
     std::int64_t length;
-    std::vector<Jet> decay, sum;   // theta^^L and sum_{m<L} theta^^m; in 1 - theta^
-    std::vector<Jet> state_noise;  // pairs; in the joint complement of theta^
-    std::vector<Jet> whole_power, whole_sum, half_power, half_sum;  // pairs; of theta
-    std::vector<double> drift, cross_noise;  // of the row by the state; covariance with its noise
+    std::vector<Jet> decay, sum;   // theta^^L and sum_{m<L} theta^^m; derivatives in 1 - theta^
+    std::vector<Jet> state_noise;  // per pair; derivatives in the joint complement of theta^
+    std::vector<Jet> whole_power, whole_sum, half_power, half_sum;  // per pair; the same for theta
+    std::vector<double> drift, cross_noise;  // drift of the row by the state; noise covariance
     double row_noise = 0;
     std::vector<double> by_decay, by_state_noise, by_drift, by_cross_noise;
     std::vector<double> by_whole_power, by_whole_sum, by_half_power, by_half_sum;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/epochs/dual_blocks.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -36,7 +37,7 @@ Matrix block_residual(const DualBlock& block, const Matrix& root, double level, 
 }
 
 double distance_with_repeats(double gap, const Vector& residual) {
-  // If this share of the residual is above the gap, the iterate is still on its way.
+  // If this share of the residual is above the gap, the iterate is still far from a solution.
   constexpr double kResidualShare = 0.1;
   return std::min(gap, kResidualShare * residual.norm());
 }

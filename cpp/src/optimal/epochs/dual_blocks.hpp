@@ -20,8 +20,8 @@ Matrix apply_to_eigenvalues(const Eigensystem& system, Function f) {
 /// ln x, clamped at the smallest normal double.
 double log_of(double x);
 
-/// Square roots of dual variables, whose mean square is 1, stay above this: those of inactive rows
-/// and columns go to 0.
+/// Lower limit of the square roots of dual variables, whose mean square is 1: roots of inactive
+/// rows and columns tend to 0.
 inline constexpr double kLeastRoot = 3e-7;
 /// A step keeps at least this fraction of the least root of a phase, or of a row.
 inline constexpr double kLeastKept = 0.3;
@@ -36,7 +36,7 @@ struct DualBlock {
   Matrix fourth_root;   ///< L^(1/4)
 };
 
-/// The step from L^(1/2) to `proposed`, shortened where it would leave the positive matrices.
+/// The step from L^(1/2) to `proposed`, shortened if it would leave the positive matrices.
 Matrix kept_positive(const Matrix& root_of_l, const Matrix& proposed);
 
 /// ln (root / level + barrier) / (1 + barrier) - ln L, as a change of L^(1/2).

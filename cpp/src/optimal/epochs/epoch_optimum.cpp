@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimal/epochs/epoch_optimum.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,10 +28,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kGapTolerance = 1.1;
 /// Error of the quadrature as a share of the gap, while iterating and in the proof.
 constexpr double kIteratedShare = 1e-3, kProvedShare = 0.1;
-/// The error of a mechanism is off by the square of this.
+/// Gap of the dual; the error of the mechanism is off by its square.
 constexpr double kGramAccuracy = 1e-9;
 constexpr double kLeastAccuracy = 1e-12, kFirstAccuracy = 1e-5;
-/// Longer epochs start from the solution for a quarter of their steps, to this gap.
+/// Longer epochs start from the solution for a quarter of their steps, but for at least this many.
 constexpr std::int64_t kShortEpoch = 32;
 constexpr std::int64_t kShortening = 4;
 constexpr double kCoarseGap = 1e-3;
@@ -46,7 +47,8 @@ void require_problem(std::string_view function, const EpochOptimumProblem& probl
     fail_argument(function, "decay", "above 0 and at most 1", to_text(problem.decay));
 }
 
-/// Position at which a list is interpolated linearly; beyond the ends, its last entries apply.
+/// Position at which a list is interpolated linearly; beyond its ends, its first or last entry
+/// applies.
 struct Between {
   Eigen::Index before, after;
   double share;  ///< share of `after`
@@ -80,7 +82,7 @@ class Iteration {
     return x;
   }
 
-  /// Stretches the point of a problem with fewer steps per epoch.
+  /// Stretches a point from fewer steps per epoch.
   Vector stretched(const Vector& coarse, Eigen::Index coarse_length) const {
     const Iteration other({.epochs = problem_.epochs, .epoch_length = coarse_length});
     Vector x = uniform_start();
@@ -98,7 +100,7 @@ class Iteration {
     return scaled(std::move(x));
   }
 
-  /// The step from x to `proposed`, shortened where it would leave the positive matrices.
+  /// The step from x to `proposed`, shortened if it would leave the positive matrices.
   Vector admissible(const Vector& x, Vector proposed) const {
     for (Eigen::Index s = 0; s < b_; ++s)
       block(proposed, s) = detail::kept_positive(block(x, s), block(proposed, s));
@@ -144,7 +146,7 @@ class Iteration {
     double upper = kInfinity;
   };
 
-  /// The primal point of a dual one, and bounds up to rounding.
+  /// The primal point that belongs to a dual point, and bounds up to rounding.
   std::optional<Evaluation> evaluate(const Vector& x, double accuracy) const {
     const EpochWeights dual = weights(duals_of(x));
     double root_error = 0;
@@ -186,7 +188,7 @@ class Iteration {
 
   /// The bounds that dual variables prove. The root is within `root_error` of the approximation,
   /// both relative and in the order of positive matrices, and the approximation is within its
-  /// rounding of the computed numbers.
+  /// rounding bound of the computed numbers.
   Proved proved(const EpochWeights& dual, double accuracy) const {
     Proved bounds;
     double root_error = 0;
@@ -227,7 +229,7 @@ class Iteration {
     return x;
   }
 
-  /// @param error  set to that of the quadrature.
+  /// @param error  set to the error of the quadrature.
   std::optional<EpochRoot> rooted(const EpochWeights& dual, double accuracy, bool is_proved,
                                   double& error) const {
     const detail::EpochSpectrum spectrum = detail::epoch_spectrum(dual);
@@ -248,7 +250,7 @@ class Iteration {
     return total;
   }
 
-  /// The same for records of one number each.
+  /// `column_total` for records of one number each.
   double sign_total(const EpochWeights& dual) const {
     const double total = column_total(dual);
     if (k_ <= 2) return total;
@@ -309,7 +311,7 @@ class EpochOptimumSolver::State {
 
   EpochOptimum result() const {
     const DenseDuals duals = iteration_.duals_of(best_.lower_point());
-    // The upper bound allows for it once per pair of epochs.
+    // The upper bound allows for this error once per pair of epochs.
     const double accuracy =
         kProvedShare * std::clamp(gap(), gap_, 0.1) / static_cast<double>(iteration_.epochs() + 3);
     Iteration::Proved proved = iteration_.proved(iteration_.weights(duals), accuracy);
@@ -446,7 +448,8 @@ Matrix epoch_optimum_gram(const EpochOptimumProblem& problem, const DenseDuals& 
     gram = detail::epoch_matrix(detail::inverse_root_within(spectrum.interval, kGramAccuracy),
                                 weights);
   if (!gram)
-    fail(ErrorCode::unsupported, kName, "duals", "must be near enough to each other for doubles");
+    fail(ErrorCode::unsupported, kName, "duals",
+         "must not differ by more than doubles can resolve");
   return *std::move(gram);
 }
 

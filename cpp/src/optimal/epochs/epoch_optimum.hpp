@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The optimum over fixed epochs of prefix sums and weight decay, without matrices of n x n
+/// The optimum over fixed epochs of prefix sums and weight decay, without n x n matrices
 /// (docs/math/optimal.md, section 6).
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <memory>
 
-#include "dpftrl/optimal/optimum.hpp"
+#include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 
 namespace dpftrl {
 
-/// Largest n k^2 for n steps in k epochs; an iteration takes some seconds there.
+/// Largest n k^2 for n steps in k epochs; an iteration takes some seconds at this size.
 inline constexpr std::int64_t kMaxEpochOptimumSize = std::int64_t{1} << 23;
-/// Largest number of epochs, because matrices of 2k x 2k are inverted.
+/// Largest number of epochs, because 2k x 2k matrices are inverted.
 inline constexpr std::int64_t kMaxEpochOptimumEpochs = 64;
 
-/// True if find_epoch_optimum takes the workload over `epochs` epochs of `epoch_length` steps.
+/// True if find_epoch_optimum supports the workload over `epochs` epochs of `epoch_length` steps.
 bool has_epoch_optimum(const Workload& workload, std::int64_t epochs, std::int64_t epoch_length);
 
 /// A_ij = decay^(i-j) over epochs * epoch_length steps; steps s, s + epoch_length, ... belong
@@ -32,13 +33,12 @@ struct EpochOptimumProblem {
 struct EpochOptimum {
   SolverStatus status;
   std::int64_t iterations;
-  /// Certified: lower_bound <= least error of any factorization <= upper_bound, as those of
-  /// DenseOptimum.
+  /// Certified: lower_bound <= least error of any factorization <= upper_bound, as in DenseOptimum.
   /// @exactness   both allow for the quadrature, with its proved bound, and for rounding, which is
   ///              measured in twice the precision (docs/math/optimal.md).
   /// @checked-by  epoch_optimum_test "bounds hold for the dense optimum"
   double lower_bound;
-  double every_dimension_bound;  ///< as that of DenseOptimum
+  double every_dimension_bound;  ///< see DenseOptimum
   double upper_bound;
   DenseDuals duals;         ///< duals that prove the lower bound
   DenseDuals primal_duals;  ///< duals that prove the upper bound
@@ -54,7 +54,7 @@ struct EpochSearch {
 class EpochOptimumSolver {
  public:
   /// @throws as find_epoch_optimum.
-  /// @cost   that of about four iterations if epochs have many steps.
+  /// @cost   about four iterations if epochs have many steps.
   EpochOptimumSolver(const EpochOptimumProblem& problem, const OptimumOptions& options);
   ~EpochOptimumSolver();
   EpochOptimumSolver(EpochOptimumSolver&&) noexcept;
@@ -63,9 +63,9 @@ class EpochOptimumSolver {
   /// Runs one iteration. False when nothing is left to do: it
   /// converged, used up its iterations, or the weights are too far apart to evaluate.
   bool advance();
-  /// The gap is that of the computed bounds.
+  /// The gap between the computed bounds.
   OptimumProgress progress() const;
-  /// The best bounds so far. Status `stopped` before the end.
+  /// The best bounds so far. The status is `stopped` before the end.
   EpochOptimum result() const;
 
  private:
@@ -75,8 +75,8 @@ class EpochOptimumSolver {
 
 /// Searches until the gap is reached, the iterations are used up, or options.progress returns false
 /// (status `stopped`). Epochs of many steps start from the solution for fewer, which takes about as
-/// long as four iterations. The gap passed to progress is that of the computed bounds; those of the
-/// result also allow for rounding.
+/// long as four iterations. The gap passed to progress is the gap between the computed bounds; the
+/// bounds of the result also allow for rounding.
 /// @throws Error{invalid_argument} a number out of range, a problem beyond kMaxEpochOptimumSize or
 ///         kMaxEpochOptimumEpochs.
 /// @cost  O(b k^3) per node, 15 to 40 nodes per iteration; the bounds of the result take as long as
@@ -84,9 +84,9 @@ class EpochOptimumSolver {
 [[nodiscard]] EpochOptimum find_epoch_optimum(const EpochOptimumProblem& problem,
                                               const OptimumOptions& options = {});
 
-/// Returns the lower bounds that dual variables prove, however they were found; those of an
-/// EpochOptimum give its lower bounds.
-/// @param accuracy  relative amount that the quadrature may take away.
+/// Lower bounds that dual variables prove, however they were found; the duals of an EpochOptimum
+/// give its lower bounds.
+/// @param accuracy  relative amount by which the quadrature may lower the bounds.
 /// @guarantee   at most the least errors, for any numbers; 0 if they prove nothing.
 /// @throws Error{invalid_argument} a problem that the solver does not take, a number that is not
 ///         finite, row duals with the mean objective; Error{wrong_length}.
@@ -99,7 +99,7 @@ DenseLowerBounds epoch_lower_bounds(const EpochOptimumProblem& problem, const De
 ///
 /// @throws Error{invalid_argument, wrong_length} as epoch_lower_bounds; Error{unsupported} dual
 ///         variables too far apart for double precision.
-/// @cost        O(n^2 k) per node, some 30 nodes; three matrices of n x n.
+/// @cost        O(n^2 k) per node, some 30 nodes; three n x n matrices.
 /// @checked-by  epoch_optimum_test "the Gram matrix has the error of the upper bound"
 Matrix epoch_optimum_gram(const EpochOptimumProblem& problem, const DenseDuals& duals);
 

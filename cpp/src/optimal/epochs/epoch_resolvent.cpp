@@ -1,6 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+
+/// Roots of W^T W for k epochs of b steps, without an n x n matrix.
+///
+/// Idea. The quadrature sum_k w_k H_k^-1 needs H^-1 on the k x k blocks of the phases only, where
+/// H = K + s Lambda, K = A^-1 D_u^-1 A^-T is tridiagonal in time, and Lambda has a block for every
+/// phase. Ordered by phases, K couples phase s with s + 1 by a diagonal matrix, and the last phase
+/// with the first one of the next epoch: a ring. Laid flat, in pairs, it is a chain:
+///
+///     0 -- 1 -- 2                                       [ D_0    -C_0         ]
+///     |         |      pairs (0, 5) (1, 4) (2, 3)   H = [-C_0^T   D_1    -C_1 ]
+///     5 -- 4 -- 3                                       [       -C_1^T    D_2 ]
+///
+/// with D_i of 2k x 2k and C_i diagonal. The corner of the ring is inside D_0; for odd b the middle
+/// phase stands alone in the last block, and C before it is two diagonal matrices.
+///
+/// Recurrence. Pivots from both ends meet in every block:
+///
+///     P_{i+1} = D_{i+1} - C_i^T P_i^-1 C_i                                        pushed_down
+///     R_{i-1} = D_{i-1} - C_{i-1} R_i^-1 C_{i-1}^T                                pushed_up
+///     (H^-1)_ii = (D_i - C_{i-1}^T P_{i-1}^-1 C_{i-1} - C_i R_{i+1}^-1 C_i^T)^-1
+///
+/// Three inverses of 2k x 2k per pair and node: O(b k^3).
+///
+/// Rounding. The smallest nodes are about 1 / n^2, so H is ill-conditioned. In a proof every
+/// inverse is corrected by Newton's method in twice the precision and its error is MEASURED
+/// (`Known::error`). An inverse enters only through what is subtracted from a D_i, so the computed
+/// blocks are exact for H + E, E block diagonal and at most e in norm. The error relative to the
+/// block is at most 2.5 (e / h + f), with h a lower bound on the eigenvalues of H, and f the error
+/// of the last inversion.
+///
+/// Source: docs/math/optimal.md, section 6. Products in twice the precision: Ogita, Rump, Oishi,
+/// SIAM J. Sci. Comput. 26 (2005).
+
 #include "optimal/epochs/epoch_resolvent.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +51,7 @@ using Index = Eigen::Index;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnit = 0x1p-53;
-/// Covers the rounding of the terms that error bounds are computed from.
+/// Covers the rounding of the error bounds themselves.
 constexpr double kRoundUp = 1.01;
 
 /// high + low; `low` is empty in plain double precision.
@@ -42,8 +76,8 @@ struct Known {
   double error = 0;
 };
 
-/// R - P Q in twice the precision: each product is exact, its error is summed separately (Ogita,
-/// Rump, Oishi 2005). The result is off by (p + 4)^2 2^-104 ||P||_F ||Q||_F and 2^-53 of itself.
+/// R - P Q in twice the precision: products are split exactly, and their errors summed separately.
+/// The result is off by (p + 4)^2 2^-104 ||P||_F ||Q||_F and a relative 2^-53.
 Matrix less_product(Matrix residual, const WideMatrix& p, const Matrix& q) {
   const Index size = q.rows();
   constexpr double kSplit = 134217729.0;  // 2^27 + 1
@@ -73,10 +107,10 @@ Matrix less_product(Matrix residual, const WideMatrix& p, const Matrix& q) {
   return residual;
 }
 
-/// P^-1 for positive definite P; nothing if P does not appear to be. In wide precision, the inverse
-/// in double, Q, is followed by a step of Newton's method, Q + Q R with R = I - P Q, or two if P is
-/// ill-conditioned. With R the last residual and R_0 the first one, I - P (Q + Q R) = R_0 R up to
-/// rounding, so norms bound it, and with it the error.
+/// P^-1; nothing if P is not positive definite to rounding. In wide precision the inverse Q in
+/// double is followed by one step of Newton's method, Q + Q R with R = I - P Q, or by two if P is
+/// ill-conditioned. Up to rounding I - P (Q + Q R) = R_0 R, R_0 the first residual and R the last,
+/// so the norms of the two bound the error.
 std::optional<Known> inverse_of(const WideMatrix& p) {
   constexpr double kIllConditioned = 0x1p-30;
   std::optional<Matrix> first = inverse_of_positive(p.high);
@@ -117,10 +151,7 @@ Known difference(const Known& a, const Known& b) {
   return result;
 }
 
-/// H = A^-1 D_u^-1 A^-T + s Lambda, the steps ordered by pairs of phases, first with last, second
-/// with last but one, ..., like a ring laid flat. H is then block tridiagonal, with diagonal
-/// matrices (two of them before the last block, if that is a single phase) beside the diagonal; the
-/// step from the end of an epoch to the next one stays within the first pair.
+/// The blocks of H in the order of the ring laid flat.
 class FoldedRing {
  public:
   FoldedRing(const EpochWeights& weights, bool is_wide)
@@ -149,11 +180,11 @@ class FoldedRing {
   Index beside(Index block, Index entry) const {
     return num_halves(block + 1) == 2 ? entry : entry % epochs_;
   }
-  /// Minus the entry of H between these two steps.
+  /// Minus the entry of H between `entry` and its neighbour in the next block.
   const Wide& coupling(Index block, Index entry) const {
     return of(blocks_, block).couplings[static_cast<std::size_t>(entry)];
   }
-  /// The same between step t and the next one.
+  /// Minus the entry of H between step t and step t + 1.
   const Wide& coupling_after(Index t) const { return of(steps_, t).coupling; }
 
   /// Diagonal block of H.
@@ -171,7 +202,7 @@ class FoldedRing {
     return d;
   }
 
-  /// Returns what eliminating a block subtracts from the diagonal of the next one.
+  /// C_i^T P_i^-1 C_i: what eliminating a block subtracts from the next diagonal block.
   Known pushed_down(Index block, const Known& inverse) const {
     Known product = coupled(block, inverse);
     if (size(block + 1) == size(block)) return product;
@@ -184,7 +215,7 @@ class FoldedRing {
     return sum;
   }
 
-  /// Returns what eliminating the next block subtracts from the diagonal of a block.
+  /// C_i R_{i+1}^-1 C_i^T: what eliminating the next block subtracts from this diagonal block.
   Known pushed_up(Index block, const Known& inverse) const {
     if (size(block + 1) == size(block)) return coupled(block, inverse);
     Known twice = inverse;
@@ -193,7 +224,7 @@ class FoldedRing {
     return coupled(block, twice);
   }
 
-  /// The entries of H^-1 between neighbours in a block and the next one.
+  /// Entry of H^-1 between `entry` and its neighbour in the next block.
   /// @param above  the inverse of the pivot of `block` from above.
   /// @param below  the diagonal block of H^-1 after it.
   Wide across(Index block, Index entry, const WideMatrix& above, const WideMatrix& below) const {
@@ -220,8 +251,8 @@ class FoldedRing {
     return list[static_cast<std::size_t>(i)];
   }
 
-  /// Entries times the couplings of their row and their column. The error of a matrix that repeats
-  /// another one twice in each direction is twice that of the other one.
+  /// Scales entry (i, j) by coupling_i * coupling_j. If the matrix was repeated 2 x 2, its error in
+  /// norm doubles.
   Known coupled(Index block, const Known& matrix) const {
     Known product = matrix;
     const Index count = size(block);
@@ -348,10 +379,10 @@ class Accumulator {
  private:
   /// Largest errors and norms of one node.
   struct Errors {
-    double of_pivots = 0;  ///< of the matrices that were inverted, in norm
-    double of_block = 0;   ///< of the inverses, in norm
-    double of_blocks = 0;  ///< the same relative to the inverse
-    double of_top = 0;     ///< of the inverses of pivots from above, in norm
+    double of_pivots = 0;  ///< error in norm of the matrices that were inverted
+    double of_block = 0;   ///< error in norm of the inverses
+    double of_blocks = 0;  ///< error in norm of the inverses times the norm of what was inverted
+    double of_top = 0;     ///< error in norm of the inverses of pivots from above
     double largest = 0;    ///< norm of an inverse
     double largest_top = 0;
   };
@@ -371,9 +402,8 @@ class Accumulator {
     return true;
   }
 
-  /// Apart from its own inversion, every computed block is that of the inverse of a matrix that
-  /// differs from H by `of_pivots` on the diagonal blocks, and the eigenvalues of H are at least
-  /// the least ones of its two summands together.
+  /// See "Rounding" above: e is `of_pivots`, f `of_blocks`, and h the sum of the least eigenvalues
+  /// of s Lambda and K.
   double relative_error(double shift) const {
     if (!options_.is_proved) return 0;
     const double moved =
@@ -438,7 +468,7 @@ class Accumulator {
   EpochRootOptions options_;
   FoldedRing ring_;
   std::vector<WideMatrix> tops_;   ///< inverses of pivots from above
-  std::vector<Known> from_above_;  ///< what they push down to the next block
+  std::vector<Known> from_above_;  ///< `pushed_down` into each block
   std::vector<Wide> own_, next_;   ///< H^-1 at (t, t) and (t, t + 1)
   Errors errors_;
   EpochRoot sum_;
@@ -518,8 +548,8 @@ class MatrixAccumulator {
   Matrix sum_;                  ///< lower triangle only
 };
 
-/// tr W^T W, with the magnitudes of Lambda: row t of A times Lambda times the row, weighted; and
-/// the same with the identity in its place.
+/// Upper bounds on tr W^T W = sum_t u_t A_t Lambda A_t^T, from the magnitudes of Lambda, and on
+/// sum_t u_t A_t A_t^T; A_t are rows of A.
 struct Traces {
   double of_gram = 0;
   double of_rows = 0;

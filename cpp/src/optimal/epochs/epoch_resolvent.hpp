@@ -4,6 +4,7 @@
 /// Roots of W^T W for fixed epochs, block by block, in O(b k^3) per node instead of O(n^3)
 /// (docs/math/optimal.md, section 6).
 
+#include <Eigen/Core>
 #include <optional>
 #include <vector>
 
@@ -27,8 +28,8 @@ struct EpochWeights {
 ///             proved.
 struct EpochSpectrum {
   SpectralInterval interval;
-  double least_column = 0;  ///< the eigenvalues of Lambda are at least this
-  double least_base = 0;    ///< and those of A^-1 D_u^-1 A^-T this
+  double least_column = 0;  ///< lower bound on the eigenvalues of Lambda
+  double least_base = 0;    ///< lower bound on the eigenvalues of A^-1 D_u^-1 A^-T
 };
 EpochSpectrum epoch_spectrum(const EpochWeights& weights);
 
@@ -50,7 +51,8 @@ struct EpochRootOptions {
   bool is_proved = false;
 };
 
-/// @param root  for the interval of `spectrum`, which is that of the weights.
+/// @param root  for the interval of `spectrum`.
+/// @param spectrum  `epoch_spectrum(weights)`.
 /// @return  nothing if weights are too far apart for double precision.
 /// @cost  three inverses of 2k x 2k matrices for b / 2 pairs of phases per node, in double or, if
 ///        `is_proved`, with residuals in twice the precision.
@@ -61,7 +63,7 @@ std::optional<EpochRoot> epoch_root(const InverseRoot& root, const EpochSpectrum
 
 /// The whole matrix X_q, n x n, in time order.
 /// @return  nothing if weights are too far apart for double precision.
-/// @cost  O(n^2 k) per node; two matrices of n x n.
+/// @cost  O(n^2 k) per node; two n x n matrices.
 /// @checked-by  epoch_resolvent_test "blocks are those of the dense matrix"
 std::optional<Matrix> epoch_matrix(const InverseRoot& root, const EpochWeights& weights);
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
+#include "base/largest_magnitude.hpp"
 #include "dpftrl/base/error.hpp"
 #include "random/integer_variance.hpp"
 #include "release/grid/grid_engine.hpp"
@@ -22,7 +24,7 @@ using detail::power_of_two_at_most;
 /// entries of a finer grid need slow rounding.
 constexpr double kFinestOfNoise = 0x1p-20;
 
-/// Largest grid for which every release is finite.
+/// Largest grid with finite releases.
 constexpr double kMaxGrid = 0x1p900;
 /// Below this, products of the noise std could underflow.
 constexpr double kMinNoise = 0x1p-900;
@@ -30,6 +32,14 @@ constexpr double kMinNoise = 0x1p-900;
 void require_enough_noise(std::string_view where, const Mechanism& mechanism) {
   if (!(mechanism.noise_stddev() >= kMinNoise))
     fail_argument(where, "noise_stddev", "at least 2^-900", to_text(mechanism.noise_stddev()));
+}
+
+/// Bound on the magnitudes of a record's integers.
+double largest_entry(const Mechanism& mechanism, bool is_clipped_by_caller, double grid) {
+  if (!is_clipped_by_caller && !detail::takes_counts(mechanism)) return mechanism.clip() / grid;
+  const double weight = detail::largest_weight(mechanism.strategy().workload());
+  return std::min(detail::kMaxUnclippedInGrids,
+                  kMaxSumInGrids / static_cast<double>(mechanism.steps()) / weight);
 }
 
 double grid_of(const Mechanism& mechanism, const PrefixSumOptions& options) {
@@ -48,13 +58,38 @@ namespace detail {
 
 GridReleases::GridReleases(const Mechanism& mechanism, const PrefixSumOptions& options)
     : mechanism_(mechanism),
+      is_clipped_by_caller_(options.clipped_by_caller),
       clip_(mechanism.clip()),
       grid_(grid_of(mechanism, options)),
       dimension_(options.dimension),
+      largest_entry_(largest_entry(mechanism, is_clipped_by_caller_, grid_)),
       max_contributions_(
           std::max(mechanism.steps(),
-                   static_cast<std::int64_t>(kMaxSumInGrids / (clip_ / grid_) /
+                   static_cast<std::int64_t>(kMaxSumInGrids / largest_entry_ /
                                              largest_weight(mechanism.strategy().workload())))) {}
+
+GridRecord GridReleases::as_it_is(const ProductRecord& record) const {
+  const double largest = largest_magnitude(record.scales) * largest_magnitude(record.features);
+  const double most = largest_entry_ * grid_;
+  if (!(largest <= most)) {
+    require_all_finite("prefix_sum", "record", record.features);
+    fail_argument("prefix_sum", "record", "within " + to_text(most) + ", the room for an entry",
+                  to_text(largest));
+  }
+  return {record, grid_};
+}
+
+GridRecord GridReleases::unclipped(const CountChanges& changes) const {
+  const auto per_person = static_cast<std::int64_t>(1 / grid_);
+  const auto most = static_cast<std::int64_t>(largest_entry_) / per_person;
+  std::vector<std::int64_t> integers;
+  integers.reserve(changes.counts.size());
+  for (const std::int64_t people : changes.counts) {
+    require_between("prefix_sum", "record", people, -most, most);
+    integers.push_back(people * per_person);
+  }
+  return GridRecord(std::move(integers));
+}
 
 double GridReleases::release_stddev(std::int64_t step) const {
   if (step == known_step_) return known_stddev_;
@@ -69,7 +104,7 @@ double GridReleases::half_width(const ReleaseEntry& entry, double probability) c
 }
 
 double GridReleases::simultaneous_half_width(double probability) const {
-  // Every entry of every step gets the same share, and the largest noise that there is.
+  // Union bound: every entry of every step gets an equal share, and counts with the largest std.
   const double num_entries =
       static_cast<double>(mechanism_.steps()) * static_cast<double>(dimension_);
   const double largest =
@@ -78,10 +113,14 @@ double GridReleases::simultaneous_half_width(double probability) const {
   return (normal_half_width(probability / num_entries) * stddev + grid_ / 2) * kWidthRoundUp;
 }
 
-GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
+GridEngine::GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options,
+                       std::int64_t first_coordinate)
     : GridReleases(mechanism, options),
       noise_(mechanism.strategy(),
-             {.key = options.key, .dimension = options.dimension, .exact_only = options.exact_only},
+             {.key = options.key,
+              .dimension = options.dimension,
+              .first_coordinate = first_coordinate,
+              .exact_only = options.exact_only},
              mechanism.noise_stddev() / grid()),
       sums_(static_cast<std::size_t>(options.dimension)) {}
 
@@ -172,8 +211,7 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
   const double smallest = mechanism.noise_stddev() * std::sqrt(rows.min_squared);
   const double typical = mechanism.noise_stddev() * std::sqrt(rows.mean_squared);
   const double resolution = mechanism.clip() / std::sqrt(static_cast<double>(dimension));
-  // Truncation takes up to one grid from every record; over a sum, this should stay below typical /
-  // 4.
+  // Each record loses up to one grid unit; keep the total below typical / 4.
   const double horizon =
       typical * std::max(1 / (4 * detail::weight_of_row(workload)), kFinestOfNoise);
   const double wanted = std::min({1.0, smallest / 64, resolution / 64, horizon});
@@ -185,8 +223,9 @@ double default_grid(const Mechanism& mechanism, std::int64_t dimension) {
 }
 
 std::unique_ptr<detail::GridReleases> detail::make_grid_engine(const Mechanism& mechanism,
-                                                               const PrefixSumOptions& options) {
-  return std::make_unique<GridEngine>(mechanism, options);
+                                                               const PrefixSumOptions& options,
+                                                               std::int64_t first_coordinate) {
+  return std::make_unique<GridEngine>(mechanism, options, first_coordinate);
 }
 
 }  // namespace dpftrl

@@ -26,37 +26,46 @@ class GridReleases : public ReleaseEngine {
   double release_stddev(std::int64_t step) const final;
   double half_width(const ReleaseEntry& entry, double probability) const final;
   double simultaneous_half_width(double probability) const final;
-  GridRecord quantised(const ProductRecord& record) const final { return {record, clip_, grid_}; }
+  GridRecord quantised(const ProductRecord& record) const final {
+    if (is_clipped_by_caller_) return as_it_is(record);
+    return {record, clip_, grid_};
+  }
+  GridRecord unclipped(const CountChanges& changes) const final;
   /// Does everything in `release` that can fail, so that the same call of `release` right after it
-  /// does not throw. Has no visible effect.
+  /// cannot throw. Has no visible effect.
   virtual void prepare(std::int64_t step, const GridRecord& record) = 0;
 
  protected:
-  /// Returns the integer of a record of one finite number, the same as GridRecord does. A number
-  /// beyond the clip norm is clipped to exactly +-clip there as well, because x / |x| is +-1
-  /// and the norm over the magnitude is 1. Division by the grid, a power of two, is exact or its
-  /// result is below 1, so an integer q has |q| <= clip / grid as real numbers, and q^2, an
-  /// integer, is at most floor((clip / grid)^2).
+  /// Integer of a record of one finite number, equal to what GridRecord computes. A number beyond
+  /// the clip norm is clipped to exactly +-clip there as well, because x / |x| is +-1 and the norm
+  /// over the magnitude is 1. Division by the grid, a power of two, is exact or its result is below
+  /// 1, so an integer q has |q| <= clip / grid as real numbers, and q^2, an integer, is at most
+  /// floor((clip / grid)^2).
   std::int64_t integer_of(double record) const {
     return static_cast<std::int64_t>(std::clamp(record, -clip_, clip_) / grid_);
   }
 
  private:
+  GridRecord as_it_is(const ProductRecord& record) const;
+
   const Mechanism& mechanism_;
+  bool is_clipped_by_caller_;
   double clip_;
   double grid_;
   std::int64_t dimension_;
+  double largest_entry_;  ///< bound on the integers of a record
   std::int64_t max_contributions_;
-  // A reading asks for the std and for a half-width of one step, again and again.
+  // Cached, because a reading needs the std of its step twice, once for its half-width.
   mutable NormalHalfWidth normal_;
   mutable std::optional<std::int64_t> known_step_;
-  mutable double known_stddev_ = 0;  ///< of that step
+  mutable double known_stddev_ = 0;  ///< std of the step known_step_
 };
 
 /// Prefix sums. The engine for windows overrides how sums are updated.
 class GridEngine : public GridReleases {
  public:
-  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options);
+  GridEngine(const Mechanism& mechanism, const PrefixSumOptions& options,
+             std::int64_t first_coordinate = 0);
 
   std::int64_t num_recomputed() const final { return noise_.num_recomputed(); }
 
@@ -88,7 +97,8 @@ class GridEngine : public GridReleases {
 
  private:
   RoundedRows noise_;
-  /// True sums including contributions to the open step, in grids; exposed only in checkpoints.
+  /// True sums including contributions to the open step, in grid units; exposed only in
+  /// checkpoints.
   std::vector<std::int64_t> sums_;
 };
 

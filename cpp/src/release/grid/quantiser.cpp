@@ -25,7 +25,7 @@ void for_each_entry(const ProductRecord& record, Use&& use) {
     for (const double x : record.features) use(scale * x);
 }
 
-/// Range of the norm of a record, as far as one pass over the record can tell.
+/// Range of the norm of a record that one pass determines.
 enum class NormRange {
   within,             ///< at most the clip norm, rounding included
   too_close_to_tell,  ///< within rounding errors of the clip norm
@@ -74,7 +74,7 @@ double power_of_two_at_most(double value) {
   return std::ldexp(1.0, exponent - 1);
 }
 
-Clip::Clip(const ProductRecord& record, double clip)
+Clip::Clip(const ProductRecord& record, double clip, RecordNorm norm)
     : clip_(require_positive("clip_to_norm", "clip", clip)) {
   require_all_finite("clip_to_norm", "scales", record.scales);
   const double largest_scale = largest_magnitude(record.scales);
@@ -85,8 +85,11 @@ Clip::Clip(const ProductRecord& record, double clip)
   }
   if (largest_ == 0) return;
   double sum = 0;
-  for_each_entry(record, [&](double x) { sum += (x / largest_) * (x / largest_); });
-  const double ratio = std::sqrt(sum);  // the norm itself may overflow
+  for_each_entry(record, [&](double x) {
+    const double part = std::abs(x / largest_);
+    sum += norm == RecordNorm::l1 ? part : part * part;
+  });
+  const double ratio = norm == RecordNorm::l1 ? sum : std::sqrt(sum);  // the norm may overflow
   if (!(largest_ * ratio <= clip)) ratio_ = ratio;
 }
 
@@ -97,7 +100,7 @@ std::int64_t max_norm_squared(double clip, double grid) {
 GridRecord::GridRecord(const ProductRecord& record, double clip, double grid)
     : record_(record), per_grid_(1 / grid) {
   const NormRange norm = norm_range(record, clip);
-  // Integers of magnitude at most |x| / grid then have a norm within the clip norm.
+  // Then integers of magnitude at most |x| / grid have a norm within the clip norm.
   if (norm == NormRange::within) return;
   const std::int64_t most = max_norm_squared(clip, grid);
   // The privacy proof rests on what follows: clipping involves rounding, the integers do not.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dpftrl/analysis/mechanism.hpp"
 #include "dpftrl/release/record.hpp"
 
 namespace dpftrl::detail {
@@ -29,7 +30,7 @@ class Clip {
   /// Leaves records unchanged.
   Clip() = default;
   /// @throws Error{invalid_argument} an entry is not finite, clip is not positive.
-  Clip(const ProductRecord& record, double clip);
+  Clip(const ProductRecord& record, double clip, RecordNorm norm = RecordNorm::l2);
   bool changes() const { return ratio_ > 0; }
   double operator()(double x) const { return changes() ? x / largest_ / ratio_ * clip_ : x; }
 
@@ -58,7 +59,10 @@ class GridRecord {
   /// @param grid    a power of two; clip / grid between 1 and kMaxNormInGrids.
   /// @throws Error{invalid_argument} an entry is not finite; std::bad_alloc.
   GridRecord(const ProductRecord& record, double clip, double grid);
-  /// Takes integers that were computed from records before.
+  /// Leaves the norm of the record as it is.
+  /// @param record  finite entries of at most 2^50 grid units; must not change, as above.
+  GridRecord(const ProductRecord& record, double grid) : record_(record), per_grid_(1 / grid) {}
+  /// Takes integers that were previously computed from records.
   explicit GridRecord(std::vector<std::int64_t> integers) : integers_(std::move(integers)) {}
 
   /// Adds the integers of entries first, first + 1, ... Does not throw.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of several workloads in mode grid, with shared noise: docs/math/stacks.md.
+// Sums of several workloads in mode grid: with shared noise (docs/math/stacks.md), or of several
+// parts with noise of their own (docs/math/active.md).
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -10,8 +11,8 @@
 namespace dpftrl {
 namespace {
 
-/// Number of entries of a record.
-std::int64_t record_size(const Mechanism& mechanism, std::int64_t dimension) {
+/// Number of entries that one reader takes from a record.
+std::int64_t width_of(const Mechanism& mechanism, std::int64_t dimension) {
   require_between("prefix_sum", "dimension", dimension, 1, kMaxDimension);
   if (dimension % mechanism.num_readers() != 0)
     fail_argument("prefix_sum", "dimension",
@@ -29,16 +30,19 @@ double finest_grid(const Mechanism& mechanism, std::int64_t record_size) {
 }
 
 /// Makes the engine for one workload.
+/// @param first_coordinate  first coordinate of the noise, for prefix sums.
 std::unique_ptr<detail::GridReleases> make_reader(const Mechanism& mechanism,
-                                                  const PrefixSumOptions& options) {
+                                                  const PrefixSumOptions& options,
+                                                  std::int64_t first_coordinate = 0) {
   const Workload& workload = mechanism.strategy().workload();
-  if (workload.is_prefix()) return detail::make_grid_engine(mechanism, options);
+  if (workload.is_prefix()) return detail::make_grid_engine(mechanism, options, first_coordinate);
   if (workload.kind() == Workload::Kind::window)
     return detail::make_window_engine(mechanism, options);
   return detail::make_weighted_engine(mechanism, options);
 }
 
-/// Forwards the coordinates of one workload, placed after those of the workloads before it.
+/// Forwards the coordinates of one workload, placed after the coordinates of the workloads before
+/// it.
 class Shifted final : public ReleaseSink {
  public:
   Shifted(ReleaseSink& sink, std::size_t begin) : sink_(sink), begin_(begin) {}
@@ -55,17 +59,25 @@ class Shifted final : public ReleaseSink {
 /// address, so that all of them use the same z.
 ///
 ///     record | x |      release | A_1 x + B_1 z | A_2 x + B_2 z | A_3 x + B_3 z |
+///
+/// Parts have coordinates of their own, of records and of z:
+///
+///     record | x_1 | x_2 | x_3 |      release | A x_1 + B_1 z_1 | A x_2 + B_2 z_2 | ...
 class StackEngine final : public detail::ReleaseEngine {
  public:
   StackEngine(const Mechanism& mechanism, const PrefixSumOptions& options)
-      : width_(static_cast<std::size_t>(record_size(mechanism, options.dimension))) {
+      : width_(static_cast<std::size_t>(width_of(mechanism, options.dimension))),
+        has_parts_(mechanism.has_parts()) {
     PrefixSumOptions own = options;
     own.dimension = static_cast<std::int64_t>(width_);
     for (std::int64_t i = 0; i < mechanism.num_readers(); ++i)
       mechanisms_.push_back(mechanism.reader(i));
-    // All readers share the integers of records, on which the proof rests.
+    // All readers share the integers of records: the proof requires it.
     if (!own.grid) own.grid = finest_grid(mechanism, own.dimension);
-    for (const auto& reader : mechanisms_) readers_.push_back(make_reader(*reader, own));
+    for (const auto& reader : mechanisms_) {
+      const std::int64_t first = has_parts_ ? std::ssize(readers_) * own.dimension : 0;
+      readers_.push_back(make_reader(*reader, own, first));
+    }
   }
 
   double grid() const override { return readers_.front()->grid(); }
@@ -79,27 +91,29 @@ class StackEngine final : public detail::ReleaseEngine {
   detail::GridRecord quantised(const ProductRecord& record) const override {
     return readers_.front()->quantised(record);
   }
+  detail::GridRecord unclipped(const CountChanges& changes) const override {
+    return readers_.front()->unclipped(changes);
+  }
 
   void add(const detail::GridRecord& record) override {
-    for (const auto& reader : readers_) reader->add(record);
+    const std::vector<detail::GridRecord> own = split(record);
+    for (std::size_t i = 0; i < readers_.size(); ++i) readers_[i]->add(of_reader(own, i));
   }
 
   void release(std::int64_t step, const detail::GridRecord& record, std::span<double> noisy,
                ReleaseSink* sink) override {
-    // Once for all workloads.
-    std::vector<std::int64_t> integers(width_);
-    record.add_to(integers);
-    const detail::GridRecord own(std::move(integers));
-    // Throws before any reader has ended its step, so that all release the same record, or none.
-    for (const auto& reader : readers_) reader->prepare(step, own);
+    const std::vector<detail::GridRecord> own = split(record);
+    // Throws before any reader has ended its step, so that all readers release the same record, or
+    // none.
+    for (std::size_t i = 0; i < readers_.size(); ++i) readers_[i]->prepare(step, of_reader(own, i));
     for (std::size_t i = 0; i < readers_.size(); ++i) {
       const std::span<double> part = noisy.subspan(i * width_, width_);
       if (sink == nullptr) {
-        readers_[i]->release(step, own, part, nullptr);
+        readers_[i]->release(step, of_reader(own, i), part, nullptr);
         continue;
       }
       Shifted shifted(*sink, i * width_);
-      readers_[i]->release(step, own, part, &shifted);
+      readers_[i]->release(step, of_reader(own, i), part, &shifted);
     }
   }
 
@@ -137,6 +151,8 @@ class StackEngine final : public detail::ReleaseEngine {
       hash.append(static_cast<std::int64_t>(reader->kind()));
       reader->append_fingerprint(hash);
     }
+    if (!has_parts_) return;
+    for (const auto& part : mechanisms_) hash.append(part->noise_stddev());
   }
 
   /// Writes for each reader the length of its state, the step of its noise, and the state.
@@ -167,6 +183,23 @@ class StackEngine final : public detail::ReleaseEngine {
     std::span<const std::byte> state;
   };
 
+  /// Returns the integers of a record: once for all workloads, or separately for each part.
+  std::vector<detail::GridRecord> split(const detail::GridRecord& record) const {
+    std::vector<std::int64_t> integers(has_parts_ ? width_ * readers_.size() : width_);
+    record.add_to(integers);
+    std::vector<detail::GridRecord> own;
+    for (auto begin = integers.begin(); begin != integers.end();) {
+      const auto end = begin + static_cast<std::ptrdiff_t>(width_);
+      own.emplace_back(std::vector<std::int64_t>(begin, end));
+      begin = end;
+    }
+    return own;
+  }
+  const detail::GridRecord& of_reader(const std::vector<detail::GridRecord>& own,
+                                      std::size_t index) const {
+    return own[has_parts_ ? index : 0];
+  }
+
   /// Bytes before the state of a reader.
   static constexpr std::size_t kHead = 16;
 
@@ -194,6 +227,7 @@ class StackEngine final : public detail::ReleaseEngine {
   }
 
   std::size_t width_;
+  bool has_parts_;
   std::vector<std::shared_ptr<const Mechanism>> mechanisms_;  ///< kept alive for the engines
   std::vector<std::unique_ptr<detail::GridReleases>> readers_;
 };

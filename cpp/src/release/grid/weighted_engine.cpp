@@ -33,8 +33,8 @@ void require_decisions(const Mechanism& mechanism, const PrefixSumOptions& optio
                   to_text(least_weight));
 }
 
-/// Checks that noise spans a grid, because the std of a release counts rounding as if noise were
-/// rounded alone, which holds only then.
+/// Checks that the noise spans a grid unit: the stated std of a release assumes that the noise is
+/// rounded alone, which is accurate only then.
 void require_noise_of_a_grid(const Mechanism& mechanism, double grid) {
   const double smallest =
       mechanism.noise_stddev() * std::sqrt(mechanism.strategy().row_norms().min_squared);
@@ -69,7 +69,7 @@ class WeightedEngine final : public detail::GridReleases {
         open_(static_cast<std::size_t>(options.dimension)),
         added_(open_.size()),
         rounded_(open_.size()) {
-    // Checks first what no grid could repair.
+    // First checks the requirements that no other grid would meet either.
     require_decisions(mechanism, options, grid());
     require_noise_of_a_grid(mechanism, grid());
   }
@@ -135,9 +135,8 @@ class WeightedEngine final : public detail::GridReleases {
   std::unique_ptr<detail::WeightedSums> sums_;
   detail::JointRows noise_;
   std::vector<std::int64_t> open_;             ///< integers of the open step so far
-  std::vector<std::int64_t> added_, rounded_;  ///< of the current call of `release`
-  bool is_prepared_ = false;                   ///< whether added_ and rounded_ are those of the
-                                               ///< next release
+  std::vector<std::int64_t> added_, rounded_;  ///< set by the current call of `release`
+  bool is_prepared_ = false;                   ///< added_ and rounded_ belong to the next release
 };
 
 }  // namespace

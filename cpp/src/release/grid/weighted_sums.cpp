@@ -137,7 +137,8 @@ class MatrixSums final : public WeightedSums {
     return sums_;
   }
 
-  /// No-op, because the record of the step is stored already, where no earlier state reads.
+  /// No-op, because the record of the step is stored already, in a place that states of earlier
+  /// steps do not read.
   void accept() override {}
 
   std::size_t state_size(std::int64_t step) const override {

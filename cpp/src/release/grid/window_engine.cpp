@@ -22,7 +22,7 @@ std::size_t ring_size(const Mechanism& mechanism, std::int64_t dimension) {
 }
 
 /// Keeps the integers of the last W steps, including the open one, in a ring buffer. When a step
-/// ends, its integers are added to the sums, and those of the step W - 1 steps earlier are
+/// ends, its integers are added to the sums, and the integers of the step W - 1 steps earlier are
 /// subtracted.
 ///
 ///     ring    | q_8 | q_9 | open | q_6 | q_7 |       W = 5, step 10 is open
@@ -48,7 +48,7 @@ class WindowEngine final : public detail::GridEngine {
       record.add_to(added, begin);
       for (std::size_t i = 0; i < count; ++i) block[i] += added[i];
       hand_out({begin, count}, rounded, noisy, sink);
-      // The next open step reuses the row of the step that leaves.
+      // The next open step reuses the row of the step that leaves the window.
       const std::span<std::int64_t> leaving = row(next).subspan(begin, count);
       for (std::size_t i = 0; i < count; ++i) block[i] -= leaving[i];
       std::ranges::fill(leaving, 0);
@@ -81,7 +81,7 @@ class WindowEngine final : public detail::GridEngine {
     hash.append(width_);
   }
 
-  /// Writes rows from the oldest to the open one; the sums follow from them.
+  /// Writes rows from the oldest to the open row; the sums follow from them.
   std::int64_t write_state(std::int64_t step, std::vector<std::byte>& out) override {
     const std::size_t count = num_rows(step);
     const auto width = static_cast<std::size_t>(width_);
@@ -115,7 +115,7 @@ class WindowEngine final : public detail::GridEngine {
   std::size_t after(std::size_t index) const {
     return index + 1 == static_cast<std::size_t>(width_) ? 0 : index + 1;
   }
-  /// Number of steps whose integers are kept while a step is open; fewer than W at first.
+  /// Steps whose integers are kept while a step is open; fewer than W at first.
   std::size_t num_rows(std::int64_t step) const {
     return static_cast<std::size_t>(std::min(step, width_ - 1) + 1);
   }

@@ -41,8 +41,8 @@ void require_memory(std::int64_t num_rows, std::int64_t dimension) {
          to_text(num_rows) + " rows of " + to_text(dimension) + " numbers");
 }
 
-/// Dyadic intervals. Keeps the sums and estimates of completed nodes whose siblings are not
-/// completed. Step t completes nodes of levels 0 .. l, where l is the number of trailing ones of t.
+/// Dyadic intervals. Keeps the sums and estimates of completed nodes with incomplete siblings. Step
+/// t completes nodes of levels 0 .. l, where l is the number of trailing ones of t.
 class DyadicCoder final : public Coder {
  public:
   DyadicCoder(const DyadicEncoder& encoder, std::int64_t dimension)

@@ -21,7 +21,6 @@ class Coder {
  public:
   virtual ~Coder() = default;
 
-  /// Number of measurements of the step.
   virtual std::int64_t num_measurements(std::int64_t step) const = 0;
   /// Writes the measurements of the step, one after the other, `dimension` integers each. Integer
   /// arithmetic only.
@@ -34,16 +33,16 @@ class Coder {
   /// Size in bytes of the state carried over to the step: the numbers of `carried`, little-endian.
   std::size_t state_size(std::int64_t step);
   void write_state(std::int64_t step, std::vector<std::byte>& out);
-  /// @param bytes  state_size(step) of them.
+  /// @param bytes  as many as state_size(step).
   void read_state(std::int64_t step, std::span<const std::byte> bytes);
 
  protected:
   struct Carried {
-    std::span<std::int64_t> integers;  ///< of the measuring half
-    std::span<double> reals;           ///< of the decoding half
-    std::span<double> totals;          ///< of the decoding half
+    std::span<std::int64_t> integers;  ///< state of the measuring half
+    std::span<double> reals;           ///< state of the decoding half
+    std::span<double> totals;          ///< running totals of the decoding half
   };
-  /// Everything that the steps from `step` on read from earlier ones.
+  /// Everything that the steps from `step` on read from earlier steps.
   virtual Carried carried(std::int64_t step) = 0;
 };
 

@@ -38,7 +38,7 @@ ToeplitzEncoder toeplitz_of(const Strategy& strategy, int bits) {
   const std::span<const double> c = strategy.toeplitz_encoder();
   double squares = 0;
   for (const double x : c) squares += x * x;
-  // The integers of this horizon would not support a claim about a longer one.
+  // The integers of this horizon would not support a guarantee for a longer horizon.
   if (strategy.max_column_norm_squared() > squares * (1 + 1e-9))
     fail(ErrorCode::unsupported, "lattice", "horizon_cap",
          "must be at most {steps} = " + to_text(strategy.steps()) + " for an integer encoder",
@@ -95,7 +95,7 @@ bool is_non_increasing(const std::vector<std::int64_t>& values) {
   return std::is_sorted(values.rbegin(), values.rend());
 }
 
-/// || C u ||^2 for u = 1 at steps 0, b, 2b, ... (k of them), coefficients not negative.
+/// ||C u||^2 for u = 1 at the k steps 0, b, 2b, ..., for coefficients that are not negative.
 std::optional<std::int64_t> even_pattern_sum(const std::vector<std::int64_t>& c, std::int64_t n,
                                              std::int64_t k, std::int64_t b) {
   std::vector<std::int64_t> recent(index_of(std::min(b, n)), 0);  // y of the last b steps
@@ -113,8 +113,8 @@ std::optional<std::int64_t> even_pattern_sum(const std::vector<std::int64_t>& c,
   return sum;
 }
 
-/// Sum of |X_ij| over the columns 0, b, 2b, ... below n. No partial sum of products exceeds the sum
-/// of squares, which is checked.
+/// Sum of |X_ij| over the columns 0, b, 2b, ... below n. Partial sums of products stay below the
+/// sum of squares, which is checked.
 std::optional<std::int64_t> absolute_product_sum(const std::vector<std::int64_t>& c, std::int64_t n,
                                                  std::int64_t b) {
   const std::int64_t bands = std::min<std::int64_t>(std::ssize(c), n);

@@ -150,7 +150,7 @@ class LatticeEngine final : public ReleaseEngine {
   std::shared_ptr<const LatticeMechanism> lattice_;
   std::unique_ptr<lattice::Coder> coder_;
   std::unique_ptr<IntegerNoise> noise_;
-  std::vector<std::int64_t> open_;  ///< contributions to the open step, in grids
+  std::vector<std::int64_t> open_;  ///< contributions to the open step, in grid units
   std::vector<std::int64_t> noise_row_;
   std::vector<std::int64_t> measurements_;
 };

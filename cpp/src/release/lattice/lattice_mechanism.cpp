@@ -17,15 +17,15 @@
 namespace dpftrl {
 namespace {
 
-/// Measurements and buffers stay below this without noise; noise stays below 2^60.
+/// Without noise, measurements and buffers stay below this; noise stays below 2^60.
 constexpr double kMaxInteger = 0x1p61;
 /// Covers the rounding of the few doubles between the integers and the variance.
 constexpr double kLatticeRoundUp = 1 + 0x1p-40;
-/// Bits of the variance, few enough that platforms whose rho or mu of the target differ in the last
-/// bit have the same noise.
+/// Bits of the variance, few enough that platforms use the same noise even if they compute a rho
+/// or mu that differs in the last bit.
 constexpr int kVarianceBits = 32;
-/// Contributions to a step for which the default precision leaves room, and the number of bits that
-/// it keeps even so.
+/// The default precision leaves room for this many contributions to a step, but keeps at least this
+/// many bits.
 constexpr std::int64_t kComfortableRoom = std::int64_t{1} << 20;
 constexpr int kComfortableBits = 16;
 
@@ -57,7 +57,7 @@ double grid_of(const Mechanism& mechanism, const LatticeOptions& lattice) {
   return grid;
 }
 
-/// Returns nullopt if some number does not fit.
+/// nullopt if some number does not fit.
 std::optional<Scaled> scale(const IntegerEncoder& encoder, const Mechanism& mechanism,
                             const LatticeOptions& lattice, std::int64_t max_norm_squared) {
   const Certificate& claim = mechanism.certificate();
@@ -96,7 +96,7 @@ struct Choice {
   bool has_room() const { return scaled && scaled->max_contributions >= kComfortableRoom; }
 };
 
-/// Takes the requested precision, or the best one that leaves room.
+/// Takes the requested precision, or the best precision that leaves room.
 Choice choose(const Mechanism& mechanism, const LatticeOptions& lattice,
               std::int64_t max_norm_squared) {
   const auto make = [&](std::optional<int> bits) {

@@ -13,7 +13,7 @@
 namespace dpftrl {
 namespace {
 
-/// Returns the first `bands` coefficients of a root of the workload, at most one per step.
+/// First `bands` coefficients of a root of the workload, at most one per step.
 std::vector<double> leading_root(std::string_view name, const Workload& workload, bool inverse,
                                  std::optional<std::int64_t> bands) {
   require_between(name, "steps", workload.steps(), 1, ToeplitzStrategy::kMaxSteps);

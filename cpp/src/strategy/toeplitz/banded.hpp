@@ -8,8 +8,8 @@
 namespace dpftrl {
 
 /// Banded strategies keep only a few past rows, 15 vectors by default. For single participation,
-/// the error grows like sqrt(n / bands). They pay off with repeated participation, where as
-/// many bands as the separation are a good choice.
+/// the error grows like sqrt(n / bands). They pay off with repeated participation, where as many
+/// bands as the separation is a good choice.
 inline constexpr std::int64_t kDefaultBands = 16;
 inline constexpr std::int64_t kMaxBands = 4096;
 
@@ -30,8 +30,8 @@ inline constexpr std::string_view kBandedToeplitz = "banded-toeplitz";
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
                                                          std::optional<std::int64_t> bands,
                                                          Objective objective);
-/// The same with given coefficients: 1 .. min(steps, kMaxBands) of them, finite, the first
-/// positive.
+/// `banded_toeplitz_strategy` with given coefficients: 1 .. min(steps, kMaxBands) of them, finite,
+/// the first positive.
 std::shared_ptr<const Strategy> banded_toeplitz_strategy(const ToeplitzRequest& request,
                                                          const std::vector<double>& coefficients);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/toeplitz/blt.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -31,8 +32,7 @@ void require_buffers(std::string_view name, const BufferParameters& parameters) 
   }
 }
 
-/// Returns c, computed in double-double because the sensitivity rests on it and weights of both
-/// signs may cancel.
+/// c in double-double, because the sensitivity rests on it and weights of both signs may cancel.
 std::vector<double> encoder_coefficients(const BufferParameters& parameters, std::int64_t size) {
   std::vector<DoubleDouble> sums(static_cast<std::size_t>(size));
   sums[0].high = 1;
@@ -49,7 +49,7 @@ std::vector<double> encoder_coefficients(const BufferParameters& parameters, std
   return coefficients;
 }
 
-/// Returns the coefficients of C^-1, the impulse response of the recursion of BufferedDecoder.
+/// Coefficients of C^-1, the impulse response of the recursion of BufferedDecoder.
 std::vector<double> inverse_coefficients(const BufferParameters& parameters, std::int64_t size) {
   std::vector<double> coefficients(static_cast<std::size_t>(size));
   std::vector<double> state(parameters.decays.size());
@@ -78,8 +78,8 @@ constexpr std::int64_t kMaxSpacedColumns = std::int64_t{1} << 20;
            to_text(ToeplitzStrategy::kMaxSteps) + " steps: decreasing decays, positive weights");
 }
 
-/// Returns 1 - theta^ of the inverse, the z with sum_k weights_k / (z - d_k) = 1 above complement
-/// d_i and below the next one, or at most 1 for the last. Searches for z - d_i, which may be tiny.
+/// 1 - theta^ of the inverse, the z with sum_k weights_k / (z - d_k) = 1 above complement d_i and
+/// below the next complement, or at most 1 for the last. Searches for z - d_i, which may be tiny.
 double inverse_complement(const Vector& complements, const Vector& weights, Eigen::Index i) {
   const bool is_last = i + 1 == complements.size();
   const double end = (is_last ? 1 : complements(i + 1)) - complements(i);
@@ -107,7 +107,7 @@ detail::BltPoint point_of(const BufferParameters& parameters) {
   for (Eigen::Index i = 0; i < size; ++i) inverses(i) = inverse_complement(complements, weights, i);
   detail::BltPoint point(detail::BltPoint::log_gaps_of(complements, inverses));
   if (!point.is_finite) fail_interlacing();
-  // The sensitivity must be that of the given numbers.
+  // The sensitivity must be computed from the given numbers.
   point.decay = complements;
   point.weight = weights;
   return point;
@@ -188,8 +188,8 @@ bool has_given_buffers(const StrategyParameters& parameters) {
   return !parameters.decays.empty() || !parameters.weights.empty();
 }
 
-/// Returns e^x, by doubling of e^y - 1. Uses basic arithmetic alone, so that parameters have the
-/// same bits on every platform.
+/// e^x, by doubling of e^y - 1. Uses basic arithmetic alone, so that parameters have the same bits
+/// on every platform.
 double portable_exp(double x) {
   constexpr int kDoublings = 12;
   const double y = std::ldexp(x, -kDoublings);
@@ -199,8 +199,8 @@ double portable_exp(double x) {
   return 1 + minus_one;
 }
 
-/// Returns the y between two neighbouring poles with sum_k weights_k / (y - poles_k) = 1; the sum
-/// falls from infinity to minus infinity there.
+/// y between two neighbouring poles with sum_k weights_k / (y - poles_k) = 1; the sum falls from
+/// infinity to minus infinity there.
 double secular_root(std::span<const double> poles, std::span<const double> weights, double low,
                     double high) {
   for (;;) {
@@ -248,7 +248,7 @@ BufferParameters rational_buffers(std::int64_t buffers, RationalNodes nodes) {
     total += growth * poles[i];
   }
   for (double& weight : pole_weights) weight /= total;
-  // C^-1 has a zero at x = 1, so C has a pole there; its other poles interlace.
+  // C^-1 has a zero at x = 1, so C has a pole there; the other poles interlace.
   BufferParameters parameters{.decays = {1}, .weights = {}};
   for (std::size_t i = 1; i < size; ++i)
     parameters.decays.push_back(secular_root(poles, pole_weights, poles[i], poles[i - 1]));

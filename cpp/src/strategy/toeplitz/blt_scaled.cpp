@@ -13,8 +13,8 @@
 namespace dpftrl {
 namespace {
 
-/// Returns the buffers as a recursion whose numbers may change with t:
-/// w_t = z_t / lambda_t - gains . s, s <- decays (s + w).
+/// Buffers as a recursion whose coefficients may change with t: w_t = z_t / lambda_t - gains . s, s
+/// <- decays (s + w).
 VaryingBuffers recursion(const ScaledBuffers& numbers) {
   const auto& [decays, weights] = numbers.buffers;
   const std::size_t n = numbers.row_scales.size(), d = decays.size();
@@ -79,12 +79,14 @@ std::shared_ptr<const Strategy> blt_scaled_strategy(const Workload& workload,
                                                     const ScaledBuffers& numbers) {
   require_numbers(workload.steps(), numbers);
   const auto for_workload = [&](const Workload& served) {
-    VaryingBufferedStrategy::Parts parts = unit_columns(kBltScaled, recursion(numbers));
     const BufferParameters& buffers = numbers.buffers;
-    parts.parameters = {{"buffers", {static_cast<double>(buffers.decays.size())}},
-                        {"decays", buffers.decays},
-                        {"weights", buffers.weights}};
-    return std::make_shared<const VaryingBufferedStrategy>(served, std::move(parts));
+    return std::make_shared<const VaryingBufferedStrategy>(
+        served, VaryingBufferedStrategy::Parts{
+                    .name = kBltScaled,
+                    .numbers = std::make_shared<const VaryingBuffers>(recursion(numbers)),
+                    .parameters = {{"buffers", {static_cast<double>(buffers.decays.size())}},
+                                   {"decays", buffers.decays},
+                                   {"weights", buffers.weights}}});
   };
   if (VaryingBufferedStrategy::serves(workload)) return for_workload(workload);
   return decoded_strategy(for_workload(Workload::prefix_sums(workload.steps())), workload);

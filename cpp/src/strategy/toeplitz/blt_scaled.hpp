@@ -18,7 +18,7 @@ namespace dpftrl {
 ///                                     [c_1 1       ]
 ///                                     [c_2 c_1 1   ]
 ///
-/// The row scales, one number a step, bring the error within a percent of the least one, which
+/// The row scales, one number per step, bring the error within a percent of the least one, which
 /// `blt-normalized` does not reach. Decays and weights are constant.
 /// @source  docs/math/families.md
 inline constexpr std::string_view kBltScaled = "blt-scaled";
@@ -26,13 +26,14 @@ inline constexpr std::int64_t kMaxScaledBltSteps = std::int64_t{1} << 21;
 
 struct ScaledBuffers {
   BufferParameters buffers;        ///< decays above 0
-  std::vector<double> row_scales;  ///< lambda, one a step, positive
+  std::vector<double> row_scales;  ///< lambda, one per step, positive
 };
 
 /// More buffers gain less than 0.1 % and take long to search.
 inline constexpr std::int64_t kDefaultScaledBuffers = 3;
 
-/// Finds the numbers of least error for prefix sums (find_blt_normalized_optimum with scale_rows).
+/// Finds the parameters of least error for prefix sums (find_blt_normalized_optimum with
+/// scale_rows).
 ScaledBuffers scaled_buffers(const BltNormalizedProblem& problem);
 ScaledBuffers scaled_buffers(const BltNormalizedOptimum& optimum, std::int64_t steps);
 BltNormalizedProblem scaled_problem(std::int64_t steps, std::optional<std::int64_t> buffers,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/toeplitz/filtered.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,8 +31,8 @@ double norm_squared(std::span<const double> values) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-/// Returns the coefficients of the inverse of a lower-triangular Toeplitz encoder; empty for any
-/// other encoder, and if more are needed than are kept.
+/// Coefficients of the inverse of a lower-triangular Toeplitz encoder; empty for other encoders,
+/// and if more are needed than are kept.
 std::vector<double> inverse_encoder(const Strategy& base) {
   const std::int64_t n = base.steps();
   const DecoderForm form = base.decoder_form();
@@ -65,7 +66,7 @@ std::vector<double> inverse_encoder(const Strategy& base) {
 /// Smallest number of steps at which norms of Toeplitz rows are computed by transforms.
 constexpr std::int64_t kMinTransformedSteps = 4096;
 
-/// True if the norms of a window are found sooner lag by lag than row by row, or only so.
+/// True if the norms of a window are computed faster, or only, lag by lag.
 bool is_narrow_window(const Workload& workload) {
   if (workload.kind() != Workload::Kind::window) return false;
   const std::int64_t n = workload.steps();
@@ -163,7 +164,8 @@ class ToeplitzRowNorms {
   std::vector<double> reversed_;
 };
 
-/// Computes the row norms of A_workload D C^-1 for a buffered C, the variances of the stream
+/// Computes the squared row norms of A_workload D C^-1 for a buffered C, the variances of the
+/// stream
 ///     w = z - weights . s,  s <- decays * s + w,  m <- momentum m + D_t w,
 ///     out <- decay out + rate_t m
 /// by the recursion of the covariance matrix of (s, m, out).
@@ -220,7 +222,7 @@ class BufferedRowNorms {
   double mm_ = 0, mo_ = 0, oo_ = 0;
 };
 
-/// Returns A_workload D A^-1 B_base, computed row by row as in a stream.
+/// A_workload D A^-1 B_base, computed row by row as in a stream.
 Matrix filtered_decoder(const Strategy& base, const Workload& workload,
                         std::span<const double> column_scales) {
   Matrix rows = base.decoder();
@@ -262,8 +264,7 @@ std::int64_t max_row_steps(const Strategy& base, const Workload& workload) {
   return max_toeplitz_steps(workload);
 }
 
-/// Names the limit of errors as well, so that callers who need errors do not meet one limit after
-/// the other.
+/// Also names the limit for errors, so that callers who need errors meet only one limit.
 void require_steps(std::string_view name, const Strategy& base, const Workload& workload) {
   const std::int64_t n = base.steps();
   if (n <= FilteredStrategy::kMaxSteps) return;

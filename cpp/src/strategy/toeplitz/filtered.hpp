@@ -18,14 +18,14 @@ namespace dpftrl {
 ///
 ///     C = C_base D^-1,      B = A_workload D A^-1 B_base,      D diagonal.
 ///
-/// Row norms of B take O(n d^2) if the base has d buffers (any horizon, workloads without a
-/// window). For other lower-triangular Toeplitz bases, up to kMaxTransformedSteps, they take O(n
-/// log n) for `square-root` and prefix sums, O(n log^2 n) for prefix sums, momentum unlike the
-/// decay, and rates without momentum. Windows of W steps take O(n W) up to 2^28 / W steps, and wide
-/// ones O(n^2) up to kMaxToeplitzSteps, as do rates with momentum and momentum within 2^-10 of the
-/// decay. The rest uses dense
-/// matrices, up to kMaxDenseRowSteps; beyond that, row_norms() is unsupported. Row norms are
-/// computed on first use, because noise does not need them.
+/// Row norms of B take O(n d^2) if the base has d buffers (any horizon, workloads other than
+/// windows and matrices). For other lower-triangular Toeplitz bases, up to kMaxTransformedSteps,
+/// they take O(n log n) for `square-root` and prefix sums, and O(n log^2 n) for other bases with
+/// prefix sums, for momentum that differs from the decay, and for rates without momentum. Windows
+/// of W steps take O(n W) up to 2^28 / W steps, and wide ones O(n^2) up to kMaxToeplitzSteps, as do
+/// rates with momentum and momentum within 2^-10 of the decay. All other cases use dense matrices,
+/// up to kMaxDenseRowSteps; beyond that, row_norms() is unsupported. Row norms are computed on
+/// first use, because noise does not need them.
 class FilteredStrategy final : public Strategy {
  public:
   static constexpr std::int64_t kMaxSteps = std::int64_t{1} << 24;
@@ -34,7 +34,7 @@ class FilteredStrategy final : public Strategy {
   static constexpr std::int64_t kMaxDenseRowSteps = 2048;
 
   struct Options {
-    std::shared_ptr<const Strategy> base;  ///< for the prefix sums
+    std::shared_ptr<const Strategy> base;  ///< strategy for prefix sums
     Workload workload;
     std::vector<double> column_scales = {};  ///< D, positive; all 1 if empty
     std::string name;
@@ -64,7 +64,7 @@ class FilteredStrategy final : public Strategy {
 
  private:
   double scale(std::int64_t step) const;
-  /// Returns the squared norms of all rows of B; empty if there is no formula.
+  /// Squared norms of all rows of B; empty if there is no formula.
   std::vector<double> squared_row_norms() const;
   /// @throws Error{unsupported} there is no formula.
   const std::vector<double>& rows() const;
@@ -74,8 +74,8 @@ class FilteredStrategy final : public Strategy {
   mutable std::vector<double> rows_;
 };
 
-/// Normalises columns: D_j = ||C_j||, so that all columns have norm 1 up to rounding (the norms
-/// returned are those of C D^-1 with the stored D). For a lower-triangular Toeplitz encoder and
+/// Normalises columns: D_j = ||C_j||, so that all columns have norm 1 up to rounding (the returned
+/// norms are the norms of C D^-1 with the stored D). For a lower-triangular Toeplitz encoder and
 /// prefix sums, no release gets a larger error. The default name is "normalized-" followed by the
 /// name of the base.
 /// @source  Henzinger, Kalinin, Upadhyay, arXiv 2509.14334 (square root).

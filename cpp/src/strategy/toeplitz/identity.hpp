@@ -6,7 +6,8 @@
 
 namespace dpftrl {
 
-/// Input perturbation: C = I, B = A. Every record gets its own noise; row t adds t + 1 of them.
+/// Input perturbation: C = I, B = A. Every record gets its own noise; row t is the sum of t + 1
+/// normals.
 class IndependentStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "independent";
@@ -25,7 +26,7 @@ class IndependentStrategy final : public Strategy {
   bool has_nonnegative_gram() const override { return true; }
 };
 
-/// The same for any Toeplitz workload: B = A_workload.
+/// `independent` for any Toeplitz workload: B = A_workload.
 std::shared_ptr<const Strategy> independent_strategy(const ToeplitzRequest& request);
 
 }  // namespace dpftrl

@@ -22,7 +22,7 @@ DoubleDouble product(const DoubleDouble& a, const DoubleDouble& b) {
   return add(multiply(a, b.high), a.high * b.low);
 }
 
-/// Returns 1 + q + ... + q^(n-1), q = lambda^2, by doubling, so that nothing cancels near q = 1.
+/// 1 + q + ... + q^(n-1), q = lambda^2, by doubling, so that nothing cancels near q = 1.
 double geometric_sum(double lambda, std::int64_t n) {
   const DoubleDouble q = two_product(lambda, lambda);
   DoubleDouble sum, power{1, 0};  // for the leading bits of n read so far
@@ -86,7 +86,7 @@ Matrix LambdaCgdStrategy::decoder() const {
 double best_lambda(std::int64_t steps) {
   require_between("best_lambda", "steps", steps, 1, kMaxNumSteps);
   // Golden-section search in e = 1 - lambda for the squared max error, which falls and then rises.
-  // Its minimum is at most at 1.2 / sqrt(n) and flat, so lambda is found to about half of its
+  // The minimum lies at e <= 1.2 / sqrt(n) and is flat, so lambda is found to about half of its
   // digits.
   const auto error = [steps](double e) {
     return geometric_sum(1 - e, steps) * (1 + static_cast<double>(steps - 1) * e * e);

@@ -8,9 +8,9 @@
 
 namespace dpftrl {
 
-/// Each row of noise subtracts a part of the one before: C^-1 = 1 - lambda x, c_j = lambda^j. With
-/// counter-based noise, the previous row can be made again instead of being kept. Closed forms
-/// serve any horizon:
+/// Each row of noise subtracts a fraction of the previous row: C^-1 = 1 - lambda x, c_j = lambda^j.
+/// With counter-based noise, the previous row can be generated again instead of being kept. Closed
+/// forms serve any horizon:
 ///
 ///     ||C_j||^2 = (1 - lambda^(2(n-j))) / (1 - lambda^2)      ||B_t||^2 = 1 + t (1 - lambda)^2
 ///
@@ -30,7 +30,7 @@ class LambdaCgdStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return BandedInverseDecoder{{1, -lambda_}}; }
-  /// Up to ToeplitzStrategy::kMaxSteps steps; empty beyond.
+  /// Available up to ToeplitzStrategy::kMaxSteps steps; empty beyond.
   std::span<const double> toeplitz_encoder() const override { return coefficients_; }
   bool has_nonnegative_gram() const override { return true; }
   std::vector<PlanNumbers> parameters() const override { return {{"lambda", {lambda_}}}; }
@@ -40,8 +40,8 @@ class LambdaCgdStrategy final : public Strategy {
   std::vector<double> coefficients_;
 };
 
-/// Returns the lambda of least max error for prefix sums, about 1 - 1/sqrt(steps), with the
-/// same bits on every platform.
+/// Lambda of least max error for prefix sums, about 1 - 1/sqrt(steps), with the same bits on every
+/// platform.
 double best_lambda(std::int64_t steps);
 
 /// Default lambda: best_lambda, for every workload.

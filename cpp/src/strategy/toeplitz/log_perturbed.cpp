@@ -16,7 +16,7 @@ namespace {
 
 struct Factors {
   std::vector<double> encoder;
-  std::vector<double> decoder;  ///< for the prefix sums
+  std::vector<double> decoder;  ///< decoder for prefix sums
 };
 
 struct Node {
@@ -37,10 +37,10 @@ constexpr std::array<Node, 10> kNodes = {{
     {0.46173673943325133, 0.076376693565362919},
 }};
 
-/// Returns the y_j of ln(-ln(1-x) / x) = sum_j y_j x^j: j y_j = int_0^1 t (t+1) .. (t+j-1) / j! dt,
-/// as int_0^1 (1-x)^(-t) dt = -x / ((1-x) ln(1-x)). The integrand is about j^(t-1) / Gamma(t), for
-/// which this many nodes are exact up to rounding, up to 2^24 steps. Rounding errors move encoder
-/// and decoder together.
+/// y_j of ln(-ln(1-x) / x) = sum_j y_j x^j: j y_j = int_0^1 t (t+1) .. (t+j-1) / j! dt, as int_0^1
+/// (1-x)^(-t) dt = -x / ((1-x) ln(1-x)). The integrand is about j^(t-1) / Gamma(t), for which this
+/// many nodes are exact up to rounding, up to 2^24 steps. Rounding errors move encoder and decoder
+/// together.
 std::vector<double> logarithm_of_logarithm(std::size_t size) {
   std::array<double, 2 * kNodes.size()> rests, terms;  // 1 - t; weight times integrand
   for (std::size_t i = 0; i < kNodes.size(); ++i) {

@@ -13,10 +13,10 @@ namespace dpftrl {
 ///     C = (1-x)^(-1/2) L^(-1/2-alpha) (2 ln(L) / x)^delta,      L = -ln(1-x) / x,
 ///     B = (1-x)^(-1/2) L^( 1/2+alpha) (2 ln(L) / x)^-delta.
 ///
-/// The norm approaches its limit so slowly (squared, for alpha = 0.01, 16.6 for delta = 0 and
-/// thousands for delta = 0.6) that the limit is useless. Here noise is scaled for a stated number
-/// of steps, horizon_cap, and there are no releases beyond it: max_column_norm_squared() is that of
-/// the cap for every horizon.
+/// The norm approaches its limit so slowly that the limit is useless (for alpha = 0.01, its square
+/// is 16.6 for delta = 0 and thousands for delta = 0.6). Here noise is scaled for a stated number
+/// of steps, horizon_cap, and there are no releases beyond it: max_column_norm_squared() is the
+/// squared norm at the cap for every horizon.
 /// @source  Jacobsen, Fawaz, arXiv 2506.15018.
 inline constexpr std::string_view kLogPerturbed = "log-perturbed";
 inline constexpr std::int64_t kMaxLogPerturbedSteps = std::int64_t{1} << 20;

@@ -9,7 +9,7 @@
 namespace dpftrl {
 
 /// Output perturbation: C = A, B = I. Every prefix sum gets independent noise. The first record
-/// enters all of them, so the sensitivity is sqrt(steps).
+/// enters all of these sums, so the sensitivity is sqrt(steps).
 class OutputStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "output";
@@ -24,7 +24,7 @@ class OutputStrategy final : public Strategy {
   Matrix encoder() const override;
   Matrix decoder() const override;
   DecoderForm decoder_form() const override { return IdentityDecoder{}; }
-  /// Up to ToeplitzStrategy::kMaxSteps steps; empty beyond.
+  /// Available up to ToeplitzStrategy::kMaxSteps steps; empty beyond.
   std::span<const double> toeplitz_encoder() const override { return coefficients_; }
   bool has_nonnegative_gram() const override { return true; }
 

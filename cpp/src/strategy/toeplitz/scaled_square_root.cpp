@@ -11,7 +11,7 @@
 namespace dpftrl {
 namespace {
 
-/// Returns the leading terms of the product of two sequences of equal length.
+/// Leading terms of the product of two sequences of equal length.
 std::vector<double> leading_product(std::span<const double> a, std::span<const double> b) {
   const BlockProducts products(std::countr_zero(std::bit_ceil(a.size())), 1, b);
   BlockProducts::Spectrum spectrum = products.zero();

@@ -6,8 +6,8 @@
 
 namespace dpftrl {
 
-/// Returns the squared row norms of B = A D R^-1, A the prefix sums, R their square root
-/// (square_root.hpp), D any diagonal.
+/// Squared row norms of B = A D R^-1, A the prefix sums, R their square root (square_root.hpp), D
+/// any diagonal.
 ///
 /// Row t is the previous row plus D_t times row t of R^-1. The inner product of the two is known in
 /// closed form, so one convolution gives all norms:

@@ -68,7 +68,7 @@ class WeightedProducts {
     }
   }
 
-  /// Adds the contributions of the first half to the sums of the second one.
+  /// Adds the contributions of the first half to the sums of the second half.
   /// @return the second half's own products.
   std::vector<double> cross(std::size_t first, const BlockProducts& blocks,
                             std::span<const double> products) {
@@ -82,7 +82,7 @@ class WeightedProducts {
     }
     const std::span<const double> all = local;
     const Spectrum kernel = blocks.transformed(all.first(half), all.last(half));
-    // Column sums of the weighted first half, which meet the rows of the second one.
+    // Column sums of the weighted first half, as seen by the rows of the second half.
     Spectrum columns = blocks.zero();
     BlockProducts::add_product(blocks.transformed(backward), blocks.transformed(all.first(half)),
                                columns);
@@ -111,7 +111,7 @@ class WeightedProducts {
   std::vector<double> inverse_, scales_;  ///< g and D, padded with zeros to a power of two
   std::vector<double> powers_;            ///< ratio^0, ratio^1, ...
   std::vector<double> sums_;
-  std::vector<BlockProducts> levels_;  ///< for halves of 2^kLog2Direct steps, twice as many, ...
+  std::vector<BlockProducts> levels_;  ///< one per length of a half: 2^kLog2Direct, twice that, ...
 };
 
 }  // namespace

@@ -12,19 +12,19 @@ namespace dpftrl {
 /// momentum, and no momentum within 2^-10 of the decay.
 bool has_scaled_toeplitz_rows(const Workload& workload);
 
-/// Returns the squared row norms of B = A D G, A the workload, D any diagonal, G lower-triangular
-/// Toeplitz.
+/// Squared row norms of B = A D G, A the workload, D any diagonal, G lower-triangular Toeplitz.
 ///
-/// Each row follows from the one before and <G_t, B_{t-1}>, a sum of M_ts = <G_t, G_s>, s < t, with
-/// weights D_s times powers. M is close to a Toeplitz matrix: in the block that begins at step f,
+/// Each row follows from the previous row and <G_t, B_{t-1}>, a sum of M_ts = <G_t, G_s>, s < t,
+/// with weights D_s times powers. M is close to a Toeplitz matrix: in the block that begins at step
+/// f,
 ///
 ///     M_ts = c_{t-s} + sum_{f < i <= s} g_i g_{i+t-s},    c_k = M_{f+k, f},
 ///
 /// so the part of the sums that crosses the middle of a block takes convolutions no longer than the
-/// block, and so do the c of its second half.
+/// block, as does computing c for its second half.
 ///
-/// @param inverse        first column of G, one number a step.
-/// @param column_scales  D, one number a step.
+/// @param inverse        first column of G, one number per step.
+/// @param column_scales  D, one number per step.
 /// @cost        O(n log^2 n) time, O(n) memory.
 /// @source      docs/math/mechanisms.md, "Normalised columns".
 /// @checked-by  toeplitz_strategies_test "norms of scaled Toeplitz rows are those of the recursion"

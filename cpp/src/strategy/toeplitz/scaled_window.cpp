@@ -15,7 +15,7 @@ class LaggedProducts {
   explicit LaggedProducts(std::size_t num_lags) : products_(num_lags) {}
 
   /// Adds factor * values[k] to the product at lag k, and returns by how much the squared norm
-  /// changes with a step of scale scales[0] and its neighbours of scales[k], k > 0.
+  /// changes with a step of scale scales[0], whose neighbours have the scales scales[k], k > 0.
   DoubleDouble advance(double factor, std::span<const double> values, const double* scales) {
     DoubleDouble sum;
     for (std::size_t k = values.size() - 1; k > 0; --k) {

@@ -19,7 +19,7 @@ std::vector<double> column_of_matrix(const Workload& workload) {
   return column;
 }
 
-/// Returns the root of the matrix divided by its diagonal; the decoder contains the diagonal.
+/// Root of the matrix divided by its diagonal; the decoder contains the diagonal.
 std::vector<double> matrix_root(const Workload& workload, bool inverse) {
   std::vector<double> series = column_of_matrix(workload);
   const double diagonal = series[0];
@@ -34,14 +34,14 @@ double norm_squared(const std::vector<double>& values) {
   return sum;
 }
 
-/// Returns the squared largest error of a root for a matrix, up to rounding; not finite if the root
-/// is not.
+/// Squared largest error of a root for a matrix, up to rounding; not finite if the root is not.
 double squared_error(const std::vector<double>& column, const std::vector<double>& root) {
   const auto n = static_cast<std::int64_t>(column.size());
   return norm_squared(root) * norm_squared(multiply_series(column, reciprocal_series(root, n)));
 }
 
-/// Streams with as many bands as steps, which fits because matrices have a limited number of steps.
+/// Streams with as many bands as steps, which is affordable because matrices have a limited number
+/// of steps.
 std::shared_ptr<const Strategy> matrix_root_strategy(const ToeplitzRequest& request) {
   const std::int64_t n = request.designed_for.steps();
   std::vector<double> root = matrix_root(request.designed_for, false);

@@ -23,12 +23,12 @@ class SquareRootStrategy final : public ToeplitzStrategy {
 std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& request);
 
 /// True if the workload is a Toeplitz matrix and the largest error of its own root is no larger
-/// than that of the root of prefix sums. It can be larger because coefficients of a root can grow
-/// exponentially.
+/// than the error of the root of prefix sums. It can be larger because coefficients of a root can
+/// grow exponentially.
 bool has_better_root(const Workload& workload);
 
-/// Selects the coefficients of the square root of a Toeplitz workload: those of its inverse if
-/// `inverse`, divided by 1 - x if `summed` (workloads other than matrices).
+/// Selects the coefficients of the square root of a Toeplitz workload: the coefficients of its
+/// inverse if `inverse`, divided by 1 - x if `summed` (workloads other than matrices).
 struct WorkloadRoot {
   bool inverse = false;
   bool summed = false;

@@ -8,10 +8,9 @@
 
 namespace dpftrl {
 
-/// Request to a family of Toeplitz encoders: an encoder made for the workload `designed_for` and
-/// the decoder of `workload`, B = A_workload C^-1. Both are Toeplitz; families
-/// that use `designed_for` are asked with the same workload twice, or with prefix sums as
-/// `workload`. All others ignore it.
+/// Request to a family of Toeplitz encoders: the encoder is made for `designed_for`, the decoder
+/// for `workload`, B = A_workload C^-1. Both are Toeplitz. For families that use `designed_for`,
+/// `workload` is the same workload or prefix sums; other families ignore `designed_for`.
 struct ToeplitzRequest {
   Workload designed_for;
   Workload workload;
@@ -35,7 +34,7 @@ class ToeplitzStrategy : public Strategy {
 
   struct Parts {
     std::string_view name;             ///< static storage
-    std::vector<double> encoder = {};  ///< c, one a step
+    std::vector<double> encoder = {};  ///< c, one per step
     std::vector<double> decoder = {};  ///< b; empty if B = C
     DecoderForm form = {};
     double encoder_slack = 0;
@@ -60,7 +59,7 @@ class ToeplitzStrategy : public Strategy {
   double encoder_slack() const override { return parts_.encoder_slack; }
   std::vector<PlanNumbers> parameters() const override { return parts_.parameters; }
 
-  /// Returns the first min(steps, kMaxDecoderCoefficients) entries of b.
+  /// First min(steps, kMaxDecoderCoefficients) entries of b.
   std::span<const double> toeplitz_decoder() const override;
 
  private:
@@ -68,21 +67,20 @@ class ToeplitzStrategy : public Strategy {
 
   Parts parts_;
   std::vector<double> column_sums_;  ///< c_0^2 + ... + c_{j-1}^2 for j = 1 .. n
-  std::vector<double> row_sums_;     ///< the same for b; empty if B = C
+  std::vector<double> row_sums_;     ///< the same sums for b; empty if B = C
   RowNorms row_norms_;
   bool has_nonnegative_gram_;
 };
 
-/// Returns `base`, filtered if the workload is not the prefix sums.
+/// `base`, filtered if the workload is not the prefix sums.
 DecoderForm form_for_workload(DecoderForm base, const Workload& workload);
 
-/// Returns A^-1 w for w = `sequence` and a Toeplitz workload; undoes Workload::apply up to
-/// rounding.
+/// A^-1 w for w = `sequence` and a Toeplitz workload; undoes Workload::apply up to rounding.
 std::vector<double> solve_workload(const Workload& workload, std::vector<double> sequence);
 
-/// Returns the slack of decoder coefficients that were rounded to doubles, |e_j| <= 2^-52 |b_j|:
-/// columns of the exact C = (B+E)^-1 A are longer than those of B^-1 A by at most a factor of 1
-/// plus this. docs/math/grid.md.
+/// Slack of decoder coefficients that were rounded to doubles, |e_j| <= 2^-52 |b_j|: columns of the
+/// exact C = (B+E)^-1 A are longer than the columns of B^-1 A by a factor of at most 1 plus the
+/// slack. docs/math/grid.md.
 /// @param workload  workload of the rounded decoder.
 double slack_of_rounded_decoder(const Workload& workload, std::span<const double> encoder,
                                 std::span<const double> decoder);

@@ -9,8 +9,8 @@
 
 namespace dpftrl {
 
-/// Returns the sum over x = 0 .. count - 1 of values[d], where d is the digit of x at `place` = k^l
-/// in base k = values.size().
+/// Sum over x = 0 .. count - 1 of values[d], where d is the digit of x at `place` = k^l in base k =
+/// values.size().
 inline std::int64_t digit_total(std::int64_t count, std::int64_t place,
                                 std::span<const std::int64_t> values) {
   const std::int64_t period = place * std::ssize(values);

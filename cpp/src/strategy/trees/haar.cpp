@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/trees/haar.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,8 +25,8 @@ double square(double value) {
   return value * value;
 }
 
-/// Returns the sum of the first `count` values of the Haar functions of a level, which are 1 and -1
-/// on the halves of their supports.
+/// Sum of the first `count` values of the Haar functions of a level, which are 1 and -1 on the
+/// halves of their supports.
 std::int64_t height_at(std::int64_t count, std::size_t level) {
   const std::int64_t support = power_of_two(level), inside = count % support;
   return std::min(inside, support - inside);
@@ -37,7 +38,7 @@ double sum_of_squares(std::int64_t last) {
   return n * (n + 1) * (2 * n + 1) / 6;
 }
 
-/// Returns the sum over count = 1 .. num_rows of height_at(count, level)^2.
+/// Sum over count = 1 .. num_rows of height_at(count, level)^2.
 double sum_of_squared_heights(std::int64_t num_rows, std::size_t level) {
   const std::int64_t support = power_of_two(level), half = support / 2;
   const std::int64_t rest = num_rows % support;
@@ -48,9 +49,9 @@ double sum_of_squared_heights(std::int64_t num_rows, std::size_t level) {
   return static_cast<double>(num_rows / support) * whole + partial;
 }
 
-/// Returns g_0, g_1, ..., g_k. With m_0 the mean of T^2 and m_l that of the squared heights, the
-/// mean squared error is the sum of m_l / (4^l g_l) (with N in place of 2^l at l = 0). For a given
-/// sum of g, it is least if g_l is proportional to sqrt(m_l) / 2^l.
+/// g_0, g_1, ..., g_k. With m_0 the mean of T^2 and m_l the mean of the squared heights, the mean
+/// squared error is the sum of m_l / (4^l g_l) (with N in place of 2^l at l = 0). For a given sum
+/// of g, it is least if g_l is proportional to sqrt(m_l) / 2^l.
 std::vector<double> weights_of_least_mean_error(std::int64_t steps) {
   const std::size_t top = num_levels(steps);
   const double n = static_cast<double>(steps);
@@ -66,8 +67,8 @@ std::vector<double> weights_of_least_mean_error(std::int64_t steps) {
   return weights;
 }
 
-/// Returns the eigenvalues of the Gram matrix of the complete tree, divided by the squared norms of
-/// the Haar functions: (2 N - 1) / N and (2^l - 1) / 2^l.
+/// Eigenvalues of the Gram matrix of the complete tree, divided by the squared norms of the Haar
+/// functions: (2 N - 1) / N and (2^l - 1) / 2^l.
 std::vector<double> weights_of_the_tree(std::int64_t steps) {
   const std::size_t top = num_levels(steps);
   std::vector<double> weights = {2 - 1 / static_cast<double>(power_of_two(top))};
@@ -81,9 +82,9 @@ std::vector<double> weights_of_the_tree(std::int64_t steps) {
 /// On a dyadic interval first .. first + 2^m - 1 the levels above m are linear in s = T - first, so
 ///     norm^2(T) = alpha s^2 + (beta s + gamma) + (levels up to m, functions of s alone),
 /// where alpha is the same for all intervals of that length. Intervals of equal length differ only
-/// in their lines beta s + gamma, so one whose line is nowhere on the envelope of the lines cannot
-/// contain the extreme. All intervals are halved together, from the longest to the shortest, and
-/// only the envelope is kept.
+/// in their lines beta s + gamma, so an interval whose line is nowhere on the envelope of the lines
+/// cannot contain the extreme. All intervals are halved together, from the longest to the shortest,
+/// and only the envelope is kept.
 class ExtremeRow {
  public:
   ExtremeRow(const HaarDecoder& form, bool largest) : sign_(largest ? 1 : -1) {
@@ -94,7 +95,7 @@ class ExtremeRow {
     for (std::size_t m = top; m-- > 0;) sums_above_[m] = sums_above_[m + 1] + levels_[m];
   }
 
-  /// Returns T of the extreme among 1 .. last - 1; last >= 2.
+  /// T of the extreme among 1 .. last - 1; last >= 2.
   std::int64_t find(std::int64_t last) {
     const std::size_t leading =
         static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(last)) - 1);
@@ -102,8 +103,8 @@ class ExtremeRow {
     for (std::size_t m = leading + 1; m-- > 0;) {
       if (m < leading) {
         lines = halves(lines, m + 1);
-        // Adds 2^m .. 2^(m+1) - 1, which together make 1 .. 2^leading - 1, and the interval below
-        // `last` that belongs to its bit m.
+        // Adds the intervals 2^m .. 2^(m+1) - 1, which together make 1 .. 2^leading - 1, and the
+        // interval below `last` that belongs to its bit m.
         lines.push_back(line(power_of_two(m), m));
         if ((last >> m & 1) != 0) lines.push_back(line((last >> m << m) - power_of_two(m), m));
       }
@@ -134,7 +135,7 @@ class ExtremeRow {
     return {sign_ * beta, sign_ * gamma, first};
   }
 
-  /// Returns the lines of the halves of intervals of length 2^m.
+  /// Lines of the halves of intervals of length 2^m.
   std::vector<Line> halves(const std::vector<Line>& lines, std::size_t m) const {
     const std::int64_t half = power_of_two(m - 1);
     const double width = static_cast<double>(half);
@@ -147,7 +148,7 @@ class ExtremeRow {
     return result;
   }
 
-  /// Returns the lines that are above all others somewhere in 0 <= s <= end.
+  /// Lines that are above all others somewhere in 0 <= s <= end.
   static std::vector<Line> envelope(std::vector<Line> lines, double end) {
     std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
       return a.beta != b.beta ? a.beta < b.beta : a.gamma > b.gamma;

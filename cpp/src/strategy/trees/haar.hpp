@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <Eigen/Core>
 #include <span>
 #include <vector>
 
@@ -8,8 +9,8 @@
 
 namespace dpftrl {
 
-/// Strategies that measure Haar coefficients over N = 2^k >= n steps, k = ceil(lg
-/// steps), with one weight per level. steps = 4, g_l >= 0:
+/// Strategies that measure Haar coefficients over N = 2^k >= n steps, k = ceil(lg steps), with one
+/// weight per level. steps = 4, g_l >= 0:
 ///
 ///     C = sqrt(g_0) [1  1  1  1]    the mean
 ///         sqrt(g_2) [1  1 -1 -1]    support 4
@@ -18,8 +19,8 @@ namespace dpftrl {
 ///
 /// Every column has squared norm g_0 + g_1 + ... + g_k. Columns past the horizon are cut off, and
 /// coefficients beyond it are not measured. A coefficient reads its whole support but is used
-/// before that ends, so C is not causal as written. A lower-triangular C with this Gram matrix
-/// gives the same noise.
+/// before the support ends, so C is not causal as written. A lower-triangular C with this Gram
+/// matrix gives the same noise.
 ///
 /// Stores the scales of HaarDecoder: 1 / (2^l sqrt(g_l)) and 1 / (N sqrt(g_0)).
 class HaarBasisStrategy : public Strategy {
@@ -28,7 +29,7 @@ class HaarBasisStrategy : public Strategy {
   double column_norm_squared(std::int64_t step) const override;
   double max_column_norm_squared() const override { return column_norm_squared_; }
   double row_norm_squared(std::int64_t step) const override;
-  /// In O(log^2 n).
+  /// Takes O(log^2 n) time.
   /// @checked-by trees_test "haar extremes are found for every horizon to 2048"
   RowNorms row_norms() const override;
   Matrix encoder() const override;

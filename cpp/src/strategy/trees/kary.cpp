@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/trees/kary.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,8 +12,8 @@
 namespace dpftrl {
 namespace {
 
-/// Returns how far balanced digits below `place` reach: half of the distance between neighbouring
-/// numbers in which these digits are zero.
+/// Reach of balanced digits below `place`: half of the distance between neighbouring numbers in
+/// which these digits are zero.
 std::int64_t reach(std::int64_t place) {
   return (place - 1) / 2;
 }
@@ -88,8 +89,8 @@ double KaryStrategy::column_norm_squared(std::int64_t step) const {
 }
 
 double KaryStrategy::max_column_norm_squared() const {
-  // Step 0 lies in the first node of every level. Row k^l - 1 uses it, or the row of the smallest
-  // number with leading digit 1 at k^l.
+  // Step 0 lies in the first node of every level. This node is used by row k^l - 1, or by the row
+  // of the smallest number with leading digit 1 at k^l.
   return static_cast<double>(places_.size());
 }
 
@@ -100,7 +101,7 @@ double KaryStrategy::row_norm_squared(std::int64_t step) const {
   return static_cast<double>(variance);
 }
 
-// A number below `steps` has a smaller digit at the highest place where they differ, and any
+// A number below `steps` has a smaller digit at the first place where the two differ, and any
 // digits below it.
 double KaryStrategy::largest_row() const {
   const std::vector<std::int64_t> top = digits(steps());

@@ -54,7 +54,7 @@ class KaryStrategy final : public Strategy {
   }
 
  private:
-  /// Returns the digits of `count`, lowest first.
+  /// Digits of `count`, lowest first.
   std::vector<std::int64_t> digits(std::int64_t count) const;
   /// Index of the last used node of the level; -1 if none.
   std::int64_t last_used(std::size_t level) const;

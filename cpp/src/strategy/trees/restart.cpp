@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/trees/restart.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 
@@ -45,7 +46,7 @@ std::shared_ptr<const Strategy> RestartStrategy::make(
     const StrategyOptions& options,
     std::shared_ptr<const Strategy> (*make_epoch)(const StrategyOptions&)) {
   const StrategyParameters& given = options.parameters;
-  // Checked before anything is computed from them.
+  // Checked before it is used.
   require_between(kName, "steps", options.steps, 1, kMaxNumSteps);
   const std::int64_t epoch_length =
       require_between(kName, "epoch_length", given.epoch_length.value_or(0), 1, options.steps);
@@ -97,7 +98,8 @@ RowNorms RestartStrategy::epoch_row_norms(std::int64_t num_rows) const {
   return norms;
 }
 
-// Squared row norms of epoch i exceed those of the first epoch by i times that of the closing row.
+// Squared row norms of epoch i exceed those of the first epoch by i times the squared norm of the
+// closing row.
 RowNorms RestartStrategy::row_norms() const {
   const double closing = epoch_->row_norm_squared(closing_row());
   const std::int64_t num_whole = steps() / epoch_length_;

@@ -16,8 +16,8 @@ namespace dpftrl {
 ///         [        C_e]          [1 r   1 r   B_e    ]
 ///
 /// With `complete_epochs` (trees only), an epoch is a tree over P = 2^ceil(lg e) steps, of which
-/// all after the first e are empty. C_e is its encoder without their columns, and r = row P - 1,
-/// which is only the root.
+/// all after the first e are empty. C_e is its encoder without the columns of the empty steps, and
+/// r = row P - 1, which uses only the root.
 class RestartStrategy final : public Strategy {
  public:
   static constexpr std::string_view kName = "restart";
@@ -66,7 +66,7 @@ class RestartStrategy final : public Strategy {
   std::vector<PlanNumbers> parameters() const override;
 
  private:
-  /// Returns the norms over the first `num_rows` rows of the epoch strategy.
+  /// Norms over the first `num_rows` rows of the epoch strategy.
   RowNorms epoch_row_norms(std::int64_t num_rows) const;
   std::int64_t closing_row() const { return epoch_->steps() - 1; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/trees/tree.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -82,7 +83,7 @@ RowNorms DyadicStrategy::row_norms() const {
     const std::int64_t candidate = (n >> l << l) - 1;
     if (candidate > 0) largest = std::max(largest, row_norm_squared(candidate - 1));
   }
-  // The smallest is a single node: t + 1 a power of two.
+  // The smallest row is a single node: t + 1 is a power of two.
   const double smallest = *std::min_element(node_variances_.begin(), node_variances_.end());
   return {smallest, largest, total / static_cast<double>(n)};
 }

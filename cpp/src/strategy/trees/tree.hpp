@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <Eigen/Core>
 #include <vector>
 
 #include "dpftrl/strategy/strategy.hpp"
@@ -35,7 +36,7 @@ class DyadicStrategy : public Strategy {
   bool has_nonnegative_gram() const override { return true; }
 
  protected:
-  /// Number of levels 0 .. floor(lg steps).
+  /// Levels 0 .. floor(lg steps).
   static std::int64_t num_levels(std::int64_t steps);
   DyadicStrategy(std::int64_t steps, std::vector<double> node_weights);
 

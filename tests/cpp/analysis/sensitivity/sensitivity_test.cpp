@@ -961,7 +961,7 @@ TEST(Sensitivity, bad_input_is_refused_by_name) {
   EXPECT_ERROR((void)sensitivity(tree, fixed(3, 3)), "invalid_argument",
                "steps must be epochs * epoch_length = 9, got 8");
   EXPECT_ERROR((void)toeplitz_sensitivity({}, twice), "invalid_argument",
-               "toeplitz_sensitivity: coefficients must be one number a step, got none");
+               "toeplitz_sensitivity: coefficients must be one number per step, got none");
   EXPECT_ERROR((void)toeplitz_sensitivity(std::vector<double>{1, std::nan("")}, twice),
                "invalid_argument", "coefficients[1]");
   EXPECT_ERROR((void)toeplitz_sensitivity(std::vector<double>{1, 1}, fixed(2, 2)),

@@ -56,7 +56,7 @@ TEST(EpochOptimum, bounds_hold_for_the_dense_optimum) {
         EXPECT_LE(found.lower_bound, oracle.upper_bound);
         EXPECT_GE(found.upper_bound, oracle.lower_bound);
         EXPECT_LE(found.every_dimension_bound, found.lower_bound);
-        // The same proof on the same dual variables, by dense matrices.
+        // The bound of the same dual variables, by dense matrices.
         const double by_matrices = dense_lower_bounds(dense(problem), found.duals).value;
         EXPECT_TRUE(relatively_close(found.lower_bound, by_matrices, gap));
       }

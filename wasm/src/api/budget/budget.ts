@@ -2,7 +2,7 @@
 
 // Budgets, in memory and in a store.
 
-import { outOfRange, wrongType } from '../../core/check.js';
+import { outOfRange, readOptions, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
 import { asErrorsOf, DpError, makeError } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
@@ -11,34 +11,33 @@ import { openHeld, type HeldStore } from '../../stores/stored.js';
 import type { Budget, Charge, Cost } from '../../types/budget.js';
 import type { PrivacyTarget } from '../../types/streams/options.js';
 import type { Async } from '../../types/async.js';
-import { readOptions } from '../options.js';
 import { readCall, Turns } from '../streams/turns.js';
 import { readLosses } from './cost.js';
 import { acceptPayments, type Payment } from '../payment.js';
 import { Shares, type Loss } from './shares.js';
-import { bytesOf, chargesIn, type Fixed } from './text.js';
+import { bytesOf, chargesIn, type BudgetTerms } from './text.js';
 
 const ACCOUNTS = ['mu', 'rho'] as const;
 const MOST_NAME = 200;
 
-/** Digits that a message shows of what is left, which is rounded down. */
+/** Digits with which a message states what is left, rounded down. */
 const SHOWN_DIGITS = 6;
 
 function shownDown(given: number): string {
   if (given === 0) return '0';
-  // All of a limit is shown as it was given: it was rounded down before.
+  // Shows a full limit as given, although it was rounded down before.
   const value = given * (1 + 2 ** -38);
   const unit = 10 ** (Math.floor(Math.log10(value)) + 1 - SHOWN_DIGITS);
   return String(Number((Math.floor(value / unit) * unit).toPrecision(SHOWN_DIGITS)));
 }
 
-/** The options, the charges and the rule of a budget, in memory or in a store. */
+/** The options, charges and acceptance rule of a budget, in memory or in a store. */
 class Account {
   readonly epsilon: number;
   readonly delta: number;
-  readonly account: Fixed['account'];
+  readonly account: BudgetTerms['account'];
   readonly pure: number;
-  readonly neighbours: Fixed['neighbours'];
+  readonly neighbours: BudgetTerms['neighbours'];
   readonly fixedTimes: boolean;
   protected isDisposed = false;
   protected readonly all: Charge[];
@@ -46,7 +45,7 @@ class Account {
 
   constructor(
     private readonly core: Core,
-    protected readonly fixed: Fixed,
+    protected readonly fixed: BudgetTerms,
     charges: readonly Charge[],
   ) {
     this.epsilon = fixed.epsilon;
@@ -87,8 +86,13 @@ class Account {
   protected shareOf(fraction: unknown): PrivacyTarget {
     const where = 'share';
     if (typeof fraction !== 'number') throw wrongType(where, 'fraction', 'a number', fraction);
-    if (fraction > 0 && fraction <= 1) return this.shares.share(fraction);
-    throw outOfRange(where, 'fraction', 'above 0 and at most 1', fraction);
+    if (!(fraction > 0 && fraction <= 1)) {
+      throw outOfRange(where, 'fraction', 'above 0 and at most 1', fraction);
+    }
+    const share = this.shares.share(fraction);
+    if (share.epsilon > 0) return share;
+    const wanted = `large enough for an epsilon above 0 at delta ${share.delta}`;
+    throw outOfRange(where, 'fraction', wanted, fraction);
   }
 
   protected isRoomFor(where: string, cost: unknown): boolean {
@@ -121,7 +125,7 @@ class Account {
     });
   }
 
-  /** Losses of neighbours of different kinds do not add up. */
+  /** Losses under different neighbouring relations cannot be added. */
   private requireNeighbours(where: string, certificate: Payment['certificate']): void {
     const { neighbours, fixedTimes } = certificate;
     const isLess = fixedTimes === true && !this.fixedTimes;
@@ -165,7 +169,7 @@ class MemoryBudget extends Account implements Budget {
   // Defined by the constructor where the symbol exists; not every host has it yet.
   declare readonly [Symbol.dispose]: () => void;
 
-  constructor(core: Core, fixed: Fixed) {
+  constructor(core: Core, fixed: BudgetTerms) {
     super(core, fixed, []);
     const pay = (payment: Payment): void => {
       this.requireOpen();
@@ -199,12 +203,12 @@ class MemoryBudget extends Account implements Budget {
 class StoredBudget extends Account implements Async<Budget> {
   declare readonly [Symbol.asyncDispose]: () => Promise<void>;
   private readonly turns = new Turns();
-  /** Whether charges may be missing in the store. */
+  /** Whether the store may lack charges. */
   private isBehind = false;
 
   constructor(
     core: Core,
-    fixed: Fixed,
+    fixed: BudgetTerms,
     private readonly held: HeldStore,
   ) {
     super(core, fixed, held.bytes ? chargesIn('budget', held.bytes, fixed) : []);
@@ -216,7 +220,7 @@ class StoredBudget extends Account implements Async<Budget> {
     }
   }
 
-  /** Stores all charges. One that could not be stored stays, and is stored by the next call. */
+  /** Stores all charges. A charge that could not be stored is kept, and the next call stores it. */
   async write(): Promise<void> {
     this.isBehind = true;
     await this.held.store.save(bytesOf({ fixed: this.fixed, charges: this.all }));
@@ -237,12 +241,12 @@ class StoredBudget extends Account implements Async<Budget> {
 
   async dispose(call?: unknown): Promise<void> {
     await this.turns.take('dispose', readCall('dispose', call), () => {
-      if (!this.isDisposed) this.held.hold.release(Promise.resolve());
+      if (!this.isDisposed) this.held.hold.release();
       this.isDisposed = true;
     });
   }
 
-  /** Acts after all earlier calls, and stores what was charged. */
+  /** Runs after all earlier calls, and stores the charges. */
   private act<T>(where: string, call: unknown, act: () => T): Promise<T> {
     return this.turns.take(where, readCall(where, call), async () => {
       this.requireOpen();
@@ -266,7 +270,7 @@ export function makeBudget(
   const where = 'budget';
   const read = () => {
     const reader = readOptions(where, options, [...OPTIONS, STORE_ONLY]);
-    const fixed: Fixed = {
+    const fixed: BudgetTerms = {
       epsilon: reader.number('epsilon'),
       delta: reader.number('delta'),
       account: reader.oneOfOr('account', ACCOUNTS),

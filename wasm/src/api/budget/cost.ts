@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The proved losses of a release, in the units in which releases add up: docs/math/budgets.md.
+// The proved losses of a release, in the units in which they compose: docs/math/budgets.md.
 
 import { type Fields, outOfRange, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
-import { makeError, within, type Where } from '../../core/errors.js';
+import { asErrorsOf, makeError, within, type ErrorPlace } from '../../core/errors.js';
 
-/** The losses of a release: each of them is true, and undefined if it is not known. */
+/** The losses of a release: each holds on its own, and is undefined if unknown. */
 export interface Losses {
   mu: number | undefined;
   rho: number;
-  /** Epsilon without a delta. */
+  /** Epsilon at delta 0. */
   pure: number | undefined;
 }
 
-function readLoss(where: Where, fields: Fields, name: string): number | undefined {
+function readLoss(where: ErrorPlace, fields: Fields, name: string): number | undefined {
   const value = fields[name];
   if (value === undefined || (value === null && name === 'mu')) return undefined;
   if (typeof value !== 'number') throw wrongType(where, name, 'a number', value);
@@ -22,8 +22,8 @@ function readLoss(where: Where, fields: Fields, name: string): number | undefine
   throw outOfRange(where, name, 'positive and finite', value);
 }
 
-/** Reads what a caller, or a certificate, says about a release. */
-export function readLosses(core: Core, where: Where, cost: unknown): Losses {
+/** Reads the cost of a release, as given by the caller or in a certificate. */
+export function readLosses(core: Core, where: ErrorPlace, cost: unknown): Losses {
   if (typeof cost !== 'object' || cost === null) throw wrongType(where, 'cost', 'an object', cost);
   const fields = cost as Fields;
   const inside = within(where, 'cost');
@@ -32,7 +32,9 @@ export function readLosses(core: Core, where: Where, cost: unknown): Losses {
   const rho = readLoss(inside, fields, 'rho') ?? (pure && core.call('pureRho', pure));
   if (rho !== undefined) return { mu, rho, pure };
   // The delta at which epsilon is stated does not matter for rho.
-  if (mu !== undefined) return { mu, rho: core.call('calibrate', 'mu', mu, 0.5).rho, pure };
+  if (mu !== undefined) {
+    return { mu, rho: asErrorsOf(inside, () => core.call('calibrate', 'mu', mu, 0.5).rho), pure };
+  }
   throw makeError('wrong_type', where, {
     parameter: 'cost',
     constraint: 'must have mu, rho, or an epsilon with delta 0: others do not add up',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The rule by which a budget accepts releases: docs/math/budgets.md, whose theorem it makes true.
+// The rule by which a budget accepts releases; the theorem of docs/math/budgets.md proves it.
 
 import type { Core } from '../../core/core.js';
 import type { Composition } from '../../core/core.js';
@@ -8,22 +8,25 @@ import type { Charge } from '../../types/budget.js';
 import type { PrivacyTarget } from '../../types/streams/options.js';
 import type { Losses } from './cost.js';
 
-/** A limit, and its split: `pure` of its epsilon is for pure releases, the rest for the account. */
+/**
+ * A limit and its split: the part `pure` of its epsilon is for pure releases, the rest for the
+ * account.
+ */
 export interface Split extends PrivacyTarget {
   account: 'mu' | 'rho';
   pure: number;
 }
 
-export type Part = Charge['part'];
+export type BudgetPart = Charge['part'];
 /** A loss that is charged to a part. */
 export type Loss = Pick<Charge, 'part' | 'cost'>;
 
 /** Relative excess over the pure part that is accepted, because sums of decimals are rounded. */
 const PURE_SLACK = 2 ** -50;
-/** Less than this part of a limit is nothing: what rounding leaves of a limit that was divided. */
+/** A smaller part of a limit counts as 0: dividing a limit leaves such rounding errors. */
 const NOTHING = 2 ** -38;
 
-/** Epsilon of the account, rounded down: what an exhausted pure part leaves. */
+/** Epsilon of the account, rounded down, once the pure part is spent. */
 function restOf({ epsilon, pure }: Split): number {
   if (pure === 0) return epsilon;
   return Math.max(0, (epsilon - pure - pure * PURE_SLACK) * (1 - 2 ** -50));
@@ -40,7 +43,7 @@ export class Shares {
     this.rest = restOf(split);
   }
 
-  /** Returns the part that pays for a release; undefined if its account cannot count it. */
+  /** Loss of a release and the part that pays for it; undefined if the account cannot count it. */
   lossOf({ mu, rho, pure }: Losses): Loss | undefined {
     const { account } = this.split;
     if (pure !== undefined && this.split.pure > 0) return { part: 'pure', cost: pure };
@@ -48,7 +51,7 @@ export class Shares {
     return cost === undefined ? undefined : { part: account, cost };
   }
 
-  /** Returns whether all that was charged to the part of the last loss is within its limit. */
+  /** True if all charges to the part of the last loss are within its limit. */
   isWithin(losses: readonly Loss[]): boolean {
     const { part } = losses.at(-1)!;
     if (part !== 'pure') return this.rest > 0 && this.composed(part, losses).fits;
@@ -70,7 +73,7 @@ export class Shares {
     };
   }
 
-  /** Returns what is left of the account, and epsilon of the Gaussian release that uses it up. */
+  /** Rest of the account, and epsilon of the Gaussian release that uses it up. */
   left(losses: readonly Loss[]): { loss: number; epsilon: number } {
     const { account } = this.split;
     const { total, limit } = this.composed(account, losses);
@@ -86,7 +89,7 @@ export class Shares {
     return left <= NOTHING * pure ? 0 : left;
   }
 
-  /** Returns the guarantee of which 1 / fraction fit. */
+  /** Guarantee of a release that takes this fraction of the budget. */
   share(fraction: number): PrivacyTarget {
     const { pure, account, delta } = this.split;
     if (this.rest === 0) return { epsilon: pure * fraction * (1 - Number.EPSILON), delta: 0 };
@@ -95,7 +98,7 @@ export class Shares {
     return { epsilon: this.epsilonWithin(mu), delta };
   }
 
-  /** Returns the largest epsilon whose Gaussian noise has at most this mu, or a slightly smaller. */
+  /** Largest epsilon whose Gaussian noise has at most this mu, or a slightly smaller one. */
   private epsilonWithin(mu: number): number {
     const { delta } = this.split;
     const most = mu * (1 - Number.EPSILON);
@@ -107,7 +110,7 @@ export class Shares {
   }
 
   private pureTotal(losses: readonly Loss[]): number {
-    // A sum that is rounded up; epsilon and delta do not matter.
+    // Composition of rho is a sum, rounded up; epsilon and delta do not matter for it.
     return this.compose('rho', costsOf(losses, 'pure'), 1).total;
   }
 
@@ -120,12 +123,12 @@ export class Shares {
       return this.core.call('compose', how, costs, epsilon, this.split.delta);
     } catch (error) {
       if (costs.length === 0) throw error;
-      // A total that leaves the doubles, or whose epsilon does.
+      // The total or its epsilon overflows a double.
       return { total: Infinity, limit: 0, epsilon: Infinity, fits: false };
     }
   }
 }
 
-function costsOf(losses: readonly Loss[], part: Part): Float64Array {
+function costsOf(losses: readonly Loss[], part: BudgetPart): Float64Array {
   return Float64Array.from(losses.filter((it) => it.part === part).map(({ cost }) => cost));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A budget as its store keeps it: JSON that is accepted only as it was written, so that a field that
-// was added, doubled, left out or changed is noticed.
+// The text of a budget in a store: JSON accepted only exactly as it was written, so that an added,
+// repeated, missing or changed field is noticed.
 
-import { makeError, type Where } from '../../core/errors.js';
+import { makeError, type ErrorPlace } from '../../core/errors.js';
 import { checksumOf } from '../../shared/checksum.js';
 import type { BudgetOptions, Charge } from '../../types/budget.js';
 
@@ -11,7 +11,7 @@ const FORMAT = 'dp-ftrl budget';
 const VERSION = 4;
 
 /** The options that are fixed when a budget is made. */
-export type Fixed = Required<Omit<BudgetOptions, 'mustExist'>>;
+export type BudgetTerms = Required<Omit<BudgetOptions, 'mustExist'>>;
 
 const OPTIONS = [
   'epsilon',
@@ -20,14 +20,14 @@ const OPTIONS = [
   'pure',
   'neighbours',
   'fixedTimes',
-] as const satisfies readonly (keyof Fixed)[];
+] as const satisfies readonly (keyof BudgetTerms)[];
 
-interface Content {
-  fixed: Fixed;
+interface BudgetContent {
+  fixed: BudgetTerms;
   charges: readonly Charge[];
 }
 
-function textOf({ fixed, charges }: Content): string {
+function textOf({ fixed, charges }: BudgetContent): string {
   const options = OPTIONS.map((name) => [name, fixed[name]]);
   const content = {
     format: FORMAT,
@@ -39,16 +39,16 @@ function textOf({ fixed, charges }: Content): string {
   return `${JSON.stringify({ ...content, checksum }, null, 2)}\n`;
 }
 
-export function bytesOf(content: Content): Uint8Array {
+export function bytesOf(content: BudgetContent): Uint8Array {
   return new TextEncoder().encode(textOf(content));
 }
 
-/** Returns the charges in a store. */
-export function chargesIn(where: Where, bytes: Uint8Array, fixed: Fixed): Charge[] {
+/** Reads the charges in a store. */
+export function chargesIn(where: ErrorPlace, bytes: Uint8Array, fixed: BudgetTerms): Charge[] {
   const bad = (constraint: string, value: string) =>
     makeError('bad_state', where, { parameter: 'store', constraint, value });
   let text: string;
-  let given: Fixed & { format: unknown; version: unknown; charges: Charge[] };
+  let given: BudgetTerms & { format: unknown; version: unknown; charges: Charge[] };
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     given = JSON.parse(text) as typeof given;

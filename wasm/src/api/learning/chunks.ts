@@ -24,7 +24,7 @@ export function joinChunks(chunks: SimulationChunk[]): SimulationChunk {
     join(chunks.map(pick), new Uint8Array());
   return {
     firstStep: first?.firstStep ?? 0,
-    numSteps: chunks.reduce((sum, chunk) => sum + chunk.numSteps, 0),
+    steps: chunks.reduce((sum, chunk) => sum + chunk.steps, 0),
     trueSums: doubles((chunk) => chunk.trueSums),
     noisySums: doubles((chunk) => chunk.noisySums),
     stddev: doubles((chunk) => chunk.stddev),

@@ -3,7 +3,7 @@
 // Handles that take batches of examples: twins and comparators.
 
 import { Scratch } from '../../core/check.js';
-import { atRow, type Partway } from '../../core/errors.js';
+import { atRow, type PartialError } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { requireLength } from '../options.js';
 
@@ -28,12 +28,12 @@ export abstract class ExampleHandle extends CoreHandle {
     return { rows, known };
   }
 
-  /** Makes a call. An error of the core names the example it is about. */
+  /** Runs `call`. If the core throws, the error names the example at fault. */
   protected numbered(where: string, call: () => void): void {
     try {
       call();
     } catch (error) {
-      const failed = error as Partway;
+      const failed = error as PartialError;
       if (typeof failed?.released !== 'number') throw error;
       throw atRow(failed, where, { kind: 'example', width: this.dimension });
     }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learners of any model: streams of gradients, of which each step reads the next weights.
+// Learners of any model: streams of gradients. The reading of a step has the next weights.
 
-import { float64s, outOfRange, requireFinite, type Reader } from '../../core/check.js';
+import { float64s, outOfRange, type Reader, readNested, requireFinite } from '../../core/check.js';
 import type { CoreMechanism } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
 import type { Weights } from '../../types/streams/readings.js';
-import { readNested, readPrefixMechanism, requireLength } from '../options.js';
+import { readPrefixMechanism, requireLength } from '../options.js';
 import type { StreamDefinition } from '../streams/kind.js';
 import { readDimension, rowsOf } from '../streams/numbers.js';
-import type { Course, Noise } from '../streams/shape.js';
+import { factsOfClip } from '../streams/options.js';
+import type { Course, StreamFacts } from '../streams/shape.js';
 import { adam, descent, ftrl, type UpdateRule } from './update-rule.js';
 
 /** The weights, updated from one private sum of gradients to the next. */
@@ -58,7 +59,7 @@ function optionalPositive(reader: Reader, name: string): number | undefined {
   return reader.has(name) ? readPositive(reader, name) : undefined;
 }
 
-/** Reads a number from 0 to below 1. */
+/** Reads a number in [0, 1). */
 function readShare(reader: Reader, name: string, fallback: number): number {
   const value = reader.numberOr(name, fallback);
   if (value >= 0 && value < 1) return value;
@@ -74,8 +75,12 @@ function readStart(reader: Reader, dimension: number): Float64Array | undefined 
   return start;
 }
 
-/** Returns the variance of the noise in one coordinate of each step's gradient. */
-function variancesOf(mechanism: CoreMechanism, batchSize: number, noise: Noise): Float64Array {
+/** Variance of the noise in one coordinate of each step's gradient. */
+function variancesOf(
+  mechanism: CoreMechanism,
+  batchSize: number,
+  noise: StreamFacts,
+): Float64Array {
   const unit = noise.core.call('gradientVariances', mechanism);
   const scale = (noise.certificate.noiseStddev / batchSize) ** 2;
   // Two successive totals are rounded to the grid, each separately.
@@ -83,13 +88,13 @@ function variancesOf(mechanism: CoreMechanism, batchSize: number, noise: Noise):
   return unit.map((variance) => scale * variance + rounding);
 }
 
-/** An update rule: its options, as a store keeps them, and how it begins. */
-interface Rule {
+/** An update rule: its options, as a store keeps them, and a function that starts it. */
+interface GradientRule {
   own: Record<string, unknown>;
   begin(start: Float64Array, variances: () => Float64Array): UpdateRule;
 }
 
-function readAdam(reader: Reader, rate: number): Rule {
+function readAdam(reader: Reader, rate: number): GradientRule {
   const wanted = "'descent', 'ftrl' or an object with adam";
   const outer = readNested(reader.where, 'rule', reader.raw('rule'), wanted, ['adam']);
   const known = ['beta1', 'beta2', 'floor'];
@@ -107,7 +112,7 @@ function readAdam(reader: Reader, rate: number): Rule {
   };
 }
 
-function readRule(reader: Reader, rate: number): Rule {
+function readRule(reader: Reader, rate: number): GradientRule {
   const given = reader.raw('rule');
   if (given !== undefined && typeof given !== 'string') return readAdam(reader, rate);
   const rule = reader.oneOfOr('rule', ['descent', 'ftrl']);
@@ -138,6 +143,7 @@ export const GRADIENT_LEARNER: StreamDefinition<Weights> = {
     'dimension',
     'rate',
     'clip',
+    'clippedTo',
     'batchSize',
     'start',
     'rule',
@@ -161,12 +167,13 @@ export const GRADIENT_LEARNER: StreamDefinition<Weights> = {
     const start = readStart(reader, dimension);
     return {
       set: { dimension, grid },
-      own: { clip: complete.clipNorm, dimension, batchSize, rate, ...own, grid },
+      own: { ...factsOfClip(complete), dimension, batchSize, rate, ...own, grid },
       initial: { start: start && Array.from(start) },
       shape: {
         ...rowsOf(dimension, 'gradient'),
         numSums: dimension,
         isCopied: true,
+        isCheckedByCore: complete.clippedByCaller,
         perStep: batchSize,
         begin(noise) {
           const given = noise.initial['start'] as readonly number[] | undefined;

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Comparisons for a learner's run: its twin without noise, the best fixed weights, and the bounds
+// Comparisons for a learner's run: its noiseless twin, the best fixed weights, and the bounds
 // of the regret theorems. The first two are NOT private.
 
-import { newFloat64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
+import {
+  newFloat64s,
+  optionsObject,
+  outOfRange,
+  Reader,
+  readOptions,
+  wrongType,
+} from '../../core/check.js';
 import type { Core } from '../../core/core.js';
-import { makeError, within, type Where } from '../../core/errors.js';
+import { asErrorsOf, makeError, type ErrorPlace, within } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
-import { DEFAULT_CLIP_NORM, NEIGHBOURS } from '../../shared/defaults.js';
+import { DEFAULT_CLIP, DEFAULT_FAILURE, NEIGHBOURS } from '../../shared/defaults.js';
 import type { BestFixed, Comparator, RegretBounds, Twin } from '../../types/all.js';
-import { readOptions } from '../options.js';
-import { inWords } from '../streams/words.js';
 import { ExampleHandle } from './example-handle.js';
 import { requireNamedLoss } from './learner.js';
 import {
@@ -29,7 +34,7 @@ const COMPARATOR_OPTIONS = [
 ];
 const RULE = ['dimension', 'numClasses', 'domain', 'radius', 'lambda', 'descent', ...STEP_OPTIONS];
 
-/** Reads the loss by name, and the number of weights. */
+/** Reads the name of the loss, and the number of weights. */
 function readShared(reader: Reader) {
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   requireNamedLoss(reader, batchLoss);
@@ -72,11 +77,11 @@ export function makeTwin(instance: Instance, options: unknown): Twin {
   const reader = readOptions('twin', options, TWIN_OPTIONS);
   const complete = {
     ...readShared(reader),
-    numSteps: reader.count('steps'),
-    clipNorm: reader.numberOr('clip', DEFAULT_CLIP_NORM),
+    steps: reader.count('steps'),
+    clip: reader.numberOr('clip', DEFAULT_CLIP),
     ...readPenalisedSteps(reader),
   };
-  const id = inWords('twin', () => instance.core.call('twinCreate', complete));
+  const id = asErrorsOf('twin', () => instance.core.call('twinCreate', complete));
   const { dimension, numClasses } = complete;
   return new CoreTwinHandle(instance, id, 'twin', dimension, numClasses);
 }
@@ -84,13 +89,13 @@ export function makeTwin(instance: Instance, options: unknown): Twin {
 export function makeComparator(instance: Instance, options: unknown): Comparator {
   const reader = readOptions('comparator', options, COMPARATOR_OPTIONS);
   const complete = { ...readShared(reader), gapTolerance: reader.numberOr('gap', 1e-6) };
-  const id = inWords('comparator', () => instance.core.call('comparatorCreate', complete));
+  const id = asErrorsOf('comparator', () => instance.core.call('comparatorCreate', complete));
   const { dimension, numClasses } = complete;
   return new CoreComparatorHandle(instance, id, 'comparator', dimension, numClasses);
 }
 
 /** Reads the fields of a certificate that the theorems need. */
-function readCertificate(outer: Where, value: unknown) {
+function readCertificate(outer: ErrorPlace, value: unknown) {
   if (typeof value !== 'object' || value === null) {
     throw wrongType(outer, 'certificate', 'a certificate', value);
   }
@@ -111,6 +116,7 @@ function readCertificate(outer: Where, value: unknown) {
     neighbours: reader.oneOf('neighbours', NEIGHBOURS),
     noiseMultiplier: reader.number('noiseMultiplier'),
     meanError: reader.number('meanError'),
+    maxError: reader.number('maxError'),
   };
 }
 
@@ -123,7 +129,7 @@ export function regretBounds(core: Core, certificate: unknown, options: unknown)
     dimension: reader.countOr('dimension', 1),
     numClasses: reader.countOr('numClasses', 1),
     ...readPenalisedSteps(reader),
-    failureProbability: reader.numberOr('failureProbability', 0.05),
+    failureProbability: reader.numberOr('failureProbability', DEFAULT_FAILURE),
   };
   if (rule.doubling && rule.descent) {
     throw outOfRange(where, 'doubling', 'false with descent', rule.doubling);

@@ -2,14 +2,23 @@
 
 // Makes a private model from a whole table: docs/math/learning.md, section 10.
 
-import { float64s, optionsOf, outOfRange, requireFinite, type Reader } from '../../core/check.js';
-import { makeError, type Where } from '../../core/errors.js';
+import {
+  float64s,
+  newFloat64s,
+  optionsOf,
+  outOfRange,
+  requireFinite,
+  type Reader,
+} from '../../core/check.js';
+import { makeError, type ErrorPlace } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import type { LearnedModel, Learner, LearnerOptions, ModelInput } from '../../types/all.js';
+import type { Weights } from '../../types/streams/readings.js';
 import type { Stream } from '../../types/streams/stream.js';
 import { makeStream } from '../streams/make.js';
 import { readColumns } from '../streams/ranges.js';
 import { memberOf } from '../streams/shape.js';
+import type { StreamHandle } from '../streams/stream.js';
 import { requireLength } from '../options.js';
 import { LEARNER } from './learner.js';
 import { readLinearLoss } from './loss.js';
@@ -24,17 +33,21 @@ const OF_TABLE = ['features', 'labels', 'columns', 'intercept', 'precondition', 
 export const LEARN_OPTIONS = [...OF_TABLE, ...OF_PLAN];
 
 /** A table in the form that a learner takes. */
-export interface Table {
+export interface LearnTable {
   inputs: ModelInput[];
-  /** True if each example ends with a feature that is always 1. */
+  /** True if the last feature of each example is always 1. */
   intercept: boolean;
-  /** Features in [-1, 1], and the constant feature if there is one. */
-  rows: Float64Array;
-  labels: Float64Array;
+  dimension: number;
+  numRows: number;
+  /**
+   * Examples one after the other, each with its features in [-1, 1], the constant feature if there
+   * is one, and the label.
+   */
+  examples: Float64Array;
 }
 
-/** Returns unnamed features, as many as there are in a row. */
-function unnamed(where: Where, numFeatures: number, numRows: number): ModelInput[] {
+/** Unnamed features, as many as there are in a row. */
+function unnamed(where: ErrorPlace, numFeatures: number, numRows: number): ModelInput[] {
   const width = numFeatures / numRows;
   if (!Number.isInteger(width) || width === 0) {
     const constraint =
@@ -58,7 +71,7 @@ function readInputs(reader: Reader): ModelInput[] {
   return names.map((name, i) => ({ name, low: ranges[2 * i]!, high: ranges[2 * i + 1]! }));
 }
 
-export function readTable(reader: Reader): Table {
+export function readTable(reader: Reader): LearnTable {
   const { where } = reader;
   const labels = float64s(where, 'labels', reader.raw('labels'));
   if (labels.length === 0) throw outOfRange(where, 'labels', 'at least one', 'none');
@@ -69,35 +82,56 @@ export function readTable(reader: Reader): Table {
   requireLength(where, 'features', features.length, labels.length * inputs.length);
   requireFinite(where, 'features', features);
   const intercept = reader.flagOr('intercept', true);
-  const width = inputs.length + Number(intercept);
-  const rows = new Float64Array(labels.length * width).fill(1);
-  features.forEach((value, i) => {
-    const input = i % inputs.length;
-    rows[((i - input) / inputs.length) * width + input] = scaled(value, inputs[input]!);
+  const dimension = inputs.length + Number(intercept);
+  const examples = newFloat64s(where, 'features', labels.length * (dimension + 1)).fill(1);
+  let at = 0;
+  labels.forEach((label, row) => {
+    inputs.forEach((input, i) => {
+      examples[at + i] = scaled(features[row * inputs.length + i]!, input);
+    });
+    at += dimension + 1;
+    examples[at - 1] = label;
   });
-  return { inputs, intercept, rows, labels };
+  return { inputs, intercept, dimension, numRows: labels.length, examples };
+}
+
+/** Refuses labels 0 in one row and -1 in another: both denote the same class. */
+function requireOneRule(where: ErrorPlace, { dimension, numRows, examples }: LearnTable): void {
+  const label = (row: number) => examples[row * (dimension + 1) + dimension];
+  let zero = -1;
+  let hasMinusOne = false;
+  for (let row = 0; row < numRows; ++row) {
+    if (label(row) === 0 && zero < 0) zero = row;
+    hasMinusOne ||= label(row) === -1;
+  }
+  if (zero < 0 || !hasMinusOne) return;
+  throw outOfRange(where, `labels[${zero}]`, '-1 or 1, as another one is -1', 0);
 }
 
 type TableLearner = Stream<never, unknown> & Learner;
 
-/** Makes all passes of a learner with the options `how`; returns the weights of the model. */
+/**
+ * Makes all passes of a learner with the options `how` and returns the weights of the model.
+ *
+ * @param pass  makes one pass over the table.
+ */
 export function passOver(
-  { rows, labels }: Pick<Table, 'rows' | 'labels'>,
   { learner, how }: { learner: TableLearner; how: LearnerOptions },
+  pass: () => void,
 ): number[] {
   const tail = new TailAverage(learner);
-  for (let pass = 0; pass < learner.steps; ++pass) {
-    learner.learn(rows, labels);
+  for (let done = 0; done < learner.steps; ++done) {
+    pass();
     tail.look();
   }
   return takesLatest(how) ? Array.from(learner.weights()) : tail.weights()!;
 }
 
-/** How to learn from a table, besides the options of the call. */
-export interface Plan {
+/** Settings for learning from a table, besides the options of the call. */
+export interface TablePlan {
   /** Default: the epsilon of the call. */
   epsilon?: number;
-  /** Factor on the chosen clip norm. Default 1. */
+  /** Factor by which the chosen clip norm is multiplied. Default 1. */
   clip?: number;
 }
 
@@ -105,16 +139,16 @@ export interface Plan {
 export function learnFrom(
   instance: Instance,
   reader: Reader,
-  table: Table,
-  { epsilon, clip = 1 }: Plan,
+  table: LearnTable,
+  { epsilon, clip = 1 }: TablePlan,
 ): LearnedModel {
-  const { inputs, intercept, rows, labels } = table;
-  const numRows = labels.length;
-  const facts = { setup: 'table', rows: numRows, dimension: rows.length / numRows };
+  const { inputs, intercept, dimension, numRows } = table;
+  const facts = { setup: 'table', rows: numRows, dimension };
   const { loss } = readLinearLoss(reader);
   if (!(LOSSES as readonly string[]).includes(loss)) {
     throw outOfRange(reader.where, 'loss', `one of ${LOSSES.join(', ')}`, loss);
   }
+  if (loss !== 'softmax') requireOneRule(reader.where, table);
   const given = { ...optionsOf(reader, OF_PLAN), ...(epsilon !== undefined && { epsilon }) };
   const { options: how } = learnPlan(instance.core, { ...facts, ...given });
   const learner = makeStream(instance, LEARNER, {
@@ -122,9 +156,14 @@ export function learnFrom(
     clip: clip * how.clip!,
     lambda: clip * how.lambda!,
     insecureSeed: reader.raw('insecureSeed'),
-  }) as unknown as TableLearner;
+  }) as unknown as TableLearner & StreamHandle<Weights>;
   try {
-    const weights = passOver(table, { learner, how });
+    // The core reads the examples in place: no pass makes a copy.
+    const rows = table.examples;
+    const batch = learner.cut('learn', { people: undefined, rows, numRecords: numRows });
+    const weights = passOver({ learner, how }, () => {
+      learner.releaseSteps('learn', batch, { from: 0, to: batch.steps, out: undefined });
+    });
     return { ...learner.model(), weights, inputs, intercept, protects: 'one row' };
   } finally {
     learner.dispose();

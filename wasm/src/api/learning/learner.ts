@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learners of linear models: streams of examples, of which each step reads the next weights.
+// Learners of linear models: streams of examples. The reading of a step has the next weights.
 
-import { float64s, newFloat64s, outOfRange, wrongType, type Reader } from '../../core/check.js';
+import { float64s, newFloat64s, outOfRange, type Reader, wrongType } from '../../core/check.js';
 import type { CoreLearner } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
 import { factsOfLattice, listed } from '../streams/facts.js';
 import type { StreamDefinition } from '../streams/kind.js';
 import { readDimension, readReleaseOptions } from '../streams/numbers.js';
-import type { Filled, Shape } from '../streams/shape.js';
+import type { RecordRows, Shape } from '../streams/shape.js';
 import type { StreamHandle } from '../streams/stream.js';
 import type { BatchLoss, LearnedModel } from '../../types/all.js';
 import type { Weights } from '../../types/streams/readings.js';
 import { countRecords, readPrefixMechanism, requireLength } from '../options.js';
+import { algorithmText, descentOf } from './algorithm.js';
 import { readBatchSize } from './gradient-learner.js';
 import { factsOfLoss, readDoublingAndPenalty, readLearnerLoss, RULE_OPTIONS } from './loss.js';
 import { MODEL } from './model.js';
 
-/** The loss and the numbers of a learner that its members need. */
+/** Properties of a learner that its members need. */
 interface LearnerShape extends Pick<CoreLearner, 'loss' | 'numClasses'> {
   dimension: number;
   batchLoss: BatchLoss | undefined;
 }
 
-/** A shape of examples, which also keeps the facts. */
+/** A shape of examples that also keeps these properties. */
 interface ExampleShape extends Shape<Weights> {
   readonly facts: LearnerShape;
 }
@@ -51,8 +52,8 @@ function outcome(loss: BatchLoss, predictions: Float64Array, labels: Float64Arra
 }
 
 /**
- * Examples as rows of features, followed by the label and, for a loss of the caller, by the slope,
- * which is filled in when the example meets its weights.
+ * Examples as rows: features, label and, for a caller's loss, the slope, filled in once the weights
+ * of the step are known.
  */
 function shapeOf(facts: LearnerShape, perStep: number): ExampleShape {
   const { dimension, numClasses, batchLoss } = facts;
@@ -88,7 +89,7 @@ function shapeOf(facts: LearnerShape, perStep: number): ExampleShape {
     read: (weights, step) => ({ step, weights }),
   };
   if (!batchLoss) return shape;
-  const fill = (stream: Filled, rows: Float64Array): void => {
+  const fill = (stream: RecordRows, rows: Float64Array): void => {
     const count = rows.length / width;
     if (count === 0) return;
     const features = new Float64Array(count * dimension);
@@ -152,10 +153,11 @@ function lossesOf(stream: StreamHandle<Weights>, given: unknown, labels: unknown
 
 const OPTIONS = [
   ...['dimension', 'clip', 'batchSize', 'loss', 'doubling', 'penalty', 'grid', 'lattice'],
+  'algorithm',
   ...RULE_OPTIONS,
 ];
 
-/** Refuses a loss that only the caller has, where there is no caller. */
+/** Refuses a loss given as a function where it cannot be called. */
 export function requireNamedLoss(reader: Reader, batchLoss: BatchLoss | undefined): void {
   if (!batchLoss) return;
   const about = {
@@ -178,11 +180,18 @@ export const LEARNER: StreamDefinition<Weights> = {
     scores: { arity: 1, act: (stream, [features]) => scoresOf(stream, features) },
     losses: { arity: 2, act: (stream, [scores, labels]) => lossesOf(stream, scores, labels) },
   },
+  blames({ parameter }, reader) {
+    if (parameter !== 'lambda' || reader.has('lambda') || !reader.has('radius')) return undefined;
+    const radius = reader.number('radius');
+    const constraint = `must be ${radius > 1 ? 'small' : 'large'} enough for finite iterates`;
+    return { parameter: 'radius', constraint, value: String(radius) };
+  },
   read(reader, complete) {
     const dimension = readDimension(reader);
     const batchSize = readBatchSize(reader);
     if (batchSize > 2 ** 31) throw outOfRange(reader.where, 'batchSize', 'at most 2^31', batchSize);
-    const { batchLoss, ...loss } = readLearnerLoss(reader);
+    const { batchLoss, ...given } = readLearnerLoss(reader);
+    const loss = { ...given, descent: descentOf(reader, given.descent) };
     const steps = readDoublingAndPenalty(reader);
     const { set, lattice } = readReleaseOptions(reader);
     const { domain, radius, lambda, descent } = loss;
@@ -190,7 +199,7 @@ export const LEARNER: StreamDefinition<Weights> = {
     return {
       set: { ...set, dimension, ...loss, ...steps, batchSize },
       own: {
-        ...{ clip: complete.clipNorm, dimension, batchSize, loss: factsOfLoss(loss) },
+        ...{ clip: complete.clip, dimension, batchSize, loss: factsOfLoss(loss) },
         ...{ domain, radius, lambda, doubling },
         ...(descent && {
           descent: { ...descent, rates: descent.rates && listed(descent.rates) },
@@ -205,6 +214,7 @@ export const LEARNER: StreamDefinition<Weights> = {
         { loss: loss.loss, numClasses: loss.numClasses, dimension, batchLoss },
         batchSize,
       ),
+      claims: { algorithm: algorithmText(complete, descent !== undefined) },
     };
   },
 };

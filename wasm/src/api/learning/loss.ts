@@ -2,9 +2,15 @@
 
 // Losses and constraint sets by name, for learner, simulation, models and the command.
 
-import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
+import {
+  float64s,
+  optionsObject,
+  outOfRange,
+  Reader,
+  readNested,
+  wrongType,
+} from '../../core/check.js';
 import { makeError, within } from '../../core/errors.js';
-import { readNested } from '../options.js';
 import type { BatchLoss, DomainName, LossName } from '../../types/all.js';
 
 export const LOSSES: readonly LossName[] = [
@@ -25,15 +31,13 @@ export const DOMAINS: readonly DomainName[] = [
 ];
 
 export const RULE_OPTIONS = ['domain', 'radius', 'lambda', 'descent'] as const;
-const PARAMETERS = ['loss', 'quantile', 'huberThreshold'] as const;
-export const LOSS_OPTIONS = [...PARAMETERS, ...RULE_OPTIONS] as const;
 
 /** True if the labels of a loss are classes. */
 export function classifies(loss: LossName | 'softmax' | 'function'): boolean {
   return loss === 'logistic' || loss === 'hinge' || loss === 'softmax';
 }
 
-/** Reads a complete descent; undefined for FTRL. */
+/** Reads `descent`, with defaults; undefined for FTRL. */
 function readDescent(outer: Reader) {
   const where = within(outer.where, 'descent');
   const given = outer.raw('descent');
@@ -58,7 +62,7 @@ export function readRule(reader: Reader) {
   };
 }
 
-/** Reads a complete penalty; undefined if there is none. */
+/** Reads `penalty`, with defaults; undefined if there is none. */
 function readPenalty(outer: Reader) {
   const { where } = outer;
   const given = outer.raw('penalty');
@@ -68,7 +72,7 @@ function readPenalty(outer: Reader) {
   }
   const known = ['strength', 'groups', 'numUnpenalised'];
   const own = Object.entries(optionsObject(within(where, 'penalty'), given, known));
-  // Uses the names that the core has for them.
+  // Converts to the core's names.
   const fields = own.map(([name, value]) => [`penalty.${name}`, value]);
   const reader = new Reader(where, Object.fromEntries(fields));
   const sizes = 'penalty.groups';
@@ -81,39 +85,22 @@ function readPenalty(outer: Reader) {
   return { strength: reader.number('penalty.strength'), groups, numUnpenalised };
 }
 
-/** Reads how lambda grows, and what is added to the losses of a step. */
+/** Reads the growth of lambda, and the penalty of a step. */
 export function readDoublingAndPenalty(reader: Reader) {
   return { doubling: reader.flagOr('doubling', false), penalty: readPenalty(reader) };
 }
 
-/** Options for how steps are made from examples, and what is added to their losses. */
+/** Options that decide how steps are made from examples, and the penalty of a step. */
 export const STEP_OPTIONS = ['doubling', 'batchSize', 'penalty'] as const;
 
 export function readPenalisedSteps(reader: Reader) {
   return { ...readDoublingAndPenalty(reader), batchSize: reader.countOr('batchSize', 1) };
 }
 
-/** Reads how steps are made from examples, and lambda from steps. */
-export function readSteps(reader: Reader) {
-  return {
-    doubling: reader.flagOr('doubling', false),
-    batchSize: reader.countOr('batchSize', 1),
-  };
-}
-
-export function readLoss(reader: Reader) {
-  return {
-    loss: reader.oneOfOr('loss', LOSSES),
-    quantile: reader.numberOr('quantile', 0.5),
-    huberThreshold: reader.numberOr('huberThreshold', 1),
-    ...readRule(reader),
-  };
-}
-
-/** Losses without a parameter, which have names of their own. */
+/** Losses without a parameter, each with a name of its own. */
 const PLAIN_LOSSES = ['logistic', 'hinge', 'squared', 'absolute'] as const;
 
-/** A loss as the core takes it: all parameters, whether it has them or not. */
+/** A loss in the form of the core: with all parameters, whether used or not. */
 interface CompletedLoss {
   loss: LossName | 'softmax' | 'function';
   quantile: number;
@@ -152,7 +139,7 @@ export function readLinearLoss(
   return { ...none, loss: 'softmax', numClasses: own.count(key) };
 }
 
-/** Returns a loss in the words of the options. */
+/** Writes a loss in the words of the options. */
 export function factsOfLoss({
   loss,
   quantile,

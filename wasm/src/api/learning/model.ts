@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learned models as plain data: reads them as carefully as any file, and predicts with them.
+// Learned models as plain data: checks them like any file, and predicts with them.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import { newFloat64s, requireFinite, requireFormat } from '../../core/check.js';
-import { makeError, within, type Where } from '../../core/errors.js';
+import { makeError, within, type ErrorPlace } from '../../core/errors.js';
 import type { LearnedModel, ModelInput } from '../../types/all.js';
 import { LOSSES } from './loss.js';
 import { counted } from '../../shared/counted.js';
@@ -32,12 +32,12 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
 /** Parts of a model that prediction needs. */
 interface Linear {
   inputs: ModelInput[];
-  /** Number of rows of weights. */
+  /** One row of weights for each score. */
   numScores: number;
   weights: Float64Array;
 }
 
-function readInput(where: Where, value: unknown): ModelInput {
+function readInput(where: ErrorPlace, value: unknown): ModelInput {
   const reader = new Reader(where, optionsObject(where, value, ['name', 'low', 'high']));
   const name = reader.raw('name');
   if (typeof name !== 'string') throw wrongType(where, 'name', 'a string', name);
@@ -49,18 +49,18 @@ function readInput(where: Where, value: unknown): ModelInput {
   return { name, low, high };
 }
 
-function readInputs(where: Where, given: unknown): ModelInput[] {
+function readInputs(where: ErrorPlace, given: unknown): ModelInput[] {
   if (!Array.isArray(given)) throw wrongType(where, 'inputs', 'an array', given);
   return given.map((input, i) => readInput(within(where, `inputs[${i}]`), input));
 }
 
-function readWeights(where: Where, reader: Reader, name: string): Float64Array {
+function readWeights(where: ErrorPlace, reader: Reader, name: string): Float64Array {
   const weights = float64s(where, name, reader.raw(name));
   requireFinite(where, name, weights);
   return weights;
 }
 
-function readModel(outer: Where, value: unknown): Linear {
+function readModel(outer: ErrorPlace, value: unknown): Linear {
   const where = within(outer, 'model');
   if (typeof value !== 'object' || value === null) {
     throw wrongType(outer, 'model', 'a learned model', value);
@@ -85,10 +85,7 @@ function readModel(outer: Where, value: unknown): Linear {
   return { inputs, numScores, weights };
 }
 
-/**
- * Returns the value of an input as the model sees it: clipped and scaled to [-1, 1] if it has a
- * range.
- */
+/** Value of an input as the model sees it: clipped and scaled to [-1, 1] if it has a range. */
 export function scaled(value: number, { low, high }: ModelInput): number {
   if (low === undefined || high === undefined) return value;
   const inside = Math.min(Math.max(value, low), high);
@@ -125,8 +122,8 @@ export function predict(model: unknown, features: unknown): Float64Array {
 }
 
 /**
- * True if the scores give the right class: by the sign of a single score, or by the first of the
- * largest of several.
+ * True if the scores give the right class: by the sign of a single score, or by the largest of
+ * several, the first one in a tie.
  */
 export function isRight(scores: Float64Array, label: number): boolean {
   if (scores.length === 1) return scores[0]! >= 0 === label > 0;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learning in coordinates in which the features are alike. They follow from second moments, which
-// are released first: docs/math/learning.md, section 13. The core computes the moments.
+// Learns in coordinates with equal second moments; the moments are released first:
+// docs/math/learning.md, section 13. The core computes the moments.
 
-import { outOfRange, type Reader } from '../../core/check.js';
-import { asErrorsOf, type Where } from '../../core/errors.js';
+import { outOfRange, type Reader, readOptions } from '../../core/check.js';
+import { asErrorsOf, type ErrorPlace } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import { MAX_MOMENTS_DIMENSION, NEIGHBOURS } from '../../shared/defaults.js';
 import type { LearnedModel } from '../../types/all.js';
-import { readOptions } from '../options.js';
 import { LEARN_OPTIONS, learnFrom, readTable } from './learn.js';
 
 /** Distance between the seeds of learners and of moments. */
 const FAR = 0x8000000000000000n;
 
-/** @throws if second moments are asked for that cannot be released first. */
+/** @throws if second moments are requested but cannot be released first. */
 function requireMoments(
-  where: Where,
+  where: ErrorPlace,
   {
     dimension,
     momentsEpsilon,
@@ -25,7 +24,7 @@ function requireMoments(
   }: { dimension: number; momentsEpsilon: number; delta: number },
 ): void {
   if (dimension > MAX_MOMENTS_DIMENSION) {
-    const wanted = `at most ${MAX_MOMENTS_DIMENSION} a row, the intercept included, with {precondition}`;
+    const wanted = `at most ${MAX_MOMENTS_DIMENSION} per row, the intercept included, with {precondition}`;
     throw outOfRange(where, 'features', wanted, dimension);
   }
   if (momentsEpsilon === 0) throw outOfRange(where, 'delta', 'smaller, with {precondition}', delta);
@@ -36,8 +35,7 @@ function learnTable(instance: Instance, reader: Reader): LearnedModel {
   const { core } = instance;
   const { where } = reader;
   const table = readTable(reader);
-  const numRows = table.labels.length;
-  const dimension = table.rows.length / numRows;
+  const { dimension, numRows } = table;
   const [epsilon, delta] = [reader.number('epsilon'), reader.number('delta')];
   const neighbours = reader.oneOfOr('neighbours', NEIGHBOURS);
   const cost = core.call('momentsPlan', { epsilon, delta, neighbours, dimension, numRows });
@@ -47,12 +45,11 @@ function learnTable(instance: Instance, reader: Reader): LearnedModel {
   requireMoments(where, { dimension, momentsEpsilon, delta });
   const seed = reader.seedOr('insecureSeed', undefined);
   const insecureSeed = seed === undefined ? undefined : BigInt.asUintN(64, seed + FAR);
-  const rows = table.rows.slice();
   const moments = withKey(where, { insecureSeed }, (draw) =>
     core.call(
       'momentsCreate',
       { ...draw, epsilon: momentsEpsilon, delta, neighbours, dimension },
-      rows,
+      table.examples,
     ),
   );
   const restored = (weights: readonly number[]) => {
@@ -62,7 +59,7 @@ function learnTable(instance: Instance, reader: Reader): LearnedModel {
   };
   try {
     const parts = { epsilon: learnerEpsilon, clip };
-    const model = learnFrom(instance, reader, { ...table, rows }, parts);
+    const model = learnFrom(instance, reader, table, parts);
     return {
       ...model,
       weights: restored(model.weights),

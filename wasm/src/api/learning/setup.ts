@@ -1,29 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How to learn, from public numbers alone: docs/math/learning.md, sections 10 and 13. The core
-// computes the numbers.
+// Chooses settings for learning from public numbers alone: docs/math/learning.md, sections 10 and
+// 13. The core computes the numbers.
 
-import { outOfRange, wrongType } from '../../core/check.js';
+import { outOfRange, type Reader, readOptions, wrongType } from '../../core/check.js';
 import type { Core, CoreDefaults } from '../../core/core.js';
 import { asErrorsOf } from '../../core/errors.js';
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { DescentOptions, LearnerOptions, LearnPlan, LinearLoss } from '../../types/all.js';
 import type { ModelInput } from '../../types/all.js';
-import { readOptions } from '../options.js';
-import { inWords } from '../streams/words.js';
+import { ALGORITHMS } from './algorithm.js';
 import { factsOfLoss, readLinearLoss } from './loss.js';
 
 /** Default range of features if the clip norm follows from ranges. */
 export const DEFAULT_RANGE = { low: -1, high: 1 };
 
 const SETUPS = ['stream', 'table', 'unclipped'] as const;
+/** The setup of each algorithm. */
+const SETUP_OF = { auto: undefined, 'dp-ftrl': 'stream', 'dp-gd': 'table' } as const;
 
-/** Returns the features, with the default range where they have none. */
+/** Reads the setup; an algorithm that is named decides it. */
+function readSetup(reader: Reader): (typeof SETUPS)[number] {
+  const algorithm = reader.oneOfOr('algorithm', ALGORITHMS);
+  const own = SETUP_OF[algorithm];
+  const given = reader.has('setup') ? reader.oneOf('setup', SETUPS) : (own ?? SETUPS[0]);
+  if (own === undefined || given === own || given === 'unclipped') return given;
+  const wanted = `'${own}' or 'unclipped' with the {algorithm} '${algorithm}'`;
+  throw outOfRange(reader.where, 'setup', wanted, given);
+}
+
+/** Gives features without a range the default range. */
 export function withRanges(inputs: readonly ModelInput[]): ModelInput[] {
   return inputs.map((input) => (input.low === undefined ? { ...input, ...DEFAULT_RANGE } : input));
 }
 
-/** Returns the square of the largest slope that a loss can have. */
+/** Square of the largest slope of a loss. */
 export function slopeSquared(loss: LearnerOptions['loss']): number {
   if (typeof loss !== 'object') return loss === 'squared' ? Infinity : 1;
   if ('huber' in loss) return loss.huber ** 2;
@@ -33,10 +44,12 @@ export function slopeSquared(loss: LearnerOptions['loss']): number {
 export const RATES = ['linear', 'constant'] as const;
 export type Rates = (typeof RATES)[number];
 
-/** True if the model of a table is the latest weights, not the mean of the later ones. */
+/**
+ * True if the model of a table consists of the latest weights, not of the mean of the later ones.
+ */
 export const takesLatest = ({ descent }: LearnerOptions) => descent?.rates !== undefined;
 
-/** Returns the descent chosen for a table, with the wanted kind of rates. */
+/** Descent for a table, with the requested kind of rates. */
 function descentOf(
   { momentum, rates }: { momentum: number | undefined; rates: Float64Array | undefined },
   kind: Rates,
@@ -45,13 +58,24 @@ function descentOf(
   return kind === 'linear' ? { momentum, rates } : { momentum };
 }
 
-/** Returns options of a learner that follow from public numbers, and how a table is learned. */
+/**
+ * Chooses the options of a learner and the settings for learning from a table, from public numbers.
+ */
 export function learnPlan(core: Core, given: unknown): LearnPlan {
   const where = 'learnPlan';
   const target = ['epsilon', 'delta', 'neighbours'];
-  const known = ['setup', 'rates', 'rows', 'batchSize', 'dimension', 'loss', ...target];
+  const known = [
+    'algorithm',
+    'setup',
+    'rates',
+    'rows',
+    'batchSize',
+    'dimension',
+    'loss',
+    ...target,
+  ];
   const reader = readOptions(where, given, known);
-  const setup = reader.oneOfOr('setup', SETUPS);
+  const setup = readSetup(reader);
   const rates = reader.oneOfOr('rates', RATES);
   if (reader.has('rates') && setup !== 'table') {
     throw outOfRange(where, 'rates', "for the setup 'table'", rates);
@@ -64,13 +88,13 @@ export function learnPlan(core: Core, given: unknown): LearnPlan {
   const numRows = reader.count('rows');
   const facts = { epsilon, delta, neighbours, dimension, numRows };
   const all = { setup, ...loss, ...facts, batchSize: reader.countOr('batchSize', 1) };
-  const found = inWords(where, () => asErrorsOf(where, () => core.call('learnerDefaults', all)));
+  const found = asErrorsOf(where, () => core.call('learnerDefaults', all));
   const same = {
     ...(reader.has('loss') && { loss: factsOfLoss(loss) as LinearLoss }),
     ...(reader.has('neighbours') && { neighbours }),
-    ...{ epsilon, delta, dimension, clip: found.clipNorm },
+    ...{ epsilon, delta, dimension, clip: found.clip },
   };
-  const moments = inWords(where, () => asErrorsOf(where, () => core.call('momentsPlan', facts)));
+  const moments = asErrorsOf(where, () => core.call('momentsPlan', facts));
   return {
     options: setup === 'unclipped' ? { ...same, steps: numRows } : learnerOf(same, found, rates),
     precondition: moments.isDefault,
@@ -79,13 +103,13 @@ export function learnPlan(core: Core, given: unknown): LearnPlan {
   };
 }
 
-/** Adds what was found to the options that are the same for every setup. */
+/** Adds the computed settings to the options common to all setups. */
 function learnerOf<T extends object>(
   same: T,
   found: CoreDefaults,
   rates: Rates,
 ): T & LearnerOptions {
-  const { lambda, numSteps: steps, batchSize } = found;
+  const { lambda, steps, batchSize } = found;
   const isTable = found.rates !== undefined;
   const descent = descentOf(found, rates);
   return {

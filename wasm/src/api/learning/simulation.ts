@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { outOfRange, Reader, wrongType } from '../../core/check.js';
+import { outOfRange, Reader, readOptions, wrongType } from '../../core/check.js';
 import type { CoreSimulation } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
-import { MECHANISM_OPTIONS, readOptions, readPrefixMechanism } from '../options.js';
-import { readTable, withOwnLambda } from '../options.js';
+import { readPrefixMechanism, readTable } from '../options.js';
 import type { Piece } from '../streams/stream.js';
 import { joinChunks } from './chunks.js';
-import { LOSS_OPTIONS, readLoss, readSteps } from './loss.js';
+import { requireNamedLoss } from './learner.js';
+import { readLearnerLoss, RULE_OPTIONS } from './loss.js';
 import type { AdvanceOptions, HeldOutRisk, Simulation } from '../../types/all.js';
 import type { SimulationChunk } from '../../types/all.js';
 
@@ -22,20 +22,12 @@ const STREAMS = [
 ] as const;
 
 const OPTIONS = [
-  ...MECHANISM_OPTIONS,
-  'dimension',
-  'stream',
-  'streamSeed',
-  'noiseSeed',
-  'table',
-  ...LOSS_OPTIONS,
-  'doubling',
-  'batchSize',
-  'mechanismLambda',
-  'numRegretPrefixes',
+  ...['steps', 'epsilon', 'delta', 'participation', 'neighbours', 'strategy', 'clip'],
+  ...['dimension', 'stream', 'streamSeed', 'noiseSeed', 'table', 'numRegretPrefixes'],
+  ...['loss', 'doubling', 'batchSize', ...RULE_OPTIONS],
 ];
 
-/** Target time of a piece. */
+/** Time that a piece should take. */
 const PIECE_MILLISECONDS = 8;
 
 function readAdvance(maxSteps: unknown, options: unknown = {}) {
@@ -54,7 +46,7 @@ function readAdvance(maxSteps: unknown, options: unknown = {}) {
 interface CoreSimulationHandle extends Omit<CoreSimulation, 'id'> {}
 
 class CoreSimulationHandle extends CoreHandle implements Simulation {
-  /** Number of steps that take about the time of a piece, adapted while running. */
+  /** Steps per piece, adapted while running. */
   private pieceSteps = 1;
 
   constructor(instance: Instance, { id, ...facts }: CoreSimulation) {
@@ -68,7 +60,7 @@ class CoreSimulationHandle extends CoreHandle implements Simulation {
   }
 
   get finished(): boolean {
-    return this.step === this.numSteps;
+    return this.step === this.steps;
   }
 
   advance(maxSteps: number, options?: AdvanceOptions): SimulationChunk {
@@ -86,7 +78,7 @@ class CoreSimulationHandle extends CoreHandle implements Simulation {
   /** Advances in pieces, between which a worker handles messages. */
   *pieces(_: 'advance', args: readonly unknown[]): Generator<Piece<never>, SimulationChunk> {
     const { maxSteps, maxMilliseconds } = readAdvance(args[0], args[1]);
-    const steps = Math.min(maxSteps, this.numSteps - this.step);
+    const steps = Math.min(maxSteps, this.steps - this.step);
     const chunks: SimulationChunk[] = [];
     const start = performance.now();
     let left = maxSteps;
@@ -121,17 +113,18 @@ export function makeSimulation(instance: Instance, options: unknown): Simulation
       value: String(dimension),
     });
   }
-  const mechanism = readPrefixMechanism(reader, instance.mechanisms);
+  const { batchLoss, ...loss } = readLearnerLoss(reader);
+  requireNamedLoss(reader, batchLoss);
   const complete = {
-    ...mechanism,
-    parameters: withOwnLambda(reader, mechanism, instance.catalogue),
+    ...readPrefixMechanism(reader, instance.mechanisms),
     dimension,
     stream: reader.oneOfOr('stream', STREAMS),
     streamSeed: reader.seedOr('streamSeed', 1n),
     noiseSeed: reader.seedOr('noiseSeed', 1n),
     table,
-    ...readLoss(reader),
-    ...readSteps(reader),
+    ...loss,
+    doubling: reader.flagOr('doubling', false),
+    batchSize: reader.countOr('batchSize', 1),
     numRegretPrefixes: reader.countOr('numRegretPrefixes', 64),
   };
   return new CoreSimulationHandle(instance, instance.core.call('simulationCreate', complete));

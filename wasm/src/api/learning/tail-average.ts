@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The average of the later weights of a run, computed from weights that are private already.
+// The average of the later weights of a run; post-processing of private weights.
 
 import type { Learner } from '../../types/all.js';
 import type { Stream } from '../../types/streams/stream.js';
@@ -8,12 +8,9 @@ import type { Stream } from '../../types/streams/stream.js';
 /** Approximate maximum number of samples of the weights in a run. */
 const NUM_LOOKS = 256;
 
-type Looked = Pick<Stream<never, unknown>, 'steps' | 'step'> & Pick<Learner, 'weights'>;
+type LearnerView = Pick<Stream<never, unknown>, 'steps' | 'step'> & Pick<Learner, 'weights'>;
 
-/**
- * Returns the number of rows to learn from between two samples, which makes whole steps of full
- * batches.
- */
+/** Rows between two samples, a whole number of full batches. */
 export function rowsPerLook(steps: number, batchSize: number): number {
   return Math.ceil(steps / NUM_LOOKS) * batchSize;
 }
@@ -24,11 +21,9 @@ export class TailAverage {
   private numLooks = 0;
   private lastStep = 0;
 
-  constructor(private readonly learner: Looked) {}
+  constructor(private readonly learner: LearnerView) {}
 
-  /**
-   * Samples the current weights, unless they were sampled already or the run is in its first half.
-   */
+  /** Samples the current weights; ignored in the first half of the run. */
   look(): void {
     const { step, steps } = this.learner;
     if (step <= this.lastStep || 2 * step <= steps) return;
@@ -39,7 +34,7 @@ export class TailAverage {
     this.numLooks += 1;
   }
 
-  /** Returns the average; undefined before the second half. */
+  /** Undefined before the second half. */
   weights(): number[] | undefined {
     return this.sum && Array.from(this.sum, (sum) => sum / this.numLooks);
   }

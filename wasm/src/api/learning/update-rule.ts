@@ -3,15 +3,16 @@
 // Computes the next weights from private sums of gradients. Any rule is post-processing.
 
 /**
- * The private gradient of one step, and the sum of all up to it, both divided by the batch size.
+ * The private gradient of one step, and the sum of all gradients up to it, both divided by the
+ * batch size.
  */
-export interface Released {
+export interface GradientSums {
   increment: Float64Array;
   total: Float64Array;
 }
 
 /** Overwrites the weights with the next ones. */
-export type UpdateRule = (weights: Float64Array, released: Released) => void;
+export type UpdateRule = (weights: Float64Array, released: GradientSums) => void;
 
 interface Ball {
   start: Float64Array;
@@ -26,7 +27,7 @@ function project(weights: Float64Array, { start, radius }: Ball): void {
   weights.forEach((w, i) => (weights[i] = start[i]! + factor * (w - start[i]!)));
 }
 
-/** Returns norms of parts of a - b, because the number of arguments of a call is limited. */
+/** Norms of chunks of a - b: the number of arguments of a call is limited. */
 function chunks(a: Float64Array, b: Float64Array): number[] {
   const norms: number[] = [];
   for (let first = 0; first < a.length; first += 1024) {
@@ -36,7 +37,7 @@ function chunks(a: Float64Array, b: Float64Array): number[] {
   return norms;
 }
 
-/** Follows the regularised leader: the weights are a function of the latest sum. */
+/** Follow-the-regularised-leader: the weights are a function of the latest sum. */
 export function ftrl(rate: number, ball: Ball): UpdateRule {
   return (weights, { total }) => {
     total.forEach((sum, i) => (weights[i] = ball.start[i]! - rate * sum));

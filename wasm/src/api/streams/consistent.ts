@@ -11,7 +11,7 @@ import { memberOf, named } from './shape.js';
 const HOWS = ['non-negative', 'monotone'] as const;
 const WHERE = 'consistent';
 
-/** Reads the counts of these names. */
+/** Reads the counts of the given names. */
 function countsOf(names: readonly string[], name: string, reading: unknown): Float64Array {
   const count = (reading as Partial<Histogram<string>> | null | undefined)?.count;
   if (typeof count !== 'object' || count === null) {
@@ -27,7 +27,7 @@ function countsOf(names: readonly string[], name: string, reading: unknown): Flo
   });
 }
 
-/** Returns the closest counts that never decrease, by category. */
+/** Closest counts that never decrease, for each category. */
 function monotone(core: Core, rows: readonly Float64Array[]): Float64Array[] {
   const numSteps = rows.length;
   const numCategories = rows[0]?.length ?? 0;

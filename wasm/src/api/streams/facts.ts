@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The options of a stored stream, as its store keeps them: reopening it with others is refused.
+// The options of a stored stream as its store keeps them; reopening with other options is refused.
 
-import { makeError, type Where } from '../../core/errors.js';
+import { makeError, type ErrorPlace } from '../../core/errors.js';
 import { checksumOf } from '../../shared/checksum.js';
-import type { CoreParticipation, CoreWorkload } from '../../core/core.js';
+import type { CoreWorkload } from '../../core/core.js';
+import { givenParticipation } from '../problem.js';
 import type { CompletedOptions } from './kind.js';
 import type { StoredOptions } from './shape.js';
 
-/** Longest list of numbers that is kept as it is. */
+/** Longest list of numbers that is kept in full. */
 const MOST_LISTED = 16;
 
-/** Returns a list of numbers, or the length and checksum of a long one. */
+/** A list of numbers, or the length and checksum of a long one. */
 export function listed(values: ArrayLike<number>): unknown {
   if (values.length <= MOST_LISTED) return Array.from(values);
   return {
@@ -20,7 +21,7 @@ export function listed(values: ArrayLike<number>): unknown {
   };
 }
 
-/** Returns a workload in the words of the options. */
+/** Writes a workload in the words of the options. */
 export function factsOfWorkload({ kind, momentum, decay, width, values }: CoreWorkload): unknown {
   switch (kind) {
     case 'prefix':
@@ -36,21 +37,16 @@ export function factsOfWorkload({ kind, momentum, decay, width, values }: CoreWo
   }
 }
 
-function factsOfParticipation({ kind, times, separation }: CoreParticipation): unknown {
-  if (kind === 'single') return 'once';
-  return kind === 'fixed-epoch' ? { epochs: times } : { times, apart: separation };
-}
-
-function factsOfStrategy({ mechanism, parameters }: CompletedOptions): unknown {
+function factsOfStrategy({ strategy, parameters }: CompletedOptions): unknown {
   const { plan, ...others } = parameters;
   const given = Object.entries(others).filter(([, value]) => value !== undefined);
   const own = given.map(([name, value]) => [
     name,
     typeof value === 'object' ? listed(value as ArrayLike<number>) : value,
   ]);
-  if (!plan) return own.length === 0 ? mechanism : { name: mechanism, ...Object.fromEntries(own) };
+  if (!plan) return own.length === 0 ? strategy : { name: strategy, ...Object.fromEntries(own) };
   const saved = plan.numbers.map(({ name, values }) => [name, listed(values)]);
-  return { name: mechanism, ...Object.fromEntries([...own, ...saved]) };
+  return { name: strategy, ...Object.fromEntries([...own, ...saved]) };
 }
 
 export function factsOfLattice({
@@ -65,28 +61,29 @@ function factOfSeed(seed: bigint): number | string {
   return seed <= Number.MAX_SAFE_INTEGER ? Number(seed) : String(seed);
 }
 
-/** Returns all options of a kind of stream; `own` are those that not all streams share. */
+/** All options of a kind of stream; `own` are the options specific to the kind. */
 export function factsOf(
   stream: string,
   complete: CompletedOptions,
   own: StoredOptions,
 ): StoredOptions {
-  const { numSteps, epsilon, delta, people, neighbours, insecureSeed } = complete;
+  const { steps, epsilon, delta, people, neighbours, insecureSeed } = complete;
   return {
     stream,
-    steps: numSteps,
+    steps,
     epsilon,
     delta,
-    [people ? 'people' : 'participation']: factsOfParticipation(complete.participation),
+    [people ? 'people' : 'participation']:
+      complete.windows === undefined ? givenParticipation(complete.participation) : 'active',
     neighbours,
     ...own,
-    // Last, because its default follows from the others.
-    strategy: factsOfStrategy(complete),
+    // Last, because its default depends on the others. Active people have none.
+    ...(complete.windows === undefined && { strategy: factsOfStrategy(complete) }),
     ...(insecureSeed !== undefined && { insecureSeed: factOfSeed(insecureSeed) }),
   };
 }
 
-/** Reads the facts in a store; undefined if they are those of something else than a stream. */
+/** Reads the facts in a store; undefined if the store holds no stream. */
 export function parsedFacts(bytes: Uint8Array | undefined): StoredOptions | undefined {
   try {
     const facts = JSON.parse(new TextDecoder().decode(bytes)) as StoredOptions | null;
@@ -99,7 +96,7 @@ export function parsedFacts(bytes: Uint8Array | undefined): StoredOptions | unde
 /** Longest text of a value in a message. */
 const MOST_SHOWN = 100;
 
-/** Returns named values: the fields of an object, or pairs, whose order matters. */
+/** Named values: the fields of an object, or pairs, whose order matters. */
 function entriesOf(value: object): [string, unknown][] | undefined {
   if (!Array.isArray(value)) return Object.entries(value);
   const isPair = (one: unknown) => Array.isArray(one) && typeof one[0] === 'string';
@@ -115,20 +112,20 @@ function inText(value: unknown, isInside = false): string {
   return isInside ? `{${text}}` : text;
 }
 
-/** Braces would be read as names of parameters. */
+/** Formats a value for a message without braces, which would be read as names of parameters. */
 function shown(value: unknown): string {
   const text = inText(value).replaceAll('{', '(').replaceAll('}', ')');
   return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}...`;
 }
 
 /**
- * Refuses a store whose stream was begun with other options, and names the first of them. Returns
- * what is stored.
+ * Refuses a store whose stream was begun with other options, and names the first that differs.
+ * Returns the stored options.
  *
  * @param initial  names of options that need not be the same.
  */
 export function requireSameFacts(
-  where: Where,
+  where: ErrorPlace,
   { facts, initial }: { facts: StoredOptions; initial: readonly string[] },
   stored: Uint8Array | undefined,
 ): StoredOptions {
@@ -137,10 +134,10 @@ export function requireSameFacts(
     throw makeError('bad_state', where, {
       parameter: 'store',
       constraint: 'must hold a stream of this version',
-      value: 'something else, such as a ledger of an earlier one',
+      value: 'something else, such as one of an earlier version',
     });
   }
-  // A caller who leaves out or adds people has given no participation.
+  // Adding or leaving out `people` also changes the participation, which the caller did not state.
   const known = [...new Set(['people', ...Object.keys(facts), ...Object.keys(old)])];
   const names = known.filter((name) => !initial.includes(name));
   const other = names.find((name) => JSON.stringify(facts[name]) !== JSON.stringify(old[name]));

@@ -8,7 +8,7 @@ import { factsOfWorkload } from './facts.js';
 import type { StreamDefinition } from './kind.js';
 import { ESTIMATE, estimateAt, named, type Shape } from './shape.js';
 
-/** @param hasOther  whether the last name counts all texts that are no category. */
+/** @param hasOther  whether the last name counts all texts that are not categories. */
 function histogramShape(names: readonly string[], hasOther: boolean): Shape<Histogram<string>> {
   const indices = new Map(names.map((name, i) => [name.normalize('NFC'), i]));
   const other = hasOther ? names.length - 1 : undefined;
@@ -75,7 +75,15 @@ function readOther(reader: Reader, categories: readonly string[]): string | unde
 
 export const HISTOGRAM: StreamDefinition<Histogram<string>> = {
   name: 'histogram',
-  options: ['confidence', 'categories', 'other', 'total', 'workload', 'fixedTimes'],
+  options: [
+    'confidence',
+    'showNonprivate',
+    'categories',
+    'other',
+    'total',
+    'workload',
+    'fixedTimes',
+  ],
   hasWindowsOnly: true,
   read(reader, { workload }) {
     const categories = readCategories(reader);

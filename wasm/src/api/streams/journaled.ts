@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stream in a store. The core decides a step, the store saves it, and only then is it read.
+// A stream in a store. The core decides a step and the store saves it; only then is the step read.
 
 import { outOfRange, requireCount } from '../../core/check.js';
 import { makeError, ofStep } from '../../core/errors.js';
 import { counted } from '../../shared/counted.js';
-import { Turns as Slices } from '../../shared/turns.js';
+import { TimeSlices as Slices } from '../../shared/turns.js';
 import type { StreamLog } from '../../stores/log.js';
 import type { StoreHold } from '../../stores/store-hold.js';
 import type { Certificate } from '../../types/all.js';
 import type { Async, Call } from '../../types/async.js';
 import type { Journal, Stream } from '../../types/streams/stream.js';
 import type { CommonOptions } from './kind.js';
-import type { Member, Place, StreamHandle } from './stream.js';
+import type { Member, StreamPosition, StreamHandle } from './stream.js';
 import { abortedError, readCall, Turns } from './turns.js';
 
-/** Number of summed entries in the steps that are decided without a pause: some milliseconds. */
+/** Number of sums, over all steps, that are decided without a pause: a few milliseconds. */
 const SLICE_ENTRIES = 2048;
 
 /** The parts of a stream in a store. */
-export interface Parts<R> {
+export interface JournalParts<R> {
   handle: StreamHandle<R>;
   log: StreamLog;
   hold: StoreHold;
@@ -28,8 +28,8 @@ export interface Parts<R> {
   identity: string;
 }
 
-/** Steps of a batch, which `decide` ends from one to another. */
-interface Batch {
+/** A batch; `decide` ends its steps from one index to another. */
+interface JournalBatch {
   steps: number;
   isRead: boolean;
   /** Whether each step is stored before the next one. */
@@ -48,10 +48,10 @@ export class JournaledStream<R>
   // Defined by the constructor where the symbol exists; not every host has it yet.
   declare readonly [Symbol.asyncDispose]: () => Promise<void>;
   private readonly turns = new Turns();
-  /** As it was when the last call settled. */
-  private place: Place;
+  /** Position of the stream when the last call settled. */
+  private place: StreamPosition;
 
-  constructor(private readonly parts: Parts<R>) {
+  constructor(private readonly parts: JournalParts<R>) {
     const { handle } = parts;
     this.certificate = handle.certificate;
     this.grid = handle.grid;
@@ -132,7 +132,7 @@ export class JournaledStream<R>
     });
   }
 
-  /** Ends one step for each of these batches, in one write. Only the command calls it. */
+  /** Ends one step per batch, in one write. Only the command calls it. */
   async releaseBatches(batches: readonly (readonly unknown[])[]): Promise<R[]> {
     const where = 'releaseBatch';
     const { handle } = this.parts;
@@ -150,7 +150,7 @@ export class JournaledStream<R>
     return this.releaseRecords('releaseMany', args);
   }
 
-  /** Ends steps of records; `where` other than `releaseMany` wants no readings. */
+  /** Ends steps of records; only `releaseMany` needs readings. */
   private async releaseRecords(where: string, args: readonly unknown[]): Promise<R[]> {
     const { given, call } = this.split(where, args);
     const { handle } = this.parts;
@@ -186,6 +186,11 @@ export class JournaledStream<R>
     const step = requireCount(where, 'step', given[0], this.steps - 1);
     const { people, rows } = handle.given.many(where, given.slice(1));
     return this.act(where, call, async (decided) => {
+      const { step: open } = handle.place();
+      if (step > open) {
+        const wanted = open === 0 ? '0, the open step' : `at most ${open}, the open step`;
+        throw outOfRange(where, 'step', wanted, step);
+      }
       const isRepeat = handle.ask(where, 'streamIsRepeat', step, people, rows);
       if (isRepeat) return this.read(where, step);
       handle.requireOpen(where, step);
@@ -198,8 +203,8 @@ export class JournaledStream<R>
   }
 
   /**
-   * Stores a stream that has no step yet, so that a run that ends before its first step leaves its
-   * key to the next one. The command does this before it charges a budget.
+   * Stores a stream without steps, so that a run that ends before its first step leaves its key to
+   * the next run. The command calls this before it charges a budget.
    */
   async begin(): Promise<void> {
     return this.act('begin', {}, () => this.parts.log.write());
@@ -222,7 +227,7 @@ export class JournaledStream<R>
     await this.turns.take('dispose', call, () => {
       if (handle.disposed) return;
       key.fill(0);
-      hold.release(Promise.resolve());
+      hold.release();
       handle.dispose();
     });
   }
@@ -236,18 +241,20 @@ export class JournaledStream<R>
     throw makeError('wrong_type', where, { constraint, value: counted(args.length, 'argument') });
   }
 
-  private async adding(where: 'add' | 'addMany', args: readonly unknown[]): Promise<void> {
+  /** @param row  replaces the row that the record gives. */
+  private async adding(where: string, args: readonly unknown[], row?: number): Promise<void> {
     const { given, call } = this.split(where, args);
     const { handle, durable, log } = this.parts;
     const records =
-      where === 'add' ? handle.given.one(where, given) : handle.given.many(where, given);
+      where === 'addMany' ? handle.given.many(where, given) : handle.given.one(where, given);
+    if (row !== undefined) records.rows.fill(row);
     return this.act(where, call, async (decided) => {
       handle.requireOpen(where, handle.place().step);
       handle.fill(records.rows);
       handle.ask(where, 'streamAdd', records.people, records.rows);
       if (records.numRecords === 0) return;
       decided(handle.place().step);
-      if (durable === 'record') await log.write();
+      if (durable === 'record' && !handle.place().stored) await log.write();
     });
   }
 
@@ -269,10 +276,10 @@ export class JournaledStream<R>
   }
 
   /**
-   * Decides, stores and reads many steps. If one is refused or cannot be stored, the error has the
-   * readings of the steps before it that are stored.
+   * Decides, stores and reads many steps. If a step is refused or cannot be stored, the error has
+   * the readings of the stored steps before it.
    */
-  private async batch(where: string, call: Call, begin: () => Batch): Promise<R[]> {
+  private async batch(where: string, call: Call, begin: () => JournalBatch): Promise<R[]> {
     const { handle, log, durable } = this.parts;
     return this.act(where, call, async (decided) => {
       const { step: first, records } = handle.place();
@@ -308,7 +315,7 @@ export class JournaledStream<R>
 
   private async decide(
     where: string,
-    { call, batch, decided }: { call: Call; batch: Batch; decided: () => void },
+    { call, batch, decided }: { call: Call; batch: JournalBatch; decided: () => void },
   ): Promise<void> {
     const { steps, decide, isStepwise } = batch;
     const slices = new Slices();
@@ -317,7 +324,7 @@ export class JournaledStream<R>
     const size = isStepwise ? 1 : Math.max(1, most);
     let from = 0;
     do {
-      // The loss of the caller sees predictions, so that what they follow from is stored first.
+      // The caller's loss sees predictions, so the steps they follow from are stored first.
       if (isStepwise && from > 0) await log.write();
       if (call.signal?.aborted) throw abortedError(where, call.signal);
       const to = Math.min(steps, from + size);
@@ -329,12 +336,13 @@ export class JournaledStream<R>
     } while (from < steps);
   }
 
-  /** Calls a member that not all streams have. */
+  /** Calls a member of some kinds of streams only. */
   private async member(
     where: string,
-    { arity, act }: Member<R>,
+    { arity, act, row }: Member<R>,
     args: readonly unknown[],
   ): Promise<unknown> {
+    if (row !== undefined) return this.adding(where, args, row);
     if (!act) {
       await this.releaseRecords(where, args);
       return undefined;
@@ -343,15 +351,14 @@ export class JournaledStream<R>
     return this.act(where, call, async () => act(this.parts.handle, given));
   }
 
-  /** Returns the reading of a stored step. */
   private read(where: string, step: number): R {
     const { handle } = this.parts;
     return handle.read(where, handle.ask(where, 'streamAt', step, 1), step);
   }
 
   /**
-   * Acts after all earlier calls, once what they failed to store is stored. An error of the store
-   * has the step that this call is about, unless the call did nothing.
+   * Acts after all earlier calls, once everything that they failed to store is stored. An error of
+   * the store carries the step of this call, unless the call did nothing.
    *
    * @param act  is passed a function to be called with the step, once it is decided.
    */

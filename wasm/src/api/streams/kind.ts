@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A kind of stream, and its options when they have been read.
+// A kind of stream, and its options once they are read.
 
 import type { Reader } from '../../core/check.js';
 import type { CoreMechanism, CoreStreamOptions } from '../../core/core.js';
-import type { MechanismName } from '../../types/all.js';
+import type { Certificate, MechanismName } from '../../types/all.js';
+import type { Refusal } from '../../types/refusal.js';
 import type { PeopleNames } from './people.js';
 import type { Shape, StoredOptions } from './shape.js';
 import type { Member } from './stream.js';
@@ -12,33 +13,37 @@ import type { Member } from './stream.js';
 /** When records are stored; the first is the default. */
 export const DURABLE = ['record', 'step'] as const;
 
-/** Options with the fields that the core takes beside key and state. */
+/** Options with all fields of the core except key and state. */
 export type CompletedOptions = Omit<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
 
-/** The options of a stream, read. */
+/** The options of a stream once they are read. */
 export interface CommonOptions {
   complete: CompletedOptions;
   people: PeopleNames | undefined;
   durable: (typeof DURABLE)[number];
-  /** Options that only a store keeps. */
+  /** Options that are kept in a store only. */
   kept: StoredOptions;
 }
 
 /** A kind of stream: what is summed, and how it is read. */
 export interface StreamDefinition<R> {
   name: string;
-  /** Whose sums the core makes; by default those of the same name. */
+  /** Kind of stream that the core runs; by default the kind of the same name. */
   core?: CoreStreamOptions['kind'];
-  /** Options beside those of all streams. */
+  /** Options specific to this kind. */
   options: readonly string[];
+  /** Whether records are events of people, any number per person. */
+  isOfPeople?: boolean;
   /** Whether delta may be 0. */
   isPure?: boolean;
-  /** Members beside those of all streams. */
+  /** Members specific to this kind. */
   members?: Readonly<Record<string, Member<R>>>;
-  /** Reads a mechanism; by default one of releases of one workload. */
+  /** Reads a mechanism; default: for releases of one workload. */
   readMechanism?: (reader: Reader, mechanisms: readonly MechanismName[]) => CoreMechanism;
   /** Whether it takes prefix sums and windows only. */
   hasWindowsOnly?: boolean;
+  /** Names the option at fault if an error of the core is about a derived number. */
+  blames?(error: Refusal, reader: Reader): Partial<Refusal> | undefined;
   /** Reads the options of this kind. */
   read(
     reader: Reader,
@@ -52,5 +57,7 @@ export interface StreamDefinition<R> {
     initial?: StoredOptions;
     /** Names of several workloads. */
     names?: readonly string[];
+    /** Fields of the certificate that the core does not know. */
+    claims?: Partial<Certificate>;
   };
 }

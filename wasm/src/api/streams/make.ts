@@ -2,16 +2,15 @@
 
 // Makes a stream of any kind, in memory or in a store.
 
-import { outOfRange, type Reader, wrongType } from '../../core/check.js';
+import { outOfRange, type Reader, readOptions, wrongType } from '../../core/check.js';
 import type { CoreStream, CoreStreamOptions } from '../../core/core.js';
-import { makeError, refusalOf, type RefusalError } from '../../core/errors.js';
+import { asErrorsOf, makeError, type RefusalError, refusalOf } from '../../core/errors.js';
 import type { Instance } from '../../core/handle.js';
 import { withKey } from '../../core/key.js';
 import { StreamLog } from '../../stores/log.js';
 import { identityOf, openStored } from '../../stores/stored.js';
 import type { Certificate } from '../../types/all.js';
 import { isStoredBudget, readPayments, type Payments } from '../payment.js';
-import { readOptions } from '../options.js';
 import { factsOf, requireSameFacts } from './facts.js';
 import { JournaledStream } from './journaled.js';
 import type { CommonOptions, StreamDefinition } from './kind.js';
@@ -19,53 +18,80 @@ import { readCommon, streamOptions } from './options.js';
 import { Records } from './records.js';
 import { named, type StoredOptions } from './shape.js';
 import { MemoryStream, StreamHandle, type StreamCore } from './stream.js';
-import { inWords } from './words.js';
 
 /** Options of a stream that have been read. */
-interface Plan<R> extends CommonOptions, ReturnType<StreamDefinition<R>['read']> {
+interface StreamPlan<R> extends CommonOptions, ReturnType<StreamDefinition<R>['read']> {
   kind: StreamDefinition<R>;
   reader: Reader;
 }
 
-function plan<R>(instance: Instance, kind: StreamDefinition<R>, options: unknown): Plan<R> {
-  const reader = readOptions(kind.name, options, streamOptions(kind.options));
+function plan<R>(instance: Instance, kind: StreamDefinition<R>, options: unknown): StreamPlan<R> {
+  const reader = readOptions(kind.name, options, streamOptions(kind));
   const common = readCommon(instance, reader, kind);
   const own = kind.read(reader, common.complete);
   return { ...common, ...own, kind, reader, complete: { ...common.complete, ...own.set } };
 }
 
+/** If a grid has no room and the clip norm is beyond this, the clip norm is at fault. */
+const MOST_ORDINARY = 1e200;
+
 /**
- * Names what the caller gave: a parameter of the strategy is a part of that, and a grid that was not
- * given follows from other options.
+ * Attributes an error to an option that the caller gave: a parameter belongs to the strategy, and a
+ * default grid follows from other options.
  */
-function inGiven<R>(error: RefusalError, { reader, complete }: Plan<R>): RefusalError {
+function inGiven<R>(error: RefusalError, { reader, complete, kind }: StreamPlan<R>): RefusalError {
   const name = error.parameter as keyof typeof complete.parameters | undefined;
   if (name !== undefined && complete.parameters[name] !== undefined && !reader.has(name)) {
     const parameter = `strategy.${name}`;
     return makeError(error.code, {}, { ...refusalOf(error), parameter }, error.cause);
   }
+  const own = kind.blames?.(error, reader);
+  if (own) return makeError(error.code, {}, { ...refusalOf(error), ...own }, error.cause);
+  const norm = ['clip', 'clippedTo'].find((it) => reader.has(it));
+  if (error.parameter === 'noiseStddev' && norm !== undefined) {
+    const constraint =
+      Number(reader.raw(norm)) > 1
+        ? 'must be small enough for noise that a number can hold'
+        : 'must be large enough for noise of at least 2^-900';
+    const about = { parameter: norm, constraint, value: String(reader.raw(norm)) };
+    return makeError(error.code, {}, { ...refusalOf(error), ...about }, error.cause);
+  }
   if (error.parameter !== 'grid' || reader.has('grid')) return error;
-  const constraint =
-    'must be larger, or {steps} smaller, for sums and noise to have room on their grid';
-  const about = { parameter: 'epsilon', constraint, value: String(complete.epsilon) };
+  const room = 'for sums and noise to have room on their grid';
+  const isHuge = norm !== undefined && Number(reader.raw(norm)) > MOST_ORDINARY;
+  const about = isHuge
+    ? { parameter: norm, constraint: `must be smaller, ${room}`, value: String(reader.raw(norm)) }
+    : {
+        parameter: 'epsilon',
+        constraint: `must be larger, or {steps} smaller, ${room}`,
+        value: String(complete.epsilon),
+      };
   return makeError('invalid_argument', {}, { ...refusalOf(error), ...about }, error.cause);
 }
 
-/** Adds the errors of several workloads, by their names, to the certificate. */
-function certified({ certificate, workloads }: CoreStream, names: readonly string[] = []) {
-  if (!workloads) return certificate;
+/**
+ * Adds to the certificate the errors of several workloads or the claims of windows, under their
+ * names, and other claims.
+ */
+function certified<R>(
+  { certificate, workloads, windows }: CoreStream,
+  { names = [], claims }: Pick<StreamPlan<R>, 'names' | 'claims'>,
+): Certificate {
+  const own = { ...certificate, ...claims };
+  if (windows) return { ...own, active: Object.freeze(named(names, (i) => windows[i]!)) };
+  if (!workloads) return own;
   const errorsOf = (i: number) => {
     const { maxError, meanError } = workloads[i]!;
     return Object.freeze({ maxError, meanError });
   };
-  return { ...certificate, workloads: Object.freeze(named(names, errorsOf)) } as Certificate;
+  return { ...own, workloads: Object.freeze(named(names, errorsOf)) };
 }
 
-type Rest = Pick<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
+type StoreFields = Pick<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
 
-/** Returns what a stored stream began with. @throws if it has other options. */
+/** The options with which a stored stream began. @throws if it has other options. */
 function storedInitial<R>(
-  { reader, initial = {} }: Plan<R>,
+  { reader, initial = {} }: StreamPlan<R>,
   facts: StoredOptions,
   memo: Uint8Array | undefined,
 ): StoredOptions {
@@ -77,19 +103,20 @@ function storedInitial<R>(
 /** Makes the stream in the core. */
 function make<R>(
   instance: Instance,
-  planned: Plan<R>,
-  { initial = {}, ...rest }: Rest & { initial?: StoredOptions | undefined },
+  planned: StreamPlan<R>,
+  { initial = {}, ...rest }: StoreFields & { initial?: StoredOptions | undefined },
 ): StreamCore<R> {
-  const { complete, shape, names, people, kind } = planned;
+  const { complete, shape, people, kind } = planned;
   const all = { ...complete, ...rest };
   try {
-    const stream = inWords(kind.name, () => instance.core.call('streamCreate', all));
+    const stream = asErrorsOf(kind.name, () => instance.core.call('streamCreate', all));
     return {
-      stream: { ...stream, certificate: certified(stream, names) },
+      stream: { ...stream, certificate: certified(stream, planned) },
       given: new Records(shape, people),
       members: kind.members ?? {},
       initial,
       insecure: complete.insecureSeed !== undefined,
+      nonprivate: complete.nonprivate,
     };
   } catch (error) {
     throw inGiven(error as RefusalError, planned);
@@ -111,13 +138,16 @@ function readBudget(reader: Reader): Payments | undefined {
 type InMemory<R> = MemoryStream<never, R>;
 
 /** A budget in a store is charged by a promise. */
-function makeInMemory<R>(instance: Instance, planned: Plan<R>): InMemory<R> | Promise<InMemory<R>> {
+function makeInMemory<R>(
+  instance: Instance,
+  planned: StreamPlan<R>,
+): InMemory<R> | Promise<InMemory<R>> {
   const { reader, complete, initial } = planned;
   const payments = readBudget(reader);
   const rest = { state: undefined, about: '', journal: false, initial };
   const stream = withKey(reader.where, complete, ({ key }) => {
     const made = make(instance, planned, { ...rest, key });
-    return inWords(planned.kind.name, () => new MemoryStream<never, R>(instance, made));
+    return asErrorsOf(planned.kind.name, () => new MemoryStream<never, R>(instance, made));
   });
   const { certificate } = stream;
   const about = { where: planned.kind.name, certificate, stream: undefined, isReopened: false };
@@ -132,7 +162,7 @@ function makeInMemory<R>(instance: Instance, planned: Plan<R>): InMemory<R> | Pr
   }
 }
 
-function openInStore<R>(instance: Instance, planned: Plan<R>): Promise<JournaledStream<R>> {
+function openInStore<R>(instance: Instance, planned: StreamPlan<R>): Promise<JournaledStream<R>> {
   const { reader, complete, shape, durable, kind } = planned;
   const { core } = instance;
   const payments = readBudget(reader);
@@ -142,7 +172,7 @@ function openInStore<R>(instance: Instance, planned: Plan<R>): Promise<Journaled
     const initial = state ? storedInitial(planned, facts, stored.memo) : planned.initial;
     const about = JSON.stringify({ ...facts, ...initial });
     const made = make(instance, planned, { key: given, state, about, journal: true, initial });
-    const handle = inWords(kind.name, () => new StreamHandle(instance, made));
+    const handle = asErrorsOf(kind.name, () => new StreamHandle(instance, made));
     try {
       const decider = { core, id: () => handle.id, numSums: shape.numSums };
       const log = new StreamLog(decider, stored, new TextEncoder().encode(about));
@@ -161,7 +191,10 @@ function openInStore<R>(instance: Instance, planned: Plan<R>): Promise<Journaled
   });
 }
 
-/** Refuses an option that would protect if it were defined: where it is not is seen too late. */
+/**
+ * Refuses a protecting option that is present but undefined: the missing protection would go
+ * unnoticed.
+ */
 function requireMeant(where: string, options: unknown): void {
   if (typeof options !== 'object' || options === null) return;
   const given = options as Readonly<Record<string, unknown>>;
@@ -170,7 +203,7 @@ function requireMeant(where: string, options: unknown): void {
 }
 
 /**
- * Returns a stream in memory; or, if the options name a store or a budget in a store, a promise of a
+ * Makes a stream in memory; or, if the options name a store or a budget in a store, a promise of a
  * stream.
  */
 export function makeStream<R>(
@@ -182,7 +215,7 @@ export function makeStream<R>(
   requireMeant(kind.name, options);
   const { store, budget } = (options ?? {}) as { store?: unknown; budget?: unknown };
   if (store === undefined && !isStoredBudget(budget)) return makeInMemory(instance, read());
-  // An error in the options rejects the promise; the budget is asked in the order of the calls.
+  // An error in the options rejects the promise; the budget is charged in the order of the calls.
   const make = store === undefined ? makeInMemory : openInStore;
   return (async () => make<R>(instance, read()))();
 }

@@ -4,15 +4,15 @@
 
 import { outOfRange, wrongType } from '../../core/check.js';
 import type { Estimate, Moments } from '../../types/streams/readings.js';
-import type { Named } from '../../types/streams/options.js';
+import type { NamedRecord } from '../../types/streams/options.js';
 import { factsOfWorkload } from './facts.js';
 import type { StreamDefinition } from './kind.js';
 import { readColumns } from './ranges.js';
 import { ESTIMATE, estimateAt, memberOf, named, type Shape } from './shape.js';
 
 /**
- * Writes the numbers of a record in the order of the columns, and ignores other properties; errors
- * call the record `name`.
+ * Writes the numbers of a record in the order of the columns; ignores other properties. Errors call
+ * the record `name`.
  */
 function write(
   names: readonly string[],
@@ -24,7 +24,7 @@ function write(
   }
   const given = record as Record<string, unknown>;
   names.forEach((column, i) => {
-    // Properties that others put on Object.prototype are no numbers of the record.
+    // Properties that others put on Object.prototype do not belong to the record.
     const value = Object.hasOwn(given, column) ? given[column] : undefined;
     const parameter = memberOf(name, column);
     if (typeof value !== 'number') throw wrongType(where, parameter, 'a number', value);
@@ -33,12 +33,12 @@ function write(
   });
 }
 
-/** Reads covariances, of which the core returns those of each column with the later ones. */
+/** Reads covariances; the core returns the covariances of each column with all later columns. */
 function covarianceOf(
   names: readonly string[],
-  variance: Named<string, Estimate>,
+  variance: NamedRecord<string, Estimate>,
   next: () => Estimate,
-): Named<string, Named<string, Estimate>> {
+): NamedRecord<string, NamedRecord<string, Estimate>> {
   const pairs = new Map<string, Estimate>();
   names.forEach((_, i) => {
     for (let j = i + 1; j < names.length; ++j) {
@@ -89,8 +89,14 @@ function momentsShape(names: readonly string[], hasCovariance: boolean): Shape<M
 
 export const MOMENTS: StreamDefinition<Moments<string>> = {
   name: 'moments',
-  options: ['confidence', 'columns', 'covariance', 'workload', 'fixedTimes'],
+  options: ['confidence', 'showNonprivate', 'columns', 'covariance', 'workload', 'fixedTimes'],
   hasWindowsOnly: true,
+  blames({ parameter = '' }, reader) {
+    const [, index] = /^columns\[(\d+)\]$/.exec(parameter) ?? [];
+    if (index === undefined) return undefined;
+    const names = Object.keys(reader.raw('columns') as object);
+    return { parameter: memberOf('columns', names[Number(index)]!) };
+  },
   read(reader, { workload }) {
     const { names, ranges } = readColumns(reader);
     const covariance = reader.flagOr('covariance', false);

@@ -2,18 +2,18 @@
 
 // Streams of numbers: counters, totals, and sums of several workloads.
 
-import { float64s, outOfRange, requireFinite, wrongType, type Reader } from '../../core/check.js';
-import { makeError, within } from '../../core/errors.js';
+import { float64s, outOfRange, type Reader, requireFinite, wrongType } from '../../core/check.js';
+import { asErrorsOf, makeError, within } from '../../core/errors.js';
 import type { Estimate, Estimates, Sums, Total, Totals } from '../../types/streams/readings.js';
-import { countRecords, readMechanism, readWorkload, requireLength } from '../options.js';
+import { countRecords, readIncrementsMechanism, readMechanism, requireLength } from '../options.js';
 import { defaultOfStack } from '../stack.js';
 import { factsOfLattice, factsOfWorkload } from './facts.js';
 import type { CompletedOptions, StreamDefinition } from './kind.js';
-import { readLattice, readNames } from './options.js';
+import { factsOfClip, readLattice, readNames } from './options.js';
 import { ESTIMATE, estimateAt, estimatesAt, memberOf, named, type Shape } from './shape.js';
-import { inWords } from './words.js';
+import { readWorkload } from '../problem.js';
 
-/** A record is a number, 1 if it is left out. */
+/** A record is a number, by default 1. */
 const AMOUNTS = {
   one: ['amount'],
   many: ['amounts'],
@@ -56,7 +56,7 @@ export function readDimension(reader: Reader): number {
   return dimension;
 }
 
-/** Reads where sums are rounded. */
+/** Reads the grid to which sums are rounded. */
 export function readReleaseOptions(reader: Reader) {
   const grid = reader.numberOr('grid', undefined);
   const lattice = readLattice(reader);
@@ -64,18 +64,21 @@ export function readReleaseOptions(reader: Reader) {
 }
 
 /** Reads the options of sums of one workload. */
-function readReleased(reader: Reader, { clipNorm, workload }: CompletedOptions) {
+function readReleased(reader: Reader, { clip, workload }: CompletedOptions) {
   const { set, lattice } = readReleaseOptions(reader);
-  const own = { clip: clipNorm, workload: factsOfWorkload(workload), grid: set.grid };
+  const own = { clip, workload: factsOfWorkload(workload), grid: set.grid };
   return {
     set,
     own: { ...own, ...(lattice && { lattice: factsOfLattice(lattice) }) },
   };
 }
 
+const OPTIONS_OF_SUMS = ['confidence', 'showNonprivate', 'clip', 'workload', 'grid', 'lattice'];
+const OPTIONS_OF_TOTALS = [...OPTIONS_OF_SUMS, 'dimension', 'reuse'];
+
 export const COUNTER: StreamDefinition<Total> = {
   name: 'counter',
-  options: ['confidence', 'clip', 'workload', 'grid', 'lattice'],
+  options: OPTIONS_OF_SUMS,
   isPure: true,
   read: (reader, complete) => ({
     ...readReleased(reader, complete),
@@ -88,23 +91,40 @@ export const COUNTER: StreamDefinition<Total> = {
   }),
 };
 
+function totalsShape(reader: Reader, dimension: number): Shape<Totals> {
+  return {
+    ...rowsOf(dimension),
+    numSums: dimension,
+    isCopied: reader.flagOr('reuse', false),
+    read: (numbers, step) => ({ step, ...estimatesAt(numbers, 0, dimension) }),
+  };
+}
+
 export const TOTALS: StreamDefinition<Totals> = {
   name: 'totals',
-  options: ['confidence', 'clip', 'workload', 'grid', 'lattice', 'dimension', 'reuse'],
+  options: OPTIONS_OF_TOTALS,
   isPure: true,
   read(reader, complete) {
     const dimension = readDimension(reader);
     const { set, own } = readReleased(reader, complete);
-    const shape = {
-      ...rowsOf(dimension),
-      numSums: dimension,
-      isCopied: reader.flagOr('reuse', false),
-      read: (numbers: Float64Array, step: number) => ({
-        step,
-        ...estimatesAt(numbers, 0, dimension),
-      }),
-    };
+    const shape = totalsShape(reader, dimension);
     return { set: { ...set, dimension }, own: { ...own, dimension }, shape };
+  },
+};
+
+export const INCREMENTS: StreamDefinition<Totals> = {
+  name: 'increments',
+  options: ['confidence', 'clip', 'clippedTo', 'grid', 'dimension', 'reuse'],
+  readMechanism: readIncrementsMechanism,
+  read(reader, complete) {
+    const dimension = readDimension(reader);
+    const grid = reader.numberOr('grid', undefined);
+    return {
+      set: { dimension, grid },
+      own: { ...factsOfClip(complete), grid, dimension },
+      // Records clipped by the caller may not fit the sums.
+      shape: { ...totalsShape(reader, dimension), isCheckedByCore: complete.clippedByCaller },
+    };
   },
 };
 
@@ -149,15 +169,15 @@ function readImportance(reader: Reader, names: readonly string[]): Float64Array 
 
 export const SUMS: StreamDefinition<Sums<string, Estimate | Estimates>> = {
   name: 'sums',
-  options: ['confidence', 'clip', 'workloads', 'importance', 'dimension'],
+  options: ['confidence', 'showNonprivate', 'clip', 'workloads', 'importance', 'dimension'],
   readMechanism: (reader, mechanisms) => readMechanism(reader, mechanisms, defaultOfStack),
-  read(reader, { numSteps, clipNorm }) {
+  read(reader, { steps, clip }) {
     const wanted = 'an object with a workload for each of its names';
     const { names, given } = readNames(reader, 'workloads', wanted);
     const workloads = names.map((name) => {
       const where = within(reader.where, memberOf('workloads', name));
       if (given[name] !== undefined) {
-        return inWords('sums', () => readWorkload(where, given[name], numSteps));
+        return asErrorsOf('sums', () => readWorkload(where, given[name], steps));
       }
       throw wrongType(where, 'workload', "'prefix' or an object", undefined);
     });
@@ -167,7 +187,7 @@ export const SUMS: StreamDefinition<Sums<string, Estimate | Estimates>> = {
     return {
       set: { workloads, importance, dimension: dimension ?? 1, single },
       own: {
-        clip: clipNorm,
+        clip,
         // Pairs, because the order of the workloads matters.
         workloads: workloads.map((workload, i) => [names[i], factsOfWorkload(workload)]),
         importance: importance && [...importance],

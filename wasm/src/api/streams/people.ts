@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The people of records, by their names.
+// The people of records, identified by name.
 
 import { outOfRange, wrongType } from '../../core/check.js';
 import type { CorePeople } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
-import { personOfId } from '../../shared/person.js';
+import { counted } from '../../shared/counted.js';
+import { personOfId, sizeOfPerson } from '../../shared/person.js';
 
-const MOST_BYTES = 1000;
-/** In UTF-8 all halves of a character would be the same. */
-const HALF_OF_A_CHARACTER = /\p{Surrogate}/u;
-
-/** How people are told apart. */
+/** Identifies people by name. */
 export class PeopleNames {
   private readonly encoder = new TextEncoder();
 
@@ -19,8 +16,8 @@ export class PeopleNames {
   constructor(private readonly areNumbers: boolean) {}
 
   one(where: string, person: unknown): CorePeople {
-    const bytes = this.bytesOf(where, 'person', person);
-    return { bytes, ends: Float64Array.of(bytes.length) };
+    const { name, numBytes } = this.nameOf(where, person);
+    return { bytes: this.encoder.encode(name), ends: Float64Array.of(numBytes) };
   }
 
   many(where: string, people: unknown, numRecords: number): CorePeople {
@@ -29,41 +26,40 @@ export class PeopleNames {
       throw wrongType(where, 'people', 'an array of strings', people);
     }
     if (list.length !== numRecords) {
-      const constraint = `must have one string for each of ${numRecords} records`;
+      const constraint = `must have ${counted(numRecords, 'string')}, one for each record`;
       const value = String(list.length);
       throw makeError('wrong_length', where, { parameter: 'people', constraint, value });
     }
     const ends = new Float64Array(numRecords);
-    let all = new Uint8Array(16 * numRecords);
+    let all = '';
     let end = 0;
     for (let i = 0; i < numRecords; ++i) {
-      const bytes = this.bytesOf(where, `people[${i}]`, list[i]);
-      if (end + bytes.length > all.length) {
-        const wider = new Uint8Array(2 * all.length + bytes.length);
-        wider.set(all.subarray(0, end));
-        all = wider;
-      }
-      all.set(bytes, end);
-      ends[i] = end += bytes.length;
+      const { name, numBytes } = this.nameOf(where, list[i], i);
+      all += name;
+      ends[i] = end += numBytes;
     }
-    return { bytes: all.slice(0, end), ends };
+    return { bytes: this.encoder.encode(all), ends };
   }
 
-  /** Returns bytes that are equal for all spellings of a name, and for no others. */
-  private bytesOf(where: string, parameter: string, given: unknown): Uint8Array {
-    if (typeof given !== 'string') throw wrongType(where, parameter, 'a string', given);
+  /**
+   * The one text for all spellings of a name, and its length in UTF-8.
+   *
+   * @param index  index of the name in a list.
+   */
+  private nameOf(
+    where: string,
+    given: unknown,
+    index?: number,
+  ): { name: string; numBytes: number } {
+    const parameter = () => (index === undefined ? 'person' : `people[${index}]`);
+    if (typeof given !== 'string') throw wrongType(where, parameter(), 'a string', given);
     const name = personOfId(given, this.areNumbers);
     if (name === undefined) {
-      throw outOfRange(where, parameter, 'a decimal number, as with {numericNames}', given);
+      throw outOfRange(where, parameter(), 'a decimal number, as with {numericNames}', given);
     }
-    if (name === '') throw outOfRange(where, parameter, 'a name, not an empty text', given);
-    if (HALF_OF_A_CHARACTER.test(name)) {
-      throw outOfRange(where, parameter, 'well-formed text', given);
-    }
-    const bytes = this.encoder.encode(name);
-    if (bytes.length <= MOST_BYTES) return bytes;
-    const constraint = `must have at most ${MOST_BYTES} bytes`;
-    const value = String(bytes.length);
-    throw makeError('wrong_length', where, { parameter, constraint, value });
+    if (name === '') throw outOfRange(where, parameter(), 'a name, not an empty text', given);
+    const numBytes = sizeOfPerson(name);
+    if (typeof numBytes === 'string') throw outOfRange(where, parameter(), numBytes, given);
+    return { name, numBytes };
   }
 }

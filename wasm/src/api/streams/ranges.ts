@@ -8,7 +8,7 @@ import { requireLength } from '../options.js';
 import { readNames } from './options.js';
 import { memberOf } from './shape.js';
 
-/** Reads the names of columns and the two ends of each. */
+/** Reads the names of columns and both ends of each range. */
 export function readColumns(reader: Reader): { names: string[]; ranges: Float64Array } {
   const { where } = reader;
   const wanted = 'an object with a range [low, high] for each column';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The arguments of the verbs: a person if people are protected, and a record, or lists of both.
+// The arguments of `add` and similar methods: a record, preceded by its person if people are
+// protected, or lists of both.
 
 import type { CorePeople } from '../../core/core.js';
 import { makeError } from '../../core/errors.js';
@@ -8,7 +9,7 @@ import { counted } from '../../shared/counted.js';
 import type { PeopleNames } from './people.js';
 import type { Shape } from './shape.js';
 
-/** Records in the form in which they cross the boundary. */
+/** Records in the form that the core takes. */
 export interface CoreRecords {
   people: CorePeople | undefined;
   rows: Float64Array;
@@ -16,7 +17,7 @@ export interface CoreRecords {
 }
 
 export class Records<R> {
-  /** Number of arguments that make a record. */
+  /** Arguments that make a record. */
   readonly arity: number;
 
   constructor(
@@ -36,16 +37,18 @@ export class Records<R> {
   many(where: string, args: readonly unknown[]): CoreRecords {
     const { names, shape } = this;
     this.requireArity(where, args, ['people', ...shape.many]);
-    const { rows, numRecords } = shape.rows(where, ...this.partsOf(args));
+    // Records without arguments are counted by their people.
+    const parts = shape.many.length === 0 ? [args[0]] : this.partsOf(args);
+    const { rows, numRecords } = shape.rows(where, ...parts);
     return { people: names?.many(where, args[0], numRecords), rows, numRecords };
   }
 
-  /** Returns the arguments without the person. */
+  /** Drops the person from the arguments. */
   private partsOf(args: readonly unknown[]): readonly unknown[] {
     return args.slice(Number(this.names !== undefined), this.arity);
   }
 
-  /** Refuses arguments that would be ignored, such as a person where none are protected. */
+  /** Refuses arguments that would be ignored, such as a person in a stream of records. */
   private requireArity(
     where: string,
     args: readonly unknown[],
@@ -53,7 +56,9 @@ export class Records<R> {
   ): void {
     if (args.length <= this.arity) return;
     const own = (this.names ? [person, ...parts] : parts).map((name) => `{${name}}`).join(' and ');
-    const constraint = `takes ${own}${this.names ? '' : ' alone, without {people}'}`;
+    const isAlone = this.names !== undefined && parts.length === 0;
+    const alone = this.names ? (isAlone ? ' alone' : '') : ' alone, without {people}';
+    const constraint = `takes ${own}${alone}`;
     const value = counted(args.length, 'argument');
     throw makeError('wrong_type', where, { constraint, value });
   }

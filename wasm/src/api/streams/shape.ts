@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How the arguments of a record become a row of numbers for the core, and how the flat numbers that
-// the core returns for a step become a reading.
+// Converts the arguments of a record to a row of numbers for the core, and the flat numbers that
+// the core returns for a step to a reading.
 
 import type { Core } from '../../core/core.js';
 import type { Certificate } from '../../types/all.js';
-import type { Named } from '../../types/streams/options.js';
+import type { NamedRecord } from '../../types/streams/options.js';
 import type { Estimate, Estimates } from '../../types/streams/readings.js';
 
-/** Options by name, with values that JSON can have; options left out are not there. */
+/** Options by name, with JSON values; options not given are absent. */
 export type StoredOptions = Record<string, unknown>;
 
-/** A stream, as far as the readings of its steps may depend on it. */
-export interface Noise {
+/** The properties of a stream that its readings may depend on. */
+export interface StreamFacts {
   readonly core: Core;
   readonly certificate: Certificate;
   readonly grid: number;
-  /** Options that the stream began with, as a store keeps them. */
+  /** Options with which the stream began, as a store keeps them. */
   readonly initial: StoredOptions;
 }
 
-/** Reads the steps one after the other, because each reading depends on all sums before. */
+/** Reads steps in order, for readings that depend on all earlier sums. */
 export interface Course<R> {
-  /** Number of steps that were read. */
+  /** Number of steps read so far. */
   readonly step: number;
-  /** Returns the reading of the next step from its numbers. */
+  /** Reads the next step from its numbers. */
   next(where: string, numbers: Float64Array): R;
-  /** Returns the weights after these steps. */
+  /** Weights after these steps. */
   weights(): Float64Array;
   /** Throws if no step can follow. */
   requireOpen(where: string): void;
 }
 
 /** A stream of the core. */
-export interface Filled {
+export interface RecordRows {
   readonly core: Core;
   readonly id: number;
 }
@@ -42,27 +42,32 @@ export interface Shape<R> {
   /** Names of the parts of a record, and of lists of them, in errors. */
   readonly one: readonly string[];
   readonly many: readonly string[];
-  /** Number of entries that are summed, which estimates the bytes of a step in a store. */
+  /** Number of summed entries, from which the bytes of a step in a store are estimated. */
   readonly numSums: number;
-  /** Whether readings keep nothing of the array that they are read from. */
+  /** True if a reading does not refer to the array that it was read from. */
   readonly isCopied: boolean;
-  /** Returns the row of a record, in a new array. */
+  /** Text added to errors at the horizon. */
+  readonly atHorizon?: string;
+  /** Makes the row of a record, in a new array. */
   row(where: string, ...record: readonly unknown[]): Float64Array;
-  /** Returns the rows of records, concatenated, and how many they are. */
+  /** Concatenates the rows of records, and counts them. */
   rows(where: string, ...records: readonly unknown[]): { rows: Float64Array; numRecords: number };
-  /** Number of records with which `releaseMany` ends a step. Default 1. */
+  /** `releaseMany` ends a step after this many records. Default 1. */
   readonly perStep?: number;
-  /** Returns the reading of a step from its numbers. */
+  /** Reads a step from its numbers. */
   readonly read?: (numbers: Float64Array, step: number) => R;
-  /** Whether only the core can tell whether a record is taken. */
+  /** True if only the core can tell whether a record is accepted. */
   readonly isCheckedByCore?: boolean;
-  /** Fills in what depends on the weights, just before the rows of at most one step are added. */
-  readonly fill?: (stream: Filled, rows: Float64Array) => void;
-  /** Begins to read, where readings depend on all sums before; in place of `read`. */
-  readonly begin?: (noise: Noise) => Course<R>;
+  /**
+   * Fills in entries that depend on the weights, just before the rows of at most one step are
+   * added.
+   */
+  readonly fill?: (stream: RecordRows, rows: Float64Array) => void;
+  /** Starts a course, for readings that depend on all earlier sums; replaces `read`. */
+  readonly begin?: (noise: StreamFacts) => Course<R>;
 }
 
-/** Number of values of an estimate as it crosses the boundary. */
+/** Numbers that the core returns for an estimate. */
 export const ESTIMATE = 4;
 
 export function estimateAt(numbers: Float64Array, at: number): Estimate {
@@ -84,8 +89,8 @@ export function estimatesAt(numbers: Float64Array, at: number, length: number): 
   };
 }
 
-/** Returns an object with these names as properties, which has no prototype. */
-export function named<T>(names: readonly string[], make: (i: number) => T): Named<string, T> {
+/** Makes an object with these names as properties, which has no prototype. */
+export function named<T>(names: readonly string[], make: (i: number) => T): NamedRecord<string, T> {
   const all = Object.create(null) as Record<string, T>;
   names.forEach((name, i) => (all[name] = make(i)));
   return all;

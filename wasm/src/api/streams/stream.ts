@@ -1,66 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stream in memory, and the handle of the core that it shares with one in a store.
+// A stream in memory, and the handle of the core, which streams in stores share.
 
-import { newFloat64s, requireCount } from '../../core/check.js';
+import { newFloat64s, readOptions, requireCount } from '../../core/check.js';
 import type { Core, CoreStream, StreamFunctions } from '../../core/core.js';
-import { makeError } from '../../core/errors.js';
+import { makeError, refusalOf, type RefusalError, told } from '../../core/errors.js';
 import { CoreHandle, type Instance } from '../../core/handle.js';
 import { counted } from '../../shared/counted.js';
 import type { Certificate } from '../../types/all.js';
 import type { Stream } from '../../types/streams/stream.js';
-import { readOptions } from '../options.js';
 import type { CoreRecords, Records } from './records.js';
 import type { Course, StoredOptions } from './shape.js';
-import { inWords } from './words.js';
+
+/** Methods for many records; their errors name the refused record. */
+const OF_MANY = ['addMany', 'releaseBatch', 'releaseMany', 'releaseAt', 'learn'];
 
 const CALLED_BY_LOSS = { constraint: 'called by the loss of this learner' };
 
-/** Number of values in the readings of a piece of a batch. */
+/** Number of values in the readings of one piece of a batch. */
 const PIECE_NUMBERS = 2048;
 
 /**
- * A member that only some kinds of streams have. It is called in its turn, like a verb. Without
- * `arity` and `act` it is `releaseMany` without its readings.
+ * A method of some kinds of streams only, which takes its turn like any other. With `row` it acts
+ * like `add` of that row. Without `arity` and `act` it is `releaseMany` without its readings.
  */
 export interface Member<R> {
-  /** Number of its arguments. */
   arity: number | undefined;
+  row?: number;
   act?(stream: StreamHandle<R>, args: readonly unknown[]): unknown;
 }
 
-/** A stream as the core has made it. */
+/** A stream made by the core. */
 export interface StreamCore<R> {
   stream: CoreStream;
   given: Records<R>;
   members: Readonly<Record<string, Member<R>>>;
   initial: StoredOptions;
   insecure: boolean;
+  /** Whether readings include the values without noise. */
+  nonprivate: boolean;
 }
 
-type Name = keyof StreamFunctions;
-type Rest<K extends Name> = StreamFunctions[K][0] extends [number, ...infer All] ? All : never;
+type StreamFunctionName = keyof StreamFunctions;
+type StreamArguments<K extends StreamFunctionName> = StreamFunctions[K][0] extends [
+  number,
+  ...infer All,
+]
+  ? All
+  : never;
 
-/** Step and numbers of records of a stream. */
-export type Place = StreamFunctions['streamPlace'][1];
+/** Step of a stream, and its numbers of records. */
+export type StreamPosition = StreamFunctions['streamPlace'][1];
 
-/** A stream of the core, and what can be asked of it at any time; its users add the verbs. */
+/** A stream of the core, and the properties available at any time; subclasses add the methods. */
 export class StreamHandle<R> extends CoreHandle {
   readonly certificate: Certificate;
   readonly grid: number;
   readonly insecure: boolean;
-  /** Reads the arguments of the verbs. */
+  /** Reads the arguments of the methods. */
   readonly given: Records<R>;
-  /** Number of numbers in a reading. */
+  /** Numbers in a reading, including the values without noise. */
   readonly size: number;
-  /** The members that not all streams have. */
+  /** Members specific to this kind of stream. */
   readonly members: Readonly<Record<string, Member<R>>>;
   readonly initial: StoredOptions;
+  private readonly nonprivate: boolean;
   private course: Course<R> | undefined;
   private isFilling = false;
 
-  constructor(instance: Instance, { stream, given, members, initial, insecure }: StreamCore<R>) {
+  constructor(instance: Instance, made: StreamCore<R>) {
+    const { stream, given, members, initial, insecure, nonprivate } = made;
     super(instance, stream.id, 'stream');
+    this.nonprivate = nonprivate;
     this.certificate = Object.freeze(stream.certificate);
     this.grid = stream.grid;
     this.size = stream.readingSize;
@@ -103,21 +114,44 @@ export class StreamHandle<R> extends CoreHandle {
     return this.ask(where, 'streamHalfWidth', step as number | undefined, probability);
   }
 
-  /** Calls a function of the core for a method, which errors name. */
-  ask<K extends Name>(where: string, name: K, ...rest: Rest<K>): StreamFunctions[K][1] {
-    return inWords(where, () =>
-      this.core.call(name, ...([this.id, ...rest] as unknown as StreamFunctions[K][0])),
-    );
+  /** Calls a function of the core for a method; errors name the method. */
+  ask<K extends StreamFunctionName>(
+    where: string,
+    name: K,
+    ...rest: StreamArguments<K>
+  ): StreamFunctions[K][1] {
+    try {
+      return this.core.call(name, ...([this.id, ...rest] as unknown as StreamFunctions[K][0]));
+    } catch (given) {
+      const error = given as RefusalError & { record?: number };
+      const { record: index } = error;
+      const isRow = index !== undefined && OF_MANY.includes(where);
+      const row = isRow && { row: { kind: 'record', index } as const };
+      throw this.atHorizon(told(error, { call: where, ...row }));
+    }
   }
 
-  place(): Place {
+  /** Adds the text of the shape to an error about the horizon. */
+  private atHorizon(error: RefusalError): RefusalError {
+    const { atHorizon } = this.given.shape;
+    if (atHorizon === undefined || error.code !== 'past_horizon') return error;
+    const refusal = refusalOf(error);
+    const constraint = `${refusal.constraint}; ${atHorizon}`;
+    return makeError('past_horizon', {}, { ...refusal, constraint });
+  }
+
+  place(): StreamPosition {
     return this.core.call('streamPlace', this.id);
   }
 
-  /** Returns the reading of a step from its numbers. */
+  /** Reads a step from its numbers. */
   read(where: string, numbers: Float64Array, step: number): R {
     const { read } = this.given.shape;
-    return read ? read(numbers, step) : this.courseAfter(step).next(where, numbers);
+    if (!read) return this.courseAfter(step).next(where, numbers);
+    if (!this.nonprivate) return read(numbers, step);
+    const half = numbers.length / 2;
+    const nonprivate = read(numbers.subarray(half), step);
+    return { ...read(numbers.subarray(0, half), step), nonprivate };
   }
 
   /** Appends the readings of consecutive steps, which lie one after the other in `numbers`. */
@@ -132,7 +166,7 @@ export class StreamHandle<R> extends CoreHandle {
     return readings;
   }
 
-  /** Returns the course after the first steps, whose numbers a journal still has. */
+  /** Course after the first steps, whose numbers the journal still has. */
   courseAfter(steps: number): Course<R> {
     if (this.course!.step > steps) this.course = this.given.shape.begin!(this);
     const { size } = this;
@@ -145,13 +179,13 @@ export class StreamHandle<R> extends CoreHandle {
     return course;
   }
 
-  /** Refuses to add to a step, or to end it, if its reading would have no meaning. */
+  /** Refuses to add to a step or end it if its reading would be meaningless. */
   requireOpen(where: string, steps: number): void {
     if (this.isFilling) throw makeError('bad_state', where, CALLED_BY_LOSS);
     if (this.given.shape.begin) this.courseAfter(steps).requireOpen(where);
   }
 
-  /** Fills in what depends on the weights, in rows that are about to be added to the open step. */
+  /** Fills in entries that depend on the weights, in rows about to be added to the open step. */
   fill(rows: Float64Array): void {
     const { fill } = this.given.shape;
     if (!fill) return;
@@ -169,10 +203,14 @@ export class StreamHandle<R> extends CoreHandle {
   }
 
   /**
-   * Ends steps `from` to `to` of a batch. Its last records, which do not fill a step, are added to
-   * the open one.
+   * Ends steps `from` to `to` of a batch. Trailing records that do not fill a step stay in the open
+   * step.
    */
-  releaseSteps(where: string, { records, steps, beginOf }: Cut, { from, to, out }: Range): void {
+  releaseSteps(
+    where: string,
+    { records, steps, beginOf }: Cut,
+    { from, to, out }: StepRange,
+  ): void {
     if (this.perStep === 1 && !this.isStepwise) {
       const { people, rows } = partOf(records, from, to);
       this.ask(where, 'streamRelease', people, rows, out);
@@ -190,7 +228,7 @@ export class StreamHandle<R> extends CoreHandle {
     this.ask(where, 'streamAdd', people, rows);
   }
 
-  /** Cuts records into those of the steps that they end, and a rest, if all of them are taken. */
+  /** Splits records into whole steps and a rest; throws unless all of them are accepted. */
   cut(where: string, records: CoreRecords): Cut {
     const { perStep } = this;
     const { people, rows, numRecords } = records;
@@ -212,16 +250,16 @@ export class StreamHandle<R> extends CoreHandle {
   }
 }
 
-/** Records of a batch, and the steps that they end. */
+/** Records of a batch, and its steps. */
 export interface Cut {
   records: CoreRecords;
   steps: number;
-  /** Index of the first record of a step, and after the last step that of the rest. */
+  /** Index of the first record of a step or, after the last step, of the rest. */
   beginOf(step: number): number;
 }
 
 /** Some steps of a batch, and an array for their readings unless they are in a journal. */
-export interface Range {
+export interface StepRange {
   from: number;
   to: number;
   out: Float64Array | undefined;
@@ -238,13 +276,14 @@ export class MemoryStream<A extends readonly unknown[], R>
   implements Stream<A, R>
 {
   private numRead = 0;
-  /** Kept for the numbers of the next reading. */
+  /** Buffer kept for the numbers of the next reading. */
   private kept: Float64Array | undefined;
 
   constructor(instance: Instance, made: StreamCore<R>) {
     super(instance, made);
-    for (const [name, { arity, act }] of Object.entries(made.members)) {
+    for (const [name, { arity, act, row }] of Object.entries(made.members)) {
       const value = (...args: readonly unknown[]): unknown => {
+        if (row !== undefined) return this.addAs(name, args as A, row);
         if (arity === undefined || !act) {
           lastOf(this.pieces(name, args, Infinity));
           return undefined;
@@ -273,10 +312,16 @@ export class MemoryStream<A extends readonly unknown[], R>
   }
 
   add(...record: A): void {
-    const { people, rows } = this.given.one('add', record);
-    this.requireGoing('add');
+    this.addAs('add', record);
+  }
+
+  /** @param row  replaces the row that the record gives. */
+  private addAs(where: string, record: A, row?: number): void {
+    const { people, rows } = this.given.one(where, record);
+    if (row !== undefined) rows.fill(row);
+    this.requireGoing(where);
     this.fill(rows);
-    this.ask('add', 'streamAdd', people, rows);
+    this.ask(where, 'streamAdd', people, rows);
   }
 
   addMany(...columns: readonly unknown[]): void {
@@ -348,8 +393,8 @@ export class MemoryStream<A extends readonly unknown[], R>
     return this.read(where, out, this.numRead++);
   }
 
-  /** Ends steps `from` to `to` of a batch. An error has all readings of the batch so far. */
-  private readMany({ verb, cut, from, to }: Batch, readings: R[]): void {
+  /** Ends steps `from` to `to` of a batch. An error carries all readings of the batch so far. */
+  private readMany({ verb, cut, from, to }: BatchProgress, readings: R[]): void {
     const { numRead } = this;
     const isRead = verb === 'endMany' || verb === 'releaseMany';
     const out = isRead ? newFloat64s(verb, 'steps', (to - from) * this.size) : undefined;
@@ -369,7 +414,7 @@ export class MemoryStream<A extends readonly unknown[], R>
   }
 }
 
-interface Batch {
+interface BatchProgress {
   verb: string;
   cut: Cut | undefined;
   from: number;
@@ -383,7 +428,6 @@ function requireArity(where: string, args: readonly unknown[], arity: number): v
   throw makeError('wrong_type', where, { constraint, value: counted(args.length, 'argument') });
 }
 
-/** Returns a part of the records. */
 function partOf({ people, rows, numRecords }: CoreRecords, from: number, to: number) {
   if (from === 0 && to === numRecords) return { people, rows };
   const width = rows.length / numRecords;

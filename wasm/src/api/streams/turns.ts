@@ -19,7 +19,7 @@ export function readCall(where: string, given: unknown): Call {
   return call;
 }
 
-/** The error of a call that its signal has stopped; the reason is its cause. */
+/** The error of a call that was stopped by its signal, with the signal's reason as its cause. */
 export function abortedError(where: string, signal: Call['signal']): Error {
   const constraint = 'was aborted by its signal';
   return makeError('aborted', where, { constraint }, signal?.reason);
@@ -28,7 +28,7 @@ export function abortedError(where: string, signal: Call['signal']): Error {
 export class Turns {
   private last: Promise<unknown> = Promise.resolve();
 
-  /** Acts after all earlier calls. The signal takes out a call that has not begun. */
+  /** Runs after all earlier calls. The signal cancels a call that has not begun. */
   take<T>(where: string, { signal }: Call, act: () => T | Promise<T>): Promise<T> {
     let hasBegun = false;
     const turn = this.last.then(() => {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { getSystemErrorMap } from 'node:util';
-import { inWords, refusalOf, type NameOf } from '../../core/errors.js';
+import { inWords, type NameOf, refusalOf } from '../../core/errors.js';
 import { rootOf } from '../../core/names.js';
 import { closest } from '../../shared/closest.js';
 import { listed } from '../../shared/listed.js';
 import { optionOf, PARAMETER_NAMES } from '../../shared/parameters.js';
-import { commonReason } from '../../stores/files.js';
 import type { Refusal } from '../../types/all.js';
 
 /**
- * A fault that is found from the input alone, and its place, without the contents of any cell. An
- * error that depends on noise has no place, because that would tell more than the release does.
+ * A fault found from the input alone, with its place but no cell contents. An error that depends on
+ * noise carries no place, because the place would reveal more than the release does.
  */
 export interface Fault {
   code: string;
@@ -28,20 +26,14 @@ export class Misuse extends Error {
   constructor(
     message: string,
     readonly fault: Fault = { code: 'misuse' },
-    /** Input cell at that place, shown only where nothing is private. */
+    /** The cell at fault, shown only where nothing is private. */
     readonly cell?: string,
   ) {
     super(message);
   }
 }
 
-/** Returns the system's reason alone; an error's message also names the call and the file. */
-export function systemReason(error: unknown): string {
-  const { errno, message } = error as NodeJS.ErrnoException;
-  return commonReason(error) ?? getSystemErrorMap().get(errno ?? 0)?.[1] ?? message;
-}
-
-/** Returns the fault of an error whose message may quote the input. */
+/** The fault of an error, without its message, which may quote the input. */
 function faultOf(error: Error): Fault {
   if (error instanceof Misuse) return error.fault;
   const { code } = error as { code?: unknown };
@@ -87,28 +79,24 @@ function spelt(name: string, between: string): string {
 
 /** Package options that the command offers under the same name. */
 const SAME_NAMES: readonly string[] = [
-  ...['epsilon', 'delta', 'rho', 'mu', 'neighbours', 'mode', 'latticeNoise', 'maxContributions'],
+  ...['epsilon', 'delta', 'rho', 'mu', 'neighbours', 'steps', 'clip', 'maxContributions'],
   ...[
-    'mechanism',
+    'strategy',
     'workload',
     'importance',
     'epochs',
-    'participations',
-    'minSeparation',
     'solver',
     'gap',
+    'maxIterations',
+    'queryWeights',
   ],
-  ...['maxIterations', 'queryWeights', 'loss', 'domain', 'radius', 'quantile', 'huberThreshold'],
-  ...['doubling', 'descent', 'consistent', 'integer', 'pure', 'steps', 'clip'],
+  ...['loss', 'domain', 'radius', 'doubling', 'algorithm', 'consistent', 'integer'],
 ];
 
-/** The command's names for package options that it calls something else. */
+/** The command's names for package options that differ. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(PARAMETER_NAMES.map((name) => [name, `--${optionOf(name)}`])),
-  numSteps: '--steps',
   numPaths: '--paths',
-  clipNorm: '--clip',
-  strategy: '--mechanism',
   times: '--participations',
   apart: '--min-separation',
   people: '--max-contributions',
@@ -116,7 +104,6 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   columns: '--columns',
   categories: '--domain',
   insecureSeed: '--seed',
-  numClasses: '--classes',
   batchSize: '--batch',
   store: '--state',
   participation: '--participations',
@@ -128,10 +115,9 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   matrix: '--workload matrix',
   path: '--state',
   ranges: '--columns',
-  mechanismLambda: '--lambda',
 };
 
-/** Package options that the command or the package makes from others, if they are not typed. */
+/** Package options that are derived from others unless they are given. */
 const MADE_FROM: Readonly<Record<string, { what: string; options: readonly string[] }>> = {
   mu: { what: 'the mu', options: ['--epsilon'] },
   grid: { what: 'the grid', options: ['--epsilon', '--clip'] },
@@ -139,61 +125,86 @@ const MADE_FROM: Readonly<Record<string, { what: string; options: readonly strin
   steps: { what: 'the number of steps', options: ['--passes', '--from', '--to'] },
   times: { what: 'the number of contributions', options: ['--max-contributions'] },
   lambda: { what: 'the regularisation', options: ['--radius', '--clip', '--l1', '--group-norm'] },
-  numCandidates: { what: 'the number of candidates', options: ['--tune', '--tune-clip'] },
 };
 
-/** Whether an option, with its dashes, is among those that were typed. */
-export type IsTyped = (option: string) => boolean;
+/** The options that were typed, with their dashes, each with its values. */
+export type TypedOptions = ReadonlyMap<string, readonly string[]>;
 
-/** Names that depend on the call, or on a part of it. */
+/** Option names that depend on the call or on the part of it that was refused. */
 const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   descent: { momentum: '--momentum', rates: '--rates' },
   learner: { lambda: '--regularisation', penalty: '--l1 or --group-norm' },
   learnPlan: { rows: 'the number of rows' },
-  linear: { workload: '--domain or --workload' },
+  linear: {
+    workload: '--domain or --workload',
+    measure: '--measure',
+    reconstruct: '--reconstruct',
+  },
 };
 
-/** Parts of a call that come from files, whose fields are not options. */
+/** Parts of a call that are read from files; their fields are not options of the command. */
 const FILES: readonly string[] = ['saved strategy', 'model'];
 
-/** Returns a function that renames package options as in the command: `numSteps` -> `--steps`. */
-function nameFor({ call = '', part }: Refusal): NameOf {
+/** Options that name a file, whose path is a part of their name in a message. */
+const OF_FILES: readonly string[] = ['--measure', '--reconstruct'];
+
+/** Names an encoder from a file as typed: `--strategy C.csv`; compare may have several. */
+function encoderName(path: string, typed: TypedOptions | undefined): string | undefined {
+  const found = /^strateg(?:y|ies\[(\d+)\])\.encoder$/.exec(path);
+  if (!found) return undefined;
+  const file = typed?.get('--strategy')?.[Number(found[1] ?? 0)];
+  return file === undefined ? '--strategy' : `--strategy ${file}`;
+}
+
+/** Translates the names of package options to those of the command: `numSteps` -> `--steps`. */
+function nameFor({ call = '', part }: Refusal, typed: TypedOptions | undefined): NameOf {
   const special = NAMES_IN[part ?? call] ?? {};
   return (path) => {
+    const encoder = encoderName(path, typed);
+    if (encoder !== undefined) return encoder;
     const [root, below] = rootOf(path);
     const [name, rest] = root === 'strategy' && below !== '' ? [below.slice(1), ''] : [root, below];
     const isParameter = name !== root;
+    if (root === 'columns' && below.startsWith('.')) return `--columns ${below.slice(1)}`;
     const words = (isParameter ? undefined : special[name]) ?? OTHER_NAMES[name];
     if (FILES.some((file) => part === file || part?.startsWith(`${file}: `)))
       return `${spelt(name, ' ')}${rest}`;
-    if (words !== undefined) return `${words}${rest}`;
+    if (words !== undefined) {
+      const [file] = (OF_FILES.includes(words) && typed?.get(words)) || [];
+      return file === undefined ? `${words}${rest}` : `${words} ${file}${rest}`;
+    }
     if (SAME_NAMES.includes(name)) return `--${spelt(name, '-')}${rest}`;
     return `${spelt(name, ' ')}${rest}`;
   };
 }
 
 /**
- * Words a refusal by the package with the option names of the command. What was made from other
- * options than its own is called by what it is, as its option would be new to the reader.
+ * Phrases a refusal by the package with the option names of the command. Values derived from other
+ * options are described, because the user never typed their option.
+ *
+ * @param typed  default: every option, with values that are not known.
  */
-export function inOptions(refusal: Refusal, isTyped: IsTyped = () => true): string {
-  const nameOf = nameFor(refusal);
+export function inOptions(refusal: Refusal, typed?: TypedOptions): string {
+  const isTyped = (option: string) => typed?.has(option) ?? true;
+  const nameOf = nameFor(refusal, typed);
   const words = inWords(refusal, (path) => {
     const option = nameOf(path);
-    const [typed] = option.split(/[ [(.]/) as [string];
+    const [root] = option.split(/[ [(.]/) as [string];
     const made = MADE_FROM[path];
-    if (!made || (typed.startsWith('--') && isTyped(typed))) return option;
+    if (!made || (root.startsWith('--') && isTyped(root))) return option;
     const from = made.options.filter(isTyped);
     return from.length === 0 ? made.what : `${made.what} made from ${listed(from, 'and')}`;
   });
   return isTyped('--delta') ? words : words.replace('--delta = 0', '--pure');
 }
 
-/** Returns an error's message, with the option names of the command, and its notes. */
-export function wordsOf(error: unknown, isTyped?: IsTyped): string {
+/**
+ * Message of an error, with the option names of the command, followed by the notes on the error.
+ */
+export function wordsOf(error: unknown, typed?: TypedOptions): string {
   if (!(error instanceof Error)) return String(error);
   const refusal = refusalOf(error);
-  const words = refusal.constraint === undefined ? error.message : inOptions(refusal, isTyped);
+  const words = refusal.constraint === undefined ? error.message : inOptions(refusal, typed);
   return [words, ...(notes.get(error) ?? [])].join('; ');
 }
 
@@ -204,20 +215,20 @@ export function addNote(error: Error, note: string): void {
   notes.set(error, [...(notes.get(error) ?? []), note]);
 }
 
-/** Returns the error's message on one line, for a command line with these options. */
-export function lineOf(error: unknown, isTyped: IsTyped): string {
-  const showsCells = isTyped('--show-nonprivate');
+/** Message of an error on one line, for a command line on which these options were given. */
+export function lineOf(error: unknown, typed: TypedOptions): string {
+  const showsCells = typed.has('--show-nonprivate');
   const { cell } = error instanceof Misuse ? error : { cell: undefined };
   const shown = showsCells && cell ? ` (the cell is ${JSON.stringify(cell.slice(0, 40))})` : '';
-  return `${wordsOf(error, isTyped)}${shown}`.split(/\s+/).join(' ').trim();
+  return `${wordsOf(error, typed)}${shown}`.split(/\s+/).join(' ').trim();
 }
 
-/** Most names with a common beginning that are suggested. */
+/** Maximum number of names with a common prefix that are suggested. */
 const MOST_BEGUN = 3;
 /** Words shorter than this match a name only if they differ from it by one letter. */
 const SHORT = 5;
 
-/** The word, and the word with each one of its letters removed. */
+/** The word itself, and every word that results from deleting one of its letters. */
 function pieces(word: string): string[] {
   return [word, ...[...word].map((_, i) => word.slice(0, i) + word.slice(i + 1))];
 }
@@ -228,7 +239,7 @@ function isAlike(word: string, other: string): boolean {
   return mine.some((piece) => piece.length > 1 && theirs.includes(piece));
 }
 
-/** Suggests the names that begin with `name` (none if they are many), or else the closest one. */
+/** Suggests the names that begin with `name` (unless there are many), or else the closest name. */
 function meant(name: string, known: readonly string[]): string[] {
   const bare = (text: string) => text.replace(/^-+/, '').toLowerCase();
   const begun = bare(name) === '' ? [] : known.filter((each) => bare(each).startsWith(bare(name)));
@@ -240,7 +251,6 @@ function meant(name: string, known: readonly string[]): string[] {
   return near === undefined ? [] : [known[names.indexOf(near)]!];
 }
 
-/** `a`, `a or b`, `a, b or c` */
 /** @param otherwise  hint if no known name is close; default: a list of all. */
 export function unknownName(
   what: string,

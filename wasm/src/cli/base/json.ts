@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads well-formed JSON as tokens, for what JSON.parse passes over.
+// Reads well-formed JSON as tokens, to find what JSON.parse hides.
 
 export const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** Returns a key that an object in a text of JSON has twice; undefined if none has. */
+/** Key that occurs twice in an object of a JSON text; undefined if every key is unique. */
 export function doubledKey(text: string): string | undefined {
   const open: Set<string>[] = [];
   let before = '';

@@ -22,7 +22,7 @@ export class Interruption {
   private readonly signalled = new Promise<never>((_, reject) => (this.interrupt = reject));
 
   constructor() {
-    this.signalled.catch(() => undefined); // No unhandled rejection if nothing awaits it.
+    this.signalled.catch(() => undefined); // Avoids an unhandled rejection if nothing awaits it.
     for (const signal of SIGNALS) process.on(signal, this.onSignal);
   }
 

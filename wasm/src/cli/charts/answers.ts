@@ -4,14 +4,15 @@
 
 import { BAND, BAND_TEXT, Thinning, type Figure } from './figure.js';
 
-interface Answer {
+/** One answer of a release. */
+export interface QueryOutput {
   query: string;
   answer: number;
   std: number;
 }
 
-export function answersFigure(answers: readonly Answer[], unit: string): Figure {
-  const thinning = new Thinning<Answer>();
+export function answersFigure(answers: readonly QueryOutput[], unit: string): Figure {
+  const thinning = new Thinning<QueryOutput>();
   answers.forEach((answer) => thinning.take(answer));
   const shown = thinning.points;
   return {

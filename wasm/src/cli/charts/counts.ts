@@ -2,34 +2,34 @@
 
 // The figure of dp-ftrl count: counts per bucket, and running totals.
 
-import { partOf, type Counts, type Part } from '../output/counts.js';
-import type { Step } from '../output/released.js';
+import { partOf, type Counts, type CountPart } from '../output/counts.js';
+import type { ReleasedStep } from '../output/released.js';
 import { apart, BAND_TEXT, banded, PER_ROW, Thinning, type Figure } from './figure.js';
 
-interface Options {
+interface CountsChartOptions {
   bucket: string;
   zone: string;
   /** Plural noun for the counted units. */
   unit: string;
-  parts: readonly Part[];
+  parts: readonly CountPart[];
   /** Column of the categories, and the categories; undefined if all rows are counted together. */
   by: string | undefined;
   labels: readonly string[] | undefined;
 }
 
-/** Numbers of all categories after a bucket, part by part. */
-interface Bucket {
+/** Values of all categories after a bucket, for each part. */
+interface CountsBucket {
   time: string;
   numbers: { values: number[]; std: number }[];
 }
 
 /** Collects counts as they are released. */
 export class CountsChart {
-  private readonly thinning = new Thinning<Bucket>();
+  private readonly thinning = new Thinning<CountsBucket>();
 
-  constructor(private readonly options: Options) {}
+  constructor(private readonly options: CountsChartOptions) {}
 
-  take(steps: readonly Step<Counts>[]): void {
+  take(steps: readonly ReleasedStep<Counts>[]): void {
     for (const { reading, time } of steps) {
       const numbers = this.options.parts.map((part) => {
         const { values, stddev } = partOf(reading, part);

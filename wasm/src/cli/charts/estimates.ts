@@ -4,13 +4,13 @@
 
 import type { Estimate, Step as Reading } from '../../types/streams/readings.js';
 import { STEP_AXIS } from '../../plot/picture.js';
-import type { Step } from '../output/released.js';
+import type { ReleasedStep } from '../output/released.js';
 import { apart, PER_ROW, Thinning, type Figure } from './figure.js';
 
 /** A number and its interval. */
 type Interval = Pick<Estimate, 'value' | 'low' | 'high'>;
 
-interface Options<R extends Reading> {
+interface EstimatesChartOptions<R extends Reading> {
   title: string;
   /** Column of the times, if steps are times. */
   timeColumn: string | undefined;
@@ -19,14 +19,14 @@ interface Options<R extends Reading> {
   names: readonly string[];
   /** Whether the estimates of a panel share a scale. */
   sharesScale: boolean;
-  /** Panels, each with the estimates of one kind. */
+  /** Panels, one per kind of estimate. */
   panels: readonly { label: string; series: readonly { name: string; index: number }[] }[];
-  /** Returns the estimates of a step, in the order of the names. */
+  /** Estimates of a step, in the order of the names. */
   estimates(reading: R): readonly Interval[];
 }
 
 /** Estimates after a step. */
-interface Row {
+interface EstimateRow {
   step: number;
   /** Empty if steps are not times. */
   label: string;
@@ -35,11 +35,11 @@ interface Row {
 
 /** Collects estimates as they are released. */
 export class EstimatesChart<R extends Reading> {
-  private readonly thinning = new Thinning<Row>();
+  private readonly thinning = new Thinning<EstimateRow>();
 
-  constructor(private readonly options: Options<R>) {}
+  constructor(private readonly options: EstimatesChartOptions<R>) {}
 
-  take(steps: readonly Step<R>[]): void {
+  take(steps: readonly ReleasedStep<R>[]): void {
     for (const { reading, time = '' } of steps) {
       const estimates = this.options.estimates(reading);
       this.thinning.take({ step: reading.step + 1, label: time, estimates });

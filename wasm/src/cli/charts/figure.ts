@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figures of releases: curves with bands, and the same numbers as tables. They depend only on
-// releases and standard deviations.
+// Figures of releases: curves with bands, and the same numbers as tables. The figures depend only
+// on released numbers and standard deviations.
 
 import type { Panel, Picture, Series } from '../../plot/picture.js';
 import { COLOURS, finite } from '../../plot/plot.js';
@@ -24,15 +24,18 @@ export interface Figure {
 export const BAND = 2;
 export const BAND_TEXT = 'two standard deviations of the noise';
 
-/** Most points of a curve. */
+/** Maximum number of points per curve. */
 const MOST_POINTS = 1000;
 
-/** Sentences below a picture that draws one of every so many points. */
+/** Note below a picture in which only every n-th point is drawn. */
 export function drawnOf(every: number, units: string): string[] {
   return every === 1 ? [] : [`Drawn are one of ${every} ${units}, and the last.`];
 }
 
-/** Thins the points to be drawn: keeps all, or every second, fourth, ..., and the latest. */
+/**
+ * Thins the points to be drawn: keeps all of them, or every second, fourth, ..., and always the
+ * latest.
+ */
 export class Thinning<Point> {
   private every = 1;
   private numSeen = 0;
@@ -54,12 +57,12 @@ export class Thinning<Point> {
     return this.latest === undefined ? this.kept : [...this.kept, this.latest];
   }
 
-  /** Clause for a caption that says which points are left out. */
+  /** Clause for a caption that says how many points are shown. */
   get text(): string {
     return this.every === 1 ? '' : `; one of ${this.every} is shown`;
   }
 
-  /** The same as sentences below a picture, for points of this plural name. */
+  /** Notes below a picture; `units` is the plural noun for its points. */
   notes(units: string): string[] {
     return drawnOf(this.every, units);
   }
@@ -77,7 +80,7 @@ export function banded(name: string, x: number[], y: number[], stds: readonly nu
 /** Largest number of panels per row. */
 export const PER_ROW = 2;
 
-/** Largest number of curves that get one panel each; more panels would be too small. */
+/** Largest number of curves that get one panel each; with more, the panels would be too small. */
 const MOST_APART = 12;
 
 /**

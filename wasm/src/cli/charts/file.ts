@@ -15,14 +15,13 @@ export const PLOT_OPTIONS = under('Output', {
     value: 'FILE',
     file: 'written',
     meaning:
-      'plots the releases with twice the standard deviation of their noise up and down: FILE.svg, ' +
-      'or FILE.html with the numbers as a table. It contains no true value. Rows are still ' +
-      'written to --output or standard output',
+      'plots the releases with twice the standard deviation of their noise up and down: ' +
+      'FILE.svg, or FILE.html with the numbers as a table. It contains no true value',
     brief: 'draws them: FILE.svg, or FILE.html with the numbers',
   },
 });
 
-interface Written {
+interface ChartClaims {
   claim: string;
   notices?: readonly string[];
   isGuarded?: boolean;
@@ -40,7 +39,7 @@ export class PlotFile {
     return new PlotFile(path);
   }
 
-  /** @throws if the file cannot be written, before any budget is spent. */
+  /** Checks that the file can be written; called before any budget is spent. */
   async check(): Promise<void> {
     await requireWritable(this.path, 'plot');
   }
@@ -50,7 +49,10 @@ export class PlotFile {
    * @param notices  warnings to show with the figure.
    * @param isGuarded  whether the caller handles signals.
    */
-  async write(figure: Figure, { claim, notices = [], isGuarded = false }: Written): Promise<void> {
+  async write(
+    figure: Figure,
+    { claim, notices = [], isGuarded = false }: ChartClaims,
+  ): Promise<void> {
     const { title, picture } = figure;
     const sentences = notices.map((it) => `${it.charAt(0).toUpperCase()}${it.slice(1)}.`);
     const notes = [...(picture.notes ?? []), ...sentences, claim];

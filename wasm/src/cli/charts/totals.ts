@@ -6,11 +6,11 @@ import type { Workload } from '../../types/all.js';
 import type { Totals } from '../../types/streams/readings.js';
 import { STEP_AXIS } from '../../plot/picture.js';
 import { workloadText } from '../input/workload.js';
-import type { Step } from '../output/released.js';
+import type { ReleasedStep } from '../output/released.js';
 import { BAND_TEXT, banded, Thinning, type Figure } from './figure.js';
 import { counted } from '../../shared/counted.js';
 
-interface Options {
+interface TotalsChartOptions {
   columns: readonly string[];
   /** Column of the times, if steps are times. */
   timeColumn: string | undefined;
@@ -26,7 +26,7 @@ function titleOf(workload: Workload): string {
 }
 
 /** Totals after a step. */
-interface Row {
+interface TotalsRow {
   step: number;
   /** Empty if steps are not times. */
   label: string;
@@ -36,11 +36,11 @@ interface Row {
 
 /** Collects totals as they are released. */
 export class TotalsChart {
-  private readonly thinning = new Thinning<Row>();
+  private readonly thinning = new Thinning<TotalsRow>();
 
-  constructor(private readonly options: Options) {}
+  constructor(private readonly options: TotalsChartOptions) {}
 
-  take(steps: readonly Step<Totals>[]): void {
+  take(steps: readonly ReleasedStep<Totals>[]): void {
     for (const { reading, time = '' } of steps) {
       const { step, values, stddev: std } = reading;
       this.thinning.take({ step: step + 1, label: time, totals: [...values], std });

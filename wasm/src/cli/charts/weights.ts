@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The figure of dp-ftrl learn: the weights over the steps. They are functions of private sums, and
-// have no band because the effect of noise on them depends on gradients.
+// The figure of dp-ftrl learn: the weights over the steps. The weights are functions of private
+// sums. They are drawn without a band, because the effect of noise on them depends on gradients.
 
 import { rowsPerLook } from '../../api/learning/tail-average.js';
 import type { LearnedModel } from '../../types/all.js';
 import { STEP_AXIS } from '../../plot/picture.js';
 import { drawnOf, type Figure } from './figure.js';
 
-/** Largest number of curves, which show the largest weights. */
+/** Maximum number of curves; the largest weights are drawn. */
 const MOST_CURVES = 12;
 
 /** A learner in memory or in a file. */
-interface Looked {
+interface ObservedLearner {
   readonly steps: number;
   readonly step: number;
   weights(): Float64Array | Promise<Float64Array>;
@@ -24,7 +24,7 @@ export class WeightsChart {
   private readonly weights: Float64Array[] = [];
 
   constructor(
-    private readonly learner: Looked,
+    private readonly learner: ObservedLearner,
     private readonly batchSize: number,
   ) {
     this.pieceSize = rowsPerLook(learner.steps, batchSize);

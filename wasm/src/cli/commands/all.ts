@@ -4,6 +4,7 @@
 
 import type { Commands } from '../options/command.js';
 import { ANYWHERE } from '../options/option.js';
+import { command as active } from './active.js';
 import { command as bounds } from './bounds.js';
 import { command as calibrate } from './calibrate.js';
 import { command as choose } from './choose.js';
@@ -23,6 +24,7 @@ import { command as release } from './release.js';
 
 const OWN: Commands = {
   count,
+  active,
   release,
   moments,
   histogram,

@@ -5,15 +5,14 @@
 import { load } from '../../index.js';
 import { inPieces } from '../../api/searches.js';
 import { counted } from '../../shared/counted.js';
-import { OBJECTIVES, PURE_MECHANISM } from '../../shared/defaults.js';
-import type { Comparison, DpFtrl } from '../../types/all.js';
+import { OBJECTIVES, PURE_MECHANISM, TREE_LIMIT } from '../../shared/defaults.js';
+import type { ComparedMechanism, Comparison, DpFtrl } from '../../types/all.js';
 import { type Args, required } from '../options/args.js';
 import { inOptions } from '../base/failure.js';
 import { nameText } from '../options/mechanism.js';
 import { StandardOutput } from '../output/output.js';
 import { ProgressLine, watch } from '../output/progress.js';
-import { boundOf } from '../../shared/problem.js';
-import { paragraph, table, type Column } from '../output/table.js';
+import { paragraph, table, type TableColumn } from '../output/table.js';
 import { readStrategyFile } from '../options/strategy.js';
 import { readWorkload, WORKLOAD_OPTION } from '../input/workload.js';
 import { HORIZON_OPTION } from '../options/horizon.js';
@@ -52,13 +51,14 @@ export const command: Command = {
         value: 'FILE',
         file: 'read',
         repeats: true,
-        meaning: 'a saved strategy to compare, too; repeat for more',
+        meaning: 'a saved strategy, or a CSV file of your own C, to compare; repeat for more',
       },
     }),
     ...jsonOption(
       'numSteps, workload, participation, objective, lowerBound, boundMethod, ' +
         'lowerBoundMinDimension, lowerBoundEveryDimension (as in error), mechanisms, leftOut, ' +
-        'raisedByNormalizing; pure with --epsilon. optimisedFor of a mechanism: as in error; ' +
+        'raisedByNormalizing; pure with --epsilon. optimisedFor of a mechanism: as in error; index: ' +
+        'which --strategy it is, from 0; ' +
         'pureDp: Laplace noise in its measurements would be purely private (delta 0), which all of ' +
         'them allow; release --pure draws it on trees, all others draw Gaussian noise',
     ),
@@ -73,6 +73,11 @@ export const command: Command = {
 
 function short(value: number): string {
   return value < 1e5 ? value.toPrecision(5) : value.toExponential(3);
+}
+
+/** Like `short`, with fewer digits, because squared errors are larger. */
+function shorter(value: number): string {
+  return value < 1e4 ? value.toPrecision(4) : value.toExponential(2);
 }
 
 /** Describes the lower bound and how it was computed, or says that there is none. */
@@ -95,22 +100,32 @@ function boundText(comparison: Comparison): string {
   );
 }
 
-function tableText({ mechanisms, lowerBound }: Comparison): string {
-  const columns: Column[] = [
+/** The mechanism with its parameters, or the file that it came from. */
+function rowText(
+  { mechanism, parameters, index }: ComparedMechanism,
+  fileNames: readonly string[],
+): string {
+  return index === undefined ? nameText({ name: mechanism, ...parameters }) : fileNames[index]!;
+}
+
+function tableText({ mechanisms, lowerBound }: Comparison, fileNames: readonly string[]): string {
+  const columns: TableColumn[] = [
     { header: '', align: 'right' },
     { header: 'mechanism', align: 'left', wraps: true },
     { header: 'max error', align: 'right' },
     { header: 'mean error', align: 'right' },
+    { header: 'squared', align: 'right' },
     ...(lowerBound === null ? [] : [{ header: 'ratio', align: 'right' } as const]),
-    { header: 'sensitivity', align: 'right' },
-    { header: 'time / step', align: 'left', wraps: true },
+    { header: 'sens(C)', align: 'right' },
+    { header: 'step time', align: 'left', wraps: true },
     { header: 'vectors', align: 'left', wraps: true },
   ];
   const rows = mechanisms.map((row, i) => [
     String(i + 1),
-    nameText(row.mechanism, row.parameters) + (row.saved ? ' (saved)' : ''),
+    rowText(row, fileNames),
     short(row.maxError),
     short(row.meanError),
+    shorter(row.meanSquaredError),
     ...(row.ratio === null ? [] : [row.ratio.toPrecision(4)]),
     `${row.sensitivityExactness === 'exact' ? '' : '<= '}${short(row.sensitivity)}`,
     row.stepCost.split(', ')[0]!,
@@ -119,10 +134,25 @@ function tableText({ mechanisms, lowerBound }: Comparison): string {
   return table(columns, rows);
 }
 
-/** Deltas at which both kinds of noise are compared. */
+/**
+ * Compares the mean squared error of the binary tree with that of the square root, if both are in
+ * the table.
+ */
+function treeText({ mechanisms, workload, participation }: Comparison): string {
+  const [tree, root] = ['tree', 'square-root'].map(
+    (name) => mechanisms.find((row) => row.mechanism === name)?.meanSquaredError,
+  );
+  if (workload !== 'prefix' || participation !== 'single' || !tree || !root) return '';
+  const grown = `${(tree / root).toPrecision(3)} times that of square-root`;
+  return `\n${paragraph(`The mean squared error of tree is ${grown}; with the steps this grows to ${TREE_LIMIT.toPrecision(4)}.`)}`;
+}
+
+/** Deltas at which Laplace and Gaussian noise are compared. */
 const DELTAS = [1e-3, 1e-6, 1e-9, 1e-12];
 
-/** Table of the errors of both kinds of noise at one epsilon, in order of decreasing delta. */
+/**
+ * Table of the errors of Laplace and Gaussian noise at one epsilon, in order of decreasing delta.
+ */
 function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): string {
   if (!pure) return '';
   const { epsilon, parameters, crossoverDelta } = pure;
@@ -130,7 +160,7 @@ function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): stri
   const aim = objective === 'max' ? 'maxError' : 'meanError';
   const gaussian = (delta: number) => best[aim] * dp.calibrate({ epsilon, delta }).noiseMultiplier;
   const deltas = [...DELTAS, crossoverDelta].filter((delta) => delta < 1).sort((a, b) => b - a);
-  const columns: Column[] = [
+  const columns: TableColumn[] = [
     { header: 'delta', align: 'right' },
     { header: best.mechanism, align: 'right' },
     { header: 'pure', align: 'right' },
@@ -140,7 +170,7 @@ function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): stri
     short(gaussian(delta)),
     short(pure[aim]),
   ]);
-  const name = nameText(PURE_MECHANISM, parameters);
+  const name = nameText({ name: PURE_MECHANISM, ...parameters });
   return [
     `\n${paragraph(`The ${objective} error with noise for epsilon ${epsilon}, clip norm 1:`)}`,
     table(columns, [...rows, ['0', '-', short(pure[aim])]]),
@@ -151,34 +181,41 @@ function pureText(dp: DpFtrl, { mechanisms, objective, pure }: Comparison): stri
   ].join('');
 }
 
-/** Names each mechanism that was optimised for another participation, with that participation. */
-function othersText({ mechanisms }: Comparison): string {
-  const others = mechanisms.flatMap(({ mechanism, parameters, optimisedFor }) =>
-    optimisedFor === undefined
+/**
+ * Lists the mechanisms that were optimised for another participation pattern, each with its
+ * pattern.
+ */
+function othersText({ mechanisms }: Comparison, fileNames: readonly string[]): string {
+  const others = mechanisms.flatMap((row) =>
+    row.optimisedFor === undefined
       ? []
-      : [paragraph(`${nameText(mechanism, parameters)} is optimised for ${optimisedFor}.`)],
+      : [paragraph(`${rowText(row, fileNames)} is optimised for ${row.optimisedFor}.`)],
   );
   return others.length > 0 ? `\n${others.join('')}` : '';
 }
 
-function describe(comparison: Comparison, schema: string): string {
+function describe(
+  comparison: Comparison,
+  { schema, fileNames }: { schema: string; fileNames: readonly string[] },
+): string {
   const { objective, leftOut, numSteps, workload } = comparison;
   const out = leftOut.map(({ mechanism, parameters, refusal }) =>
-    paragraph(`${nameText(mechanism, parameters)}: ${inOptions(refusal)}`, '  '),
+    paragraph(`${nameText({ name: mechanism, ...parameters })}: ${inOptions(refusal)}`, '  '),
   );
   const raised = comparison.raisedByNormalizing.join(', ');
   const released = paragraph(
-    `dp-ftrl release --workload ${workload} releases these sums with any of them as --mechanism.`,
+    `dp-ftrl release --workload ${workload} releases these sums with any of them as --strategy.`,
   );
   const warning = paragraph(`Normalised columns raise the error of: ${raised}.`);
   return [
     paragraph(
       `Workload ${workload}, ${counted(numSteps, 'step')}, ${schema}; best ${objective} error first.`,
     ),
-    'Noise multiplier 1, clip norm 1, zero-out neighbours. Sensitivity: <= marks an upper bound.\n',
+    'Noise multiplier 1, clip norm 1, zero-out neighbours. sens(C): <= marks an upper bound.\n',
     `${boundText(comparison)}\n\n`,
-    tableText(comparison),
-    othersText(comparison),
+    tableText(comparison, fileNames),
+    treeText(comparison),
+    othersText(comparison, fileNames),
     ...(raised === '' ? [] : ['\n', warning]),
     ...(out.length > 0 ? ['\nLeft out:\n', ...out] : []),
     ...(/^(window|momentum)=/.test(workload) ? ['\n', released] : []),
@@ -191,17 +228,22 @@ async function run(args: Args): Promise<void> {
   const objective = args.oneOf('objective', OBJECTIVES);
   const participation = readParticipation(args);
   const workload = await readWorkload(args, steps);
-  const strategies = await Promise.all(args.texts('strategy').map(readStrategyFile));
   const dp = await load();
+  const { strategies: catalogue } = dp;
+  const files = await Promise.all(
+    args.texts('strategy').map((path) => readStrategyFile(path, { catalogue, steps })),
+  );
   const epsilon = args.number('epsilon');
   const target = epsilon === undefined ? {} : { epsilon };
-  const bound = boundOf(participation);
-  const problem = { steps, workload, participation: bound, objective, ...target };
+  const problem = { steps, workload, participation, objective, ...target };
+  const strategies = files.map(({ strategy }) => strategy);
   const options = strategies.length > 0 ? { ...problem, strategies } : problem;
+  const fileNames = files.map(({ name }) => name);
   const line = new ProgressLine('compare:', 'rows');
   const comparison = await watch(inPieces(dp.compare(options)), line);
   const text = args.has('json')
     ? `${JSON.stringify(comparison)}\n`
-    : describe(comparison, participationText(participation)) + pureText(dp, comparison);
+    : describe(comparison, { schema: participationText(participation), fileNames }) +
+      pureText(dp, comparison);
   await new StandardOutput().write(text);
 }

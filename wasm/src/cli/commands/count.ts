@@ -3,25 +3,29 @@
 // dp-ftrl count: counts rows of a CSV by time and category, privately, per bucket and in total.
 
 import { load } from '../../index.js';
-import type { Workload } from '../../types/all.js';
+import type { DpFtrl, Workload } from '../../types/all.js';
 import { CountsChart } from '../charts/counts.js';
 import { CATEGORY_OPTIONS, readCategories } from '../input/categories.js';
 import { FORMAT_OPTIONS } from '../input/format.js';
 import { MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
 import { PEOPLE_OPTIONS } from '../input/people.js';
-import { TIME_OPTIONS, type Times } from '../input/time.js';
+import { TIME_OPTIONS, type TimeColumn } from '../input/time.js';
 import { Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { STRATEGY_OPTIONS } from '../options/mechanism.js';
-import { partOf, type Counts, type Part } from '../output/counts.js';
+import { AddedCounts, partOf, type Counts, type CountPart } from '../output/counts.js';
 import { BUDGET_OPTIONS } from '../state/budget.js';
 import { CountWriter } from './count/writer.js';
+import { chooseNoise, sumsStd } from './stream/choice.js';
+import { stdOf } from './stream/forecast.js';
 import { answer } from './stream/run.js';
-import type { Run } from './stream/question.js';
+import { isNoiseNamed } from './stream/prepare.js';
+import type { PlannedRun, Question } from './stream/question.js';
 import { OUTPUT_OPTIONS, readSettings } from './stream/settings.js';
 import { areTold } from './stream/told.js';
 import { BUCKETS } from '../../shared/calendar.js';
+import { withArticle } from '../../shared/counted.js';
 import { COUNT, STEPS } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
@@ -53,9 +57,10 @@ export const command: Command = {
         values: [...BUCKETS.map((bucket) => `${bucket}s`), 'totals', 'both'],
         meaning:
           'what the noise is made for: each bucket (say hours for --bucket hour; the default), ' +
-          'the number of rows so far (total,total_std), or both. Unless you name a mechanism, ' +
-          'days and totals get Laplace or Gaussian noise, whichever is less; with Laplace noise ' +
-          'the guarantee has no delta. Under a --budget it is Gaussian noise',
+          'the number of rows so far (total,total_std), or both. Unless you name a strategy, ' +
+          'they get Laplace or Gaussian noise, whichever is smaller; with Laplace noise the ' +
+          'guarantee has no delta. Both are one release of days and totals, or days that are ' +
+          'added up, if no number is noisier then. Under a --budget it is Gaussian noise',
       },
     }),
     ...TIME_OPTIONS,
@@ -74,8 +79,7 @@ export const command: Command = {
       ...PEOPLE_OPTIONS['max-contributions'],
       meaning:
         'buckets in which a person counts. A small K leaves out later rows, a large K adds noise, ' +
-        'about in proportion. To see the std for a K, run on a file with only a header, with ' +
-        '--from and --to',
+        'about in proportion. --dry-run shows the noise for a K',
       brief: 'each counts in their first K buckets; a large K adds noise',
     },
     ...under('Persons', {
@@ -113,7 +117,7 @@ export const command: Command = {
   },
   essentials: [
     ...['epsilon', 'delta', 'time-column', 'bucket', 'time-zone', 'from', 'to'],
-    ...['by', 'domain', 'other', 'user-column', 'max-contributions', 'output', 'json', 'plot'],
+    ...['by', 'domain', 'other', 'user-column', 'max-contributions', 'state', 'dry-run', 'plot'],
   ],
   examples: [
     'dp-ftrl count --epsilon 1 --delta 1e-6 --time-column time --bucket day ' +
@@ -125,24 +129,86 @@ export const command: Command = {
   run,
 };
 
-/** Clip norm 1: each row changes one count by 1, and so the vector of counts by 1 in l2-norm. */
+/**
+ * Clip norm 1: each row changes one count by 1, so the vector of counts changes by 1 in l2-norm.
+ */
 const CLIP = 1;
 
 const WORKLOADS = { count: { window: 1 }, total: 'prefix' } as const satisfies Record<
-  Part,
+  CountPart,
   Workload
 >;
 
-/** Says that persons are counted instead of rows, and how large the noise is. */
-function personsNotice({ bucket }: Times, isBy: boolean, { opened }: Run<Counts>): string {
+/** Says that persons are counted instead of rows, and the size of the noise. */
+function personsNotice(
+  { bucket }: TimeColumn,
+  isBy: boolean,
+  { opened, settings }: PlannedRun<Counts>,
+): string {
   const { maxError, noiseMultiplier } = opened.stream.certificate;
   const noise = Number((CLIP * maxError * noiseMultiplier).toPrecision(2));
   const each = isBy
     ? `each once per ${bucket} and category, shared among several`
     : `each once per ${bucket}`;
   const what = `persons are counted, not rows: ${each}`;
-  const how = 'a smaller --max-contributions has less noise, nearly in proportion';
-  return `${what}. The noise of a count is about ${noise}, which hides smaller counts: ${how}`;
+  const size = `The noise of a count is about ${noise}, which hides smaller counts`;
+  const isLeast = settings.people?.maxContributions === 1;
+  const how = isLeast ? '' : ': a smaller --max-contributions has less noise, nearly in proportion';
+  return `${what}. ${size}${how}`;
+}
+
+/**
+ * Counts and totals, by whichever has less noise: one release of both, or the counts added up.
+ */
+function withLeastNoise(
+  dp: DpFtrl,
+  numSteps: number,
+  { both, days }: { both: Question<Counts>; days: Question<Counts> },
+): Question<Counts> {
+  const { settings } = both;
+  const { participation, target, neighbours, budget } = settings;
+  if (isNoiseNamed(settings)) return both;
+  const problem = { steps: numSteps, participation, workload: WORKLOADS.count };
+  const alone = chooseNoise(dp, {
+    ...{ ...problem, target },
+    laplace: budget === undefined ? 'allowed' : 'named',
+    stdOf: sumsStd(dp, { ...problem, clip: CLIP, neighbours }),
+  });
+  const stack = dp.sums({
+    ...{ steps: numSteps, participation, neighbours, ...target },
+    ...{ clip: CLIP, dimension: 1, workloads: WORKLOADS },
+  });
+  const { certificate } = stack;
+  stack.dispose();
+  const largest = stdOf(certificate) as Record<CountPart, number>;
+  const meanOf = (part: CountPart) => {
+    const { maxError, meanError } = certificate.workloads![part]!;
+    return largest[part] * (meanError / maxError);
+  };
+  // The noises of different buckets are independent.
+  const added = (count: number, days: number) => ({ count, total: count * Math.sqrt(days) });
+  const one = {
+    noise: alone.noise,
+    mechanism: `${alone.mechanism}, added up`,
+    std: added(alone.std, (numSteps + 1) / 2),
+  };
+  const other = {
+    noise: 'Gaussian',
+    mechanism: certificate.mechanism,
+    std: { count: meanOf('count'), total: meanOf('total') },
+  } as const;
+  const { total } = added(alone.std, numSteps);
+  if (alone.std > largest.count || total > largest.total)
+    return { ...both, choice: { ...other, next: one } };
+  return {
+    ...days,
+    choice: { ...one, next: other },
+    largestStd: (own) => added(stdOf(own) as number, numSteps),
+    readings: () => {
+      const counts = new AddedCounts();
+      return (step) => counts.next(step);
+    },
+  };
 }
 
 async function run(args: Args): Promise<void> {
@@ -161,29 +227,36 @@ async function run(args: Args): Promise<void> {
   const times = settings.times!;
   const first = `${times.bucket}s`;
   const wanted = args.oneOf('for', [first, 'totals', 'both']);
-  const parts: readonly Part[] =
+  const parts: readonly CountPart[] =
     wanted === 'both' ? ['count', 'total'] : [wanted === first ? 'count' : 'total'];
   if (wanted === 'both' && args.has('pure')) {
     throw new Misuse(`--for both does not go with --pure: give --for ${first} or --for totals`);
   }
+  // Makes a state that was made with another --for be reported as such, not as another workload.
+  const repeated: Record<string, string> = wanted === first ? {} : { for: wanted };
   const shown = { parts, by: categories?.column, labels: categories?.labels };
-  const isOne = parts.length === 1;
-  return answer<Counts>(dp, {
+  const { participation, neighbours } = settings;
+  const askedOf = (streamed: readonly CountPart[]): Question<Counts> => ({
     settings,
     wanted: { columns: [], onlyTexts: true, categories },
-    name: isOne ? 'totals' : 'sums',
-    workloads: parts.map((part) => WORKLOADS[part]),
-    chosenFor: isOne ? CLIP : undefined,
+    name: streamed.length === 1 ? 'totals' : 'sums',
+    workloads: streamed.map((part) => WORKLOADS[part]),
+    // A row belongs to one category, so the noise of a count is that of a single number.
+    compared: ({ dp: core, workload, numSteps: steps }) => ({
+      hasLaplace: true,
+      stdOf: sumsStd(core, { steps, clip: CLIP, workload, participation, neighbours }),
+    }),
     options: (columns, [workload]) => ({
       dimension: columns.length,
       clip: CLIP,
-      ...(isOne ? { workload } : { workloads: WORKLOADS }),
+      ...(streamed.length === 1 ? { workload } : { workloads: WORKLOADS }),
     }),
     records: (values) => values,
     countsOnce: true,
+    repeated,
     notices: (run) => (people ? [personsNotice(times, categories !== undefined, run)] : []),
     clippedTo: people
-      ? `all rows of a ${times.bucket} count as 1 together`
+      ? `all rows of ${withArticle(times.bucket)} count as 1 together`
       : 'each row counts as 1',
     isTold: (reading) => parts.some((part) => areTold(partOf(reading, part))),
     writer: ({ sink }) =>
@@ -201,5 +274,12 @@ async function run(args: Args): Promise<void> {
         zone: times.zone.name,
         unit: people ? 'persons' : 'rows',
       }),
+  });
+  const asked = askedOf(parts);
+  if (parts.length === 1) return answer(dp, asked);
+  const days = askedOf(['count']);
+  return answer(dp, {
+    ...asked,
+    atHorizon: (core, numSteps) => withLeastNoise(core, numSteps, { both: asked, days }),
   });
 }

@@ -3,16 +3,21 @@
 // dp-ftrl error: computes the error of a mechanism at unit noise.
 
 import { errorInPieces } from '../../api/searches.js';
-import { boundOf } from '../../shared/problem.js';
 import { given } from '../../core/given.js';
 import { load } from '../../index.js';
-import type { DpFtrl, MechanismName, Participation } from '../../types/all.js';
+import type { DpFtrl, Participation, StrategyParameters } from '../../types/all.js';
 import type { PureError, StackError, UnitError } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
 import { type Args, required } from '../options/args.js';
 import { PARAMETER_OPTIONS, STRATEGY_OPTIONS } from '../options/mechanism.js';
-import { chosenParticipation, otherParticipation, readChosen } from '../options/strategy.js';
-import { stepsOf, withDefault, type Chosen } from '../options/strategy.js';
+import {
+  chosenParticipation,
+  otherParticipation,
+  parametersOf,
+  readChosen,
+  requireDecoder,
+} from '../options/strategy.js';
+import { stepsOf, withDefault, type ChosenStrategy } from '../options/strategy.js';
 import {
   readWorkloadOptions,
   readImportance,
@@ -34,7 +39,7 @@ import { PARTICIPATION_OPTIONS, participationText } from '../options/participati
 
 export const command: Command = {
   summary: 'error of a mechanism at unit noise',
-  usage: '--steps N [--mechanism M]',
+  usage: '--steps N [--strategy S]',
   about:
     'Error of a mechanism over N steps at noise multiplier 1 and clip norm 1, with a lower bound ' +
     'for every factorization. Multiply by noise multiplier and clip norm to get the units of the ' +
@@ -109,18 +114,18 @@ export const command: Command = {
         'simultaneousMethod is union; no bounds, no norms',
     ),
   },
-  essentials: ['steps', 'mechanism', 'workload', 'epochs', 'beta', 'json'],
+  essentials: ['steps', 'strategy', 'workload', 'epochs', 'beta', 'json'],
   examples: [
-    'dp-ftrl error --steps 1024 --mechanism honaker',
+    'dp-ftrl error --steps 1024 --strategy honaker',
     'dp-ftrl error --steps 1024 --beta 0.05 --dimension 3 --paths 20000',
-    'dp-ftrl error --steps 1024 --mechanism tree-k --arity 4 --epochs 4 --json',
+    'dp-ftrl error --steps 1024 --strategy tree-k --arity 4 --epochs 4 --json',
     'dp-ftrl error --steps 365 --workloads total=prefix,week=window:7 --beta 0.05',
     'dp-ftrl error --steps 365 --pure --epsilon 1 --beta 0.05',
   ],
   run,
 };
 
-/** Report rows for bounds that hold for all steps simultaneously. */
+/** Rows of the report with bounds that hold for all steps simultaneously. */
 function simultaneousLabels(
   { simultaneousMethod, simultaneousSampled, simultaneousPaths, dimension }: UnitError,
   beta: number,
@@ -139,7 +144,7 @@ function simultaneousLabels(
   };
 }
 
-/** Reads options for bounds on all steps simultaneously. */
+/** Reads the options for bounds that hold for all steps simultaneously. */
 function readTogether(args: Args) {
   const beta = args.number('beta');
   const dimension = args.number('dimension');
@@ -160,9 +165,9 @@ const PROBLEM_LABELS = {
 };
 
 /** Settings read from the options. */
-interface Asked {
+interface ErrorRequest {
   args: Args;
-  chosen: Chosen;
+  chosen: ChosenStrategy;
   participation: Participation;
   numSteps: number;
 }
@@ -172,14 +177,20 @@ function refuse(args: Args, names: readonly string[], instead: string): void {
   if (stray !== undefined) throw new Misuse(`--${stray} does not go with ${instead}`);
 }
 
-/** Formats an error as JSON, or as a report in which `words` replace some of its entries. */
+/** Refuses a strategy from a file that is not a name with parameters. */
+function refuseFile({ saved, strategy, name }: ChosenStrategy, instead: string): void {
+  if (saved || 'encoder' in strategy)
+    throw new Misuse(`${instead} does not go with a saved strategy, got ${name}`);
+}
+
+/** Formats an error as JSON, or as a report in which `words` replaces some of the entries. */
 function told(
-  { args, chosen, participation }: Omit<Asked, 'numSteps'>,
+  { args, chosen, participation }: Omit<ErrorRequest, 'numSteps'>,
   error: PureError | StackError,
   { words, labels }: { words: Record<string, unknown>; labels: Record<string, string> },
 ): string {
   const { mechanism, numSteps: steps, ...rest } = error;
-  const result = { mechanism, parameters: chosen.parameters, steps, ...rest };
+  const result = { mechanism, parameters: parametersOf(chosen), steps, ...rest };
   if (args.has('json')) return report(result, true, labels);
   return report(
     { ...result, participation: participationText(participation), ...words },
@@ -188,16 +199,17 @@ function told(
   );
 }
 
-/** Reports the error of pure totals, in the units of --clip. */
-function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked): string {
-  refuse(args, ['strategy', 'workload', 'workloads', 'paths', 'seed'], '--pure');
+/** Reports the error of totals with pure differential privacy, in the units of --clip. */
+function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: ErrorRequest): string {
+  refuseFile(chosen, '--pure');
+  refuse(args, ['workload', 'workloads', 'paths', 'seed'], '--pure');
   const error = dp.error({
     epsilon: required('epsilon', args.number('epsilon'), 'pure'),
     delta: 0,
     ...given({ clip: args.number('clip') }),
-    strategy: { ...chosen.parameters, name: chosen.mechanism as 'tree-k' },
+    strategy: chosen.strategy as { name: 'tree-k' },
     steps: numSteps,
-    participation: boundOf(participation),
+    participation,
     neighbours: readNeighbours(args),
     ...readTogether(args),
   });
@@ -219,7 +231,7 @@ function pureReport(dp: DpFtrl, { args, chosen, participation, numSteps }: Asked
   });
 }
 
-/** Report rows for each of several workloads, with unique keys. */
+/** Rows of the report for each of several workloads, with unique keys. */
 function workloadRows(
   { workloads, beta }: StackError,
   names: readonly string[],
@@ -240,18 +252,19 @@ function workloadRows(
 /** Reports the errors of several workloads that are released together. */
 async function stackReport(
   dp: DpFtrl,
-  { args, chosen: read, participation, numSteps }: Asked,
+  { args, chosen: read, participation, numSteps }: ErrorRequest,
 ): Promise<string> {
-  refuse(args, ['strategy', 'paths', 'seed'], '--workloads');
+  refuseFile(read, '--workloads');
+  refuse(args, ['paths', 'seed'], '--workloads');
   const { texts, names } = readWorkloadOptions(args);
   const workloads = await readWorkloads(texts, numSteps);
   const chosen = withDefault(read, { numSteps, workloads });
   const error = dp.error({
     workloads,
     ...given({ importance: readImportance(args) }),
-    strategy: { ...chosen.parameters, name: chosen.mechanism as MechanismName },
+    strategy: chosen.strategy as StrategyParameters,
     steps: numSteps,
-    participation: boundOf(participation),
+    participation,
     neighbours: readNeighbours(args),
     ...readTogether(args),
   });
@@ -287,7 +300,7 @@ async function run(args: Args): Promise<void> {
   const neighbours = readNeighbours(args);
   const dp = await load();
   const chosen = await readChosen(args, dp.strategies);
-  const { mechanism, parameters, saved } = chosen;
+  const { strategy, saved } = chosen;
   const participation = chosenParticipation(args, chosen);
   const wanted = stepsOf(args, chosen);
   const steps = saved ? wanted! : required('steps', wanted);
@@ -299,13 +312,13 @@ async function run(args: Args): Promise<void> {
   readImportance(args);
   const together = readTogether(args);
   const { beta } = together;
+  const workload = await readWorkload(args, steps);
+  await requireDecoder(args.text('decoder'), chosen, [workload]);
   const options = {
-    strategy: typeof mechanism === 'object' ? mechanism : { ...parameters, name: mechanism },
+    strategy,
     steps,
-    ...((args.has('workload') || !saved) && {
-      workload: await readWorkload(args, steps),
-    }),
-    participation: boundOf(participation),
+    ...((args.has('workload') || !saved) && { workload }),
+    participation,
     neighbours,
     ...together,
   };
@@ -313,7 +326,13 @@ async function run(args: Args): Promise<void> {
   const { mechanism: name, numSteps, ...rest } = error;
   const optimisedFor = otherParticipation(participation, chosen) ?? error.optimisedFor;
   const other = optimisedFor !== undefined && { optimisedFor };
-  const result = { mechanism: name, parameters, steps: numSteps, ...rest, ...other };
+  const result = {
+    mechanism: name,
+    parameters: parametersOf(chosen),
+    steps: numSteps,
+    ...rest,
+    ...other,
+  };
   const words = {
     mechanism: chosen.name,
     participation: participationText(participation),

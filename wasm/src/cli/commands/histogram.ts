@@ -11,8 +11,13 @@ import { requireAll } from '../input/needed.js';
 import type { Args } from '../options/args.js';
 import { HistogramWriter } from './histogram/writer.js';
 import { answer } from './stream/run.js';
-import type { Run } from './stream/question.js';
-import { readStatistic, STATISTIC_OPTIONS } from './stream/statistics.js';
+import type { Question, Run } from './stream/question.js';
+import {
+  comparedCounts,
+  readStatistic,
+  soFarNotices,
+  STATISTIC_OPTIONS,
+} from './stream/statistics.js';
 import type { Command } from '../options/command.js';
 import { jsonOption } from '../options/output.js';
 import { under } from '../options/option.js';
@@ -87,7 +92,7 @@ export const command: Command = {
   run,
 };
 
-/** Returns the categories of one-hot encoded rows. */
+/** Categories of one-hot encoded rows. */
 function recordsOf(rows: Float64Array, labels: readonly string[]): string[] {
   const num = labels.length;
   return Array.from({ length: rows.length / num }, (_, i) => {
@@ -152,19 +157,26 @@ async function run(args: Args): Promise<void> {
   const { column, labels, hasOther } = categories;
   const kind = readPostProcessing(args);
   const total = args.has('total');
+  const options: Question<Histogram<string>>['options'] = (_, [workload]) => ({
+    categories: hasOther ? labels.slice(0, -1) : labels,
+    ...(hasOther && { other: labels.at(-1) }),
+    total,
+    fixedTimes,
+    workload,
+  });
   return answer<Histogram<string>>(dp, {
     settings,
     wanted: { columns: [], onlyTexts: true, categories },
     name: 'histogram',
-    options: (_, [workload]) => ({
-      categories: hasOther ? labels.slice(0, -1) : labels,
-      ...(hasOther && { other: labels.at(-1) }),
-      total,
-      fixedTimes,
-      workload,
-    }),
+    options,
+    compared: comparedCounts(settings, { name: 'histogram', options }),
     records: recordsOf,
     clippedTo,
+    notices: soFarNotices,
+    stdsOf: ({ count, total: all }) => ({
+      count: Math.max(...Object.values(count).map(({ stddev }) => stddev)),
+      total: all.stddev,
+    }),
     writer: ({ sink }) =>
       new HistogramWriter(sink, {
         ...shown,

@@ -3,47 +3,45 @@
 // dp-ftrl learn: learns a private linear model from a CSV.
 
 import { load } from '../../index.js';
-import type { DpFtrl, Participation } from '../../types/all.js';
+import type { DpFtrl } from '../../types/all.js';
 import { WeightsChart } from '../charts/weights.js';
+import { publicCount } from '../input/protection.js';
 import type { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
 import type { Command } from '../options/command.js';
-import { guarantee, protection, publicCount } from '../input/protection.js';
-import { readChosen, stepsOf, whatIsProtected, type Chosen } from '../options/strategy.js';
+import type { LearnerSettings } from '../options/learner.js';
+import { whatIsProtected } from '../options/strategy.js';
 import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../output/notices.js';
-import { requireWritable } from '../output/output.js';
-import { findFirst } from '../output/progress.js';
 import { StepProgress } from '../output/step-progress.js';
 import { warnWeak } from '../output/weak.js';
 import { spendingOf } from '../state/budget.js';
 import { ended } from '../state/state-file.js';
-import { optionsFor, reasonFor } from './learn/defaults.js';
-import { Hindsight, openTest, warnTest } from './learn/hindsight.js';
-import { lossOf, strategyOf, type LearnerSettings } from '../options/learner.js';
-import { boundOf } from '../../shared/problem.js';
-import { LEARN_OPTIONS } from './learn/options.js';
+import { refuseState } from './stream/forecast.js';
+import { forecast } from './learn/forecast.js';
+import { Hindsight, warnTest } from './learn/hindsight.js';
 import { Learning } from './learn/learning.js';
 import { describe, modelOf, weightNames, writeShown } from './learn/model-report.js';
-import { penaltyFor } from './learn/penalty.js';
-import { readProblem, unscaledText, type Problem } from './learn/problem.js';
-import { readPattern, readSettings, type Settings } from './learn/settings.js';
-import { momentsFirst, runWhole, withoutText } from './learn/whole.js';
+import { LEARN_OPTIONS } from './learn/options.js';
+import { open, prepare, promiseOf, type LearnPreparation } from './learn/prepare.js';
+import { readSettings, type LearnSettings } from './learn/settings.js';
+import { momentsFirst, runWhole } from './learn/whole.js';
 
 export const command: Command = {
   summary: 'a linear model, learned privately',
   usage: '--label NAME --epsilon E --delta D [FILE.csv]',
   about:
-    'Learns a linear model of one column of a CSV file (or standard input) from the others. It is ' +
-    '(E, D)-differentially private for one row. Clip norm, steps and rate are set from public ' +
-    'numbers.',
+    'Learns a linear model of one column of a CSV file (or standard input) from the others, ' +
+    '(E, D)-differentially private for one row. A FILE is learned by private gradient descent in ' +
+    '120 passes, rows seen once by DP-FTRL in one pass; --algorithm names one. Clip norm, ' +
+    'steps and rate are set from public numbers.',
   details: [
     'Each row is an example. Gradients are clipped, their running totals get noise, and the ' +
-      'weights are computed from those alone (DP-FTRL). With --epochs or --participations the ' +
+      'weights are computed from those alone. With --epochs or --participations the ' +
       'model is private for one user with several rows, as these promise. No rows are left out: if a user has more ' +
       'of them than promised, remove the surplus first.',
     'Without --clip and other options of the learner, all of it is set from the numbers of rows ' +
-      'and features, epsilon and delta: a FILE is learned in 120 steps of all its rows, rows that ' +
-      'come once (standard input, --steps, --batch, --state) in one pass. That is for losses ' +
+      'and features, epsilon and delta: a FILE is learned in 120 steps of all its rows, rows ' +
+      'seen once (standard input, --steps, --batch, --state) in one pass. That is for losses ' +
       'whose labels are classes; the others, and runs with another option of the learner, ' +
       'mechanism or participation, get a clip norm that clips no gradient, and defaults as below; ' +
       'squared needs --clip. With --clip the default is one pass.',
@@ -56,8 +54,8 @@ export const command: Command = {
   ],
   options: LEARN_OPTIONS,
   essentials: [
-    ...['epsilon', 'delta', 'label', 'loss', 'columns', 'clip', 'no-precondition'],
-    ...['model', 'json', 'plot'],
+    ...['epsilon', 'delta', 'label', 'loss', 'columns', 'clip', 'algorithm'],
+    ...['model', 'dry-run', 'json', 'plot'],
   ],
   examples: [
     "dp-ftrl learn --label label --epsilon 1 --delta 1e-6 --columns '*=-0.5:0.5' " +
@@ -65,7 +63,7 @@ export const command: Command = {
     'dp-ftrl learn --label label --epsilon 4 --delta 1e-6 --clip 1 --no-intercept --json ' +
       'examples/pendulum.csv > model.json && head -c 300 model.json',
     'dp-ftrl learn --loss squared --label height --columns hour=0:1007 --epsilon 4 --delta 1e-6 ' +
-      '--clip 2 --mechanism honaker --radius 5 examples/tide.csv',
+      '--clip 2 --strategy honaker --radius 5 examples/tide.csv',
     'head -n 1001 examples/pendulum.csv | dp-ftrl learn --label label --epsilon 4 --delta 1e-6 ' +
       '--clip 1 --no-intercept --steps 2000 --state pendulum.state',
     'sed 2,1001d examples/pendulum.csv | dp-ftrl learn --label label --epsilon 4 --delta 1e-6 ' +
@@ -74,101 +72,9 @@ export const command: Command = {
   run,
 };
 
-/** Inputs that a run reads before it chooses how to learn. */
-interface Opened {
-  chosen: Chosen;
-  participation: Participation;
-  problem: Problem;
-}
-
-/** Settings of a run, complete before it learns. */
-interface Prepared extends Opened {
-  how: LearnerSettings;
-  /** Clauses of the guarantee about features without a range and about chosen settings. */
-  notes: string;
-  /** Warning about features without a range, if they are clipped. */
-  warning: string | undefined;
-  /** Reason why second moments are not estimated first, or ''. */
-  without: string;
-  /** Rows of --test. */
-  test: RowStream | undefined;
-}
-
-/** Reads the mechanism; steps over all rows always use independent noise. */
-async function readMechanism(dp: DpFtrl, args: Args, { setup }: Settings): Promise<Chosen> {
-  if (setup !== 'table') return readChosen(args, dp.strategies);
-  const mechanism = 'independent';
-  return { mechanism, parameters: {}, name: mechanism, saved: undefined };
-}
-
-/** Returns defaults for options that were not given. */
-function chosenFor(
-  dp: DpFtrl,
-  { target, setup, passes, rates }: Settings,
-  { problem, dimension }: { problem: Problem; dimension: number },
-): LearnerSettings | undefined {
-  if (setup === undefined) return undefined;
-  const { numSteps, batchSize } = problem;
-  const rows = (numSteps / passes) * batchSize;
-  return optionsFor(dp, setup, { target, rates, rows, batchSize, dimension });
-}
-
-/** Reads the mechanism and the table. */
-async function open(dp: DpFtrl, args: Args, settings: Settings): Promise<Opened> {
-  const chosen = await readMechanism(dp, args, settings);
-  const participation = readPattern(args, chosen, settings);
-  await requireWritable(settings.model, 'model');
-  await settings.plot?.check();
-  const problem = await readProblem(args, settings, stepsOf(args, chosen));
-  return { chosen, participation, problem };
-}
-
-/** Completes the options with defaults, and searches for parameters first if that takes long. */
-async function prepare(
-  dp: DpFtrl,
-  args: Args,
-  { settings, opened }: { settings: Settings; opened: Opened },
-): Promise<Prepared> {
-  const { target, intercept, seed, quiet, state, penalty } = settings;
-  const { chosen, participation, problem } = opened;
-  const { features } = problem.examples;
-  const { label } = settings;
-  const columns = [...features, label];
-  const test = settings.test && (await openTest(settings.test, { columns, label, target }));
-  const dimension = problem.inputs.length + Number(intercept);
-  // With --state, the strategy keeps the name with which the state was begun.
-  const isSearched = state === undefined && !quiet;
-  const { numSteps } = problem;
-  const { mechanism, parameters } = chosen;
-  const { epsilon, delta, neighbours } = target;
-  const sought = { ...parameters, mechanism, numSteps, participation, neighbours, epsilon, delta };
-  const found = isSearched ? await findFirst(dp, sought, `learn: ${chosen.name}`) : sought;
-  const isFound = found.mechanism !== mechanism;
-  const { numClasses: _classes, quantile: _level, huberThreshold: _from, ...others } = target;
-  const how: LearnerSettings = {
-    ...others,
-    ...chosenFor(dp, settings, { problem, dimension }),
-    loss: lossOf(target),
-    batchSize: problem.batchSize,
-    participation: boundOf(participation),
-    strategy: strategyOf(isFound ? { mechanism: found.mechanism, parameters: {} } : chosen),
-    steps: numSteps,
-    dimension,
-    ...(penalty && { penalty: penaltyFor(penalty, { inputs: problem.inputs, intercept }) }),
-    ...(seed !== undefined && { insecureSeed: seed }),
-  };
-  const { setup } = settings;
-  const { note, warning } = unscaledText(args, problem.inputs, setup);
-  const numRows = (problem.numSteps / settings.passes) * problem.batchSize;
-  const reason = setup && `; ${reasonFor(dp, setup, { target, how, numRows })}`;
-  const without = withoutText(dp, settings, problem);
-  const notes = `${note}${reason ?? ''}${without && `; ${without}`}`;
-  return { ...opened, how, notes, warning, without, test };
-}
-
 /** Prints warnings and the guarantee before the first row is read; returns the guarantee. */
 function announce(
-  { seed, fromData, showTrue, test, quiet }: Settings,
+  { seed, fromData, showTrue, test, quiet }: LearnSettings,
   { sentence, without }: { sentence: string; without: string },
 ): string {
   warnNotPrivate('learn', {
@@ -187,32 +93,18 @@ function announce(
 async function learn(
   dp: DpFtrl,
   learning: Learning,
-  { settings, prepared }: { settings: Settings; prepared: Prepared },
+  { settings, prepared }: { settings: LearnSettings; prepared: LearnPreparation },
 ): Promise<void> {
-  const { passes, showTrue, budget, mode, quiet } = settings;
-  const { chosen, participation, problem, how, notes, test } = prepared;
+  const { passes, showTrue, budget, quiet } = settings;
+  const { chosen, participation, problem, how, test } = prepared;
   const { learner, state } = learning;
   const { numSteps, batchSize } = problem;
   const numRows = (numSteps / passes) * batchSize;
   if (settings.plot) learning.chart = new WeightsChart(learner, batchSize);
   if (showTrue) learning.hindsight = new Hindsight(dp, learning.losses, { how, numRows });
-  const protects = {
-    participation: passes > 1 ? 'single' : participation,
-    people: undefined,
-    times: undefined,
-    numSteps,
-    passes,
-    batchSize,
-  } as const;
-  const instead = '--participations, a promise that is not checked';
-  const whom = protection({ ...protects, instead });
-  const { columns } = problem.rows;
-  const about = { mechanism: chosen.name, columns, unit: whom.unit };
+  const { protects, whom, about, sentence } = promiseOf(learner.certificate, settings, prepared);
   // Later runs must recognise this charge, even if this run learns from no row.
   await budget?.spend(dp, spendingOf(learner.certificate, about), state);
-  const missing = settings.missing.claim;
-  const spoken = { name: chosen.name, mode, whom, what: 'its gradient ', missing };
-  const sentence = `${guarantee(learner.certificate, spoken)}${notes}`;
   warnWeak('learn', learner.certificate, publicCount(protects));
   const { optimisedFor } = learner.certificate;
   const other = optimisedFor && whatIsProtected(participation, chosen, optimisedFor);
@@ -240,7 +132,7 @@ async function writeModel(
     claim,
     test,
   }: {
-    settings: Settings;
+    settings: LearnSettings;
     how: LearnerSettings;
     protects: string;
     claim: string;
@@ -261,9 +153,11 @@ async function writeModel(
 async function run(args: Args): Promise<void> {
   const dp = await load();
   const settings = readSettings(dp, args);
+  if (settings.isDry) refuseState(settings.state);
   const opened = await open(dp, args, settings);
   const { problem } = opened;
   const moments = momentsFirst(dp, settings, problem);
+  if (settings.isDry) return forecast(dp, args, { settings, opened, moments });
   if (moments) {
     return runWhole(dp, args, { settings, moments, problem }).catch((error: unknown) => {
       settings.budget?.noteCharge(error);

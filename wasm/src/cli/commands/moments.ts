@@ -9,11 +9,16 @@ import { DECIMAL_OPTIONS } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
 import { COLUMNS_OPTION, requireRanges } from '../input/columns.js';
 import type { Args } from '../options/args.js';
-import { estimateAt, nameOf, pathsOf, type Wanted } from './moments/estimates.js';
+import { estimateAt, nameOf, pathsOf, type MomentChoice } from './moments/estimates.js';
 import { MomentsWriter } from './moments/writer.js';
 import { answer } from './stream/run.js';
-import type { Run } from './stream/question.js';
-import { readStatistic, STATISTIC_OPTIONS } from './stream/statistics.js';
+import type { Question, Run } from './stream/question.js';
+import {
+  comparedCounts,
+  readStatistic,
+  soFarNotices,
+  STATISTIC_OPTIONS,
+} from './stream/statistics.js';
 import type { Command } from '../options/command.js';
 import { jsonOption } from '../options/output.js';
 import { under } from '../options/option.js';
@@ -86,7 +91,6 @@ export const command: Command = {
   run,
 };
 
-/** Returns the records of rows of numbers. */
 function recordsOf(values: Float64Array, columns: readonly string[]): Record<string, number>[] {
   const width = columns.length;
   return Array.from({ length: values.length / width }, (_, i) =>
@@ -95,7 +99,11 @@ function recordsOf(values: Float64Array, columns: readonly string[]): Record<str
 }
 
 /** Chart with one panel per kind of moment. */
-function chartOf({ prepared, settings }: Run<Moments<string>>, wanted: Wanted, confidence: number) {
+function chartOf(
+  { prepared, settings }: Run<Moments<string>>,
+  wanted: MomentChoice,
+  confidence: number,
+) {
   const paths = pathsOf(prepared.rows.columns, wanted);
   const kinds = [...new Set(paths.map(([kind]) => kind))];
   return new EstimatesChart<Moments<string>>({
@@ -126,20 +134,24 @@ async function run(args: Args): Promise<void> {
   });
   const covariance = args.has('covariance');
   const moments = { covariance, standardDeviation: args.has('standard-deviation') };
+  const options: Question<Moments<string>>['options'] = (columns, [workload]) => ({
+    columns: Object.fromEntries(
+      requireRanges(settings.ranges, columns).map(({ name, low, high }) => [name, [low, high]]),
+    ),
+    covariance,
+    fixedTimes,
+    workload,
+  });
   return answer<Moments<string>>(dp, {
     settings,
     wanted: { columns: settings.columns, hasPatterns: true },
     name: 'moments',
-    options: (columns, [workload]) => ({
-      columns: Object.fromEntries(
-        requireRanges(settings.ranges, columns).map(({ name, low, high }) => [name, [low, high]]),
-      ),
-      covariance,
-      fixedTimes,
-      workload,
-    }),
+    options,
+    compared: comparedCounts(settings, { name: 'moments', options }),
     records: recordsOf,
     clippedTo,
+    notices: soFarNotices,
+    stdsOf: ({ count }) => ({ count: count.stddev }),
     writer: ({ sink, prepared }) =>
       new MomentsWriter(sink, {
         ...shown,

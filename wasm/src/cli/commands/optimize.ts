@@ -4,15 +4,14 @@
 
 import { Worker } from 'node:worker_threads';
 import { load } from '../../index.js';
-import { boundOf } from '../../shared/problem.js';
 import type { OptimizeOptions, SavedStrategy, UnitError } from '../../types/all.js';
 import type { StrategyParameters } from '../../types/streams/options.js';
 import { connect } from '../../worker-client.js';
 import { Misuse } from '../base/failure.js';
 import { type Args, required } from '../options/args.js';
 import {
-  MECHANISM_OPTIONS,
   nameText,
+  NAMED_STRATEGY_OPTIONS,
   PARAMETER_OPTIONS,
   readMechanism,
 } from '../options/mechanism.js';
@@ -37,7 +36,7 @@ const SOLVERS = ['exact', 'none'] as const;
 
 export const command: Command = {
   summary: 'the best mechanism for a horizon, saved for --strategy',
-  usage: '--steps N [--mechanism M]',
+  usage: '--steps N [--strategy S]',
   about:
     'Finds the parameters of an optimised mechanism and writes them as JSON, with its error, a ' +
     'certified lower bound on the error of every factorization (with three epochs and more: for ' +
@@ -61,9 +60,11 @@ export const command: Command = {
     ...HORIZON_OPTION,
     ...WORKLOAD_OPTION,
     ...PARTICIPATION_OPTIONS,
-    ...MECHANISM_OPTIONS,
-    mechanism: {
-      ...MECHANISM_OPTIONS.mechanism,
+    ...NAMED_STRATEGY_OPTIONS,
+    strategy: {
+      heading: NAMED_STRATEGY_OPTIONS.strategy.heading,
+      value: 'S',
+      values: (catalogue) => catalogue.map(({ name }) => name),
       meaning:
         'optimal (default), blt, blt-normalized, blt-scaled, banded-toeplitz or banded; with ' +
         'parameters to save, any',
@@ -107,16 +108,16 @@ export const command: Command = {
       brief: 'saves the mechanism, for --strategy of other commands',
     },
     ...jsonOption(
-      'the saved strategy on standard output: format, version, mechanism, numSteps, workload, ' +
+      'the saved strategy on standard output: format, version, name, steps, workload, ' +
         'participation, objective, queryWeights (if given), error, lowerBound, boundMethod, ' +
         'lowerBoundMinDimension and lowerBoundEveryDimension (where the former is not 1; as in ' +
         'error), ratio, status, iterations, parameters. Without it a report',
     ),
   },
-  essentials: ['steps', 'mechanism', 'objective', 'workload', 'epochs', 'output'],
+  essentials: ['steps', 'strategy', 'objective', 'workload', 'epochs', 'output'],
   examples: [
-    'dp-ftrl optimize --steps 256 --mechanism blt --buffers 2',
-    'dp-ftrl optimize --steps 256 --mechanism tree-k --arity 4 --output tree.json',
+    'dp-ftrl optimize --steps 256 --strategy blt --buffers 2',
+    'dp-ftrl optimize --steps 256 --strategy tree-k --arity 4 --output tree.json',
     'dp-ftrl optimize --steps 840 --json > strategy.json && dp-ftrl release --epsilon 1 ' +
       '--delta 1e-6 --clip 1 --strategy strategy.json --columns count examples/shop_day.csv',
   ],
@@ -141,7 +142,7 @@ function describe(saved: SavedStrategy, name: string): string {
     false,
     {
       name: 'mechanism',
-      numSteps: 'steps',
+      steps: 'steps',
       workload: 'workload',
       participation: 'participation',
       objective: 'objective',
@@ -167,7 +168,7 @@ async function search(options: OptimizeOptions & { strategy: StrategyParameters 
   }
 }
 
-/** Parameters that a search fits, or leaves alone. */
+/** Parameters fitted or kept by a search. */
 const SEARCHED: readonly string[] = ['bands', 'buffers', 'objective'];
 
 function describeError(error: UnitError, name: string): string {
@@ -182,7 +183,7 @@ function describeError(error: UnitError, name: string): string {
   });
 }
 
-/** Writes what is saved, and a report unless the former is on standard output. */
+/** Writes the strategy, and a report unless the strategy goes to standard output. */
 async function write(args: Args, saved: object, text: () => string): Promise<void> {
   const json = `${JSON.stringify(saved)}\n`;
   const output = args.text('output');
@@ -201,12 +202,11 @@ async function run(args: Args): Promise<void> {
   const queryWeights = await readQueryWeights(args, numSteps);
   const output = args.text('output');
   const dp = await load();
-  const { mechanism, ...parameters } = readMechanism(args, dp.strategies);
-  const strategy = { name: mechanism, ...parameters };
+  const strategy = readMechanism(args, dp.strategies);
   await requireWritable(output);
-  const problem = { strategy, steps: numSteps, workload, participation: boundOf(participation) };
-  const name = nameText(mechanism, parameters);
-  if (Object.keys(parameters).some((each) => !SEARCHED.includes(each))) {
+  const problem = { strategy, steps: numSteps, workload, participation };
+  const name = nameText(strategy);
+  if (Object.keys(strategy).some((each) => each !== 'name' && !SEARCHED.includes(each))) {
     const stray = ['solver', 'max-iterations', 'gap', 'query-weights'].find((it) => args.has(it));
     if (stray !== undefined) throw new Misuse(`--${stray} is for a search, and ${name} has none`);
     const error = dp.error(problem);

@@ -43,11 +43,11 @@ export const command: Command = {
 };
 
 const HOST = '127.0.0.1';
-/** Page made by web/pack.mjs, without the WebAssembly. */
+/** The page that web/pack.mjs builds, without the WebAssembly. */
 const PAGE = new URL('../page/dp-ftrl.html.br', import.meta.url);
 const WASM = new URL('dp-ftrl.wasm', import.meta.url);
 const PLACEHOLDER = '@@wasm@@';
-/** Beginning of the page, after which the table is inserted. */
+/** Tag at the beginning of the page; the table is inserted after it. */
 const CHARSET = '<meta charset="utf-8">';
 
 /** Headers that keep the response, which contains the rows, from caches, frames and other sites. */
@@ -73,7 +73,7 @@ async function readPage(): Promise<string> {
   return brotliDecompressSync(packed).toString('utf8').replace(PLACEHOLDER, wasm);
 }
 
-/** Embeds the table as a data block that is never executed and cannot be ended by its content. */
+/** Embeds the table as a data block that is never executed and that its content cannot close. */
 async function readTable(files: readonly string[]): Promise<string> {
   const [path] = files;
   if (path === undefined) return '';
@@ -100,11 +100,11 @@ async function run(args: Args): Promise<void> {
   const port = args.number('port') ?? 0;
   if (args.files.length > 1) throw new Misuse(`one table at most, got ${args.files.length}`);
   const [page, table] = await Promise.all([readPage(), readTable(args.files)]);
-  // A replacement function, because `$` in the text would be special in a replacement string.
+  // Uses a replacement function, because `$` would be special in a replacement string.
   const body = Buffer.from(page.replace(CHARSET, () => `${CHARSET}${table}`));
-  // Secret path, because other users of this machine can connect to the port.
+  // The path is secret, because other users of this machine can connect to the port.
   const path = `/${randomBytes(16).toString('hex')}/`;
-  // Imported lazily, because it would delay the start of the other commands by milliseconds.
+  // Imported lazily, because it would delay the start of every command by milliseconds.
   const { createServer } = await import('node:http');
   const server = createServer((request, response) => {
     if (request.url !== path || request.method !== 'GET') return response.writeHead(404).end();

@@ -8,9 +8,10 @@ import { nameOf } from '../../shared/name.js';
 import { endOfRows, type Misuse } from '../base/failure.js';
 import { DECIMAL_OPTIONS, FORMAT_OPTIONS, inputFormat } from '../input/format.js';
 import { outputFormat } from '../input/format.js';
+import { FEATURE_WORDS } from '../input/labels.js';
 import { Missing, MISSING_OPTIONS } from '../input/missing.js';
 import { requireAll } from '../input/needed.js';
-import type { Batch } from '../input/rows.js';
+import type { RowBatch } from '../input/rows.js';
 import { RowStream } from '../input/stream.js';
 import type { Args } from '../options/args.js';
 import { readJsonFile } from '../options/json-file.js';
@@ -48,8 +49,8 @@ export const command: Command = {
     missing: {
       ...MISSING_OPTIONS.missing,
       meaning:
-        'rows with a missing cell: refuse (default); zero: a missing feature is 0; or skip: the ' +
-        'row has no prediction',
+        'rows with a missing cell: refuse (default); zero: a missing feature is 0, moved ' +
+        'to its range; or skip: the row has no prediction',
       brief: 'rows with a missing cell: refuse (default), zero or skip',
     },
     ...OUTPUT_OPTION,
@@ -82,7 +83,7 @@ function chances(scores: readonly number[]): number[] {
 }
 
 function predictorOf({ loss, numClasses = 0 }: LearnedModel): Predictor {
-  // A single score predicts class 1 or 0, even if the labels were 1 and -1.
+  // A single score predicts class 1 or 0, even if the training labels were 1 and -1.
   const sign = (score: number) => Number(score >= 0);
   switch (loss) {
     case 'logistic':
@@ -108,14 +109,14 @@ async function readModel(dp: DpFtrl, path: string): Promise<LearnedModel> {
   return model;
 }
 
-/** Output of predictions, as `rows` or as JSON if it is undefined. */
-type Shown = Predictor & { rows: RowText | undefined };
+/** Output of predictions: as rows, or as JSON if `rows` is undefined. */
+type PredictionOutput = Predictor & { rows: RowText | undefined };
 
-/** Writes a line for each row of a batch; `isFirst` if no row was written before. */
+/** Formats one line per row of a batch; `isFirst` is true if no row was written before. */
 function linesOf(
   scores: Float64Array,
-  batch: Batch,
-  { names, values, rows, isFirst }: Shown & { isFirst: boolean },
+  batch: RowBatch,
+  { names, values, rows, isFirst }: PredictionOutput & { isFirst: boolean },
 ): string {
   const width = scores.length / batch.numRows;
   return Array.from({ length: batch.numRows }, (_, i) => {
@@ -161,7 +162,10 @@ async function run(args: Args): Promise<void> {
   const model = await readModel(dp, path);
   const columns = model.inputs.map(({ name }) => nameOf(name));
   const missing = Missing.read(args, { areSteps: false });
-  const rows = await RowStream.open(args.files, { columns, texts: [], format, missing });
+  const rows = await RowStream.open(args.files, {
+    ...{ columns, texts: [], format, missing },
+    ofWords: FEATURE_WORDS,
+  });
   warnNotPrivate('predict', { [`--model ${path} says "private": false`]: !model.private });
   if (!args.has('quiet')) {
     say('predict', 'predictions reveal something about their rows: nothing protects those');

@@ -2,7 +2,7 @@
 
 // dp-ftrl queries: answers many counting queries on a CSV file at once.
 
-import { inPieces } from '../../api/searches.js';
+import { existsSync } from 'node:fs';
 import { load } from '../../index.js';
 import { MEASUREMENTS, OBJECTIVES } from '../../shared/defaults.js';
 import type { DpFtrl, LinearQueries, QueryAnswers } from '../../types/all.js';
@@ -10,18 +10,21 @@ import { answersFigure } from '../charts/answers.js';
 import { PLOT_OPTIONS, PlotFile } from '../charts/file.js';
 import { Misuse } from '../base/failure.js';
 import { inputFormat, outputFormat } from '../input/format.js';
-import { HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
+import { cellsOfDomains, HISTOGRAM_OPTIONS, readDomains } from '../input/histogram.js';
 import { readHistogram, readProtected } from '../input/histogram.js';
 import { requireAll } from '../input/needed.js';
 import { required, type Args } from '../options/args.js';
 import { NOT_PRIVATE, say, SEEDED, warnNotPrivate } from '../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, writeWhole } from '../output/output.js';
-import { ProgressLine, watch } from '../output/progress.js';
 import { warnWeak } from '../output/weak.js';
+import { counted } from '../../shared/counted.js';
 import { roundedUp } from '../../shared/number.js';
-import { Budget, BUDGET_OPTIONS } from '../state/budget.js';
+import { SharedBudget, BUDGET_OPTIONS } from '../state/budget.js';
 import { answersOf, asJson, asRows } from './queries/answers.js';
-import { readWorkload, type Workload } from './queries/asked.js';
+import { readNumbers, shapeText } from '../input/workload.js';
+import { readWorkload, sizeOf, type NamedWorkload } from './queries/asked.js';
+import { chooseQueries, type ChosenQueries } from './queries/choice.js';
+import { choiceText, shownOf } from './stream/choice.js';
 import { FRACTION } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
@@ -72,8 +75,20 @@ export const command: Command = {
       },
       measure: {
         value: 'M',
+        file: 'workload',
         values: MEASUREMENTS,
-        meaning: 'optimal (default), identity (the histogram) or queries (each separately)',
+        meaning:
+          'optimal (default), identity (the histogram), queries (each separately), or a CSV file ' +
+          'of numbers without a header: one measurement per row, one number per value, as many ' +
+          'rows as you like',
+        brief: 'optimal (default), identity, queries, or a CSV file',
+      },
+      reconstruct: {
+        value: 'R.csv',
+        file: 'read',
+        meaning:
+          'with --measure FILE: how measurements are combined, one query per row, one number per ' +
+          'measurement (default: with the least error)',
       },
       objective: {
         value: 'max|mean',
@@ -102,7 +117,8 @@ export const command: Command = {
     ...OUTPUT_OPTION,
     ...PLOT_OPTIONS,
     ...jsonOption(
-      'one object: private, protects, neighbours, epsilon, delta, noise, mu, unitError, ' +
+      'one object: private, protects, neighbours, epsilon, delta, choice (the noise and what the ' +
+        'other would have), noise, mu, unitError, ' +
         'lowerBound, ratio, bounds {addedNoise, unbiased, every} (on errors in counts of ' +
         'mechanisms that need not be factorizations: of noise that does not depend on the rows; ' +
         'without a delta also of any around the true answers, and of every mechanism), ' +
@@ -142,7 +158,11 @@ function readSettings(args: Args) {
   const delta = required('delta', args.number('delta'));
   const whom = readProtected(args);
   const isPublic = whom.neighbours === 'replace-one';
-  const strategy = args.oneOf('measure', MEASUREMENTS);
+  const measured = args.text('measure') ?? MEASUREMENTS[0];
+  const reconstructed = args.text('reconstruct');
+  if (reconstructed !== undefined && isNamed(measured)) {
+    throw new Misuse('--reconstruct needs --measure FILE: it combines those measurements');
+  }
   const objective = args.oneOf('objective', OBJECTIVES, 'mean');
   const consistent = args.has('consistent');
   const integer = args.has('integer');
@@ -158,13 +178,14 @@ function readSettings(args: Args) {
     delta,
     whom,
     isPublic,
-    strategy,
+    measured,
+    reconstructed,
     objective,
     consistent,
     integer,
     fractions,
     seed: args.seed(),
-    budget: Budget.read(args),
+    budget: SharedBudget.read(args),
     domains: readDomains(args),
     format: inputFormat('queries', args),
     written: outputFormat(args),
@@ -176,78 +197,126 @@ function readSettings(args: Args) {
   };
 }
 
-type Settings = ReturnType<typeof readSettings>;
+type QueriesSettings = ReturnType<typeof readSettings>;
 
-/** Chooses the measurements for the queries. */
-async function makeQueries(
-  dp: DpFtrl,
-  { epsilon, delta, whom, strategy, objective, quiet }: Settings,
-  { workload }: Workload,
-): Promise<LinearQueries> {
-  const { neighbours, people } = whom;
-  const options = {
-    workload,
-    epsilon,
-    delta,
-    neighbours,
-    measurements: strategy,
-    objective,
-    ...(people && { maxContributions: people.maxContributions }),
-  };
-  const search = dp.queries.linear(options);
-  if (quiet) return search.result();
-  return watch(inPieces(search), new ProgressLine('queries: measurements'));
+function isNamed(measured: string): measured is (typeof MEASUREMENTS)[number] {
+  return (MEASUREMENTS as readonly string[]).includes(measured);
 }
 
-async function pay(dp: DpFtrl, settings: Settings, { noise, mu }: LinearQueries): Promise<void> {
-  const { epsilon, delta, whom, budget, asked, strategy, domains } = settings;
+/** Reads the measurements, by name or from files. */
+async function readMeasurements(
+  { measured, reconstructed, domains }: QueriesSettings,
+  numQueries: number,
+) {
+  if (isNamed(measured)) return measured;
+  if (/^[\w-]+$/.test(measured) && !existsSync(measured)) {
+    const wanted = `one of ${MEASUREMENTS.join(', ')} or a CSV file`;
+    throw new Misuse(`--measure must be ${wanted}, got ${JSON.stringify(measured)}`);
+  }
+  const measure = await readNumbers(measured, 'measure');
+  const numValues = sizeOf(domains);
+  if (measure[0]?.length !== numValues) {
+    const shape = `${shapeText(measure)}, the domain has ${counted(numValues, 'value')}`;
+    throw new Misuse(`--measure ${measured} has ${shape}`);
+  }
+  if (reconstructed === undefined) return { measure };
+  const reconstruct = await readNumbers(reconstructed, 'reconstruct');
+  if (reconstruct.length !== numQueries || reconstruct[0]!.length !== measure.length) {
+    const wanted = `${counted(numQueries, 'row')}, one per query, and ${counted(measure.length, 'column')}`;
+    const shape = `${shapeText(reconstruct)}; it must have ${wanted}, one per row of --measure`;
+    throw new Misuse(`--reconstruct ${reconstructed} has ${shape}`);
+  }
+  return { measure, reconstruct };
+}
+
+/** Chooses the noise and the measurements for the queries. */
+async function makeQueries(
+  dp: DpFtrl,
+  settings: QueriesSettings,
+  { workload, numQueries }: NamedWorkload,
+): Promise<ChosenQueries> {
+  const { epsilon, delta, whom, objective, measured, quiet, budget } = settings;
+  const { neighbours, people } = whom;
+  const options = {
+    ...{ workload, epsilon, delta, neighbours, objective },
+    measurements: await readMeasurements(settings, numQueries),
+    ...(people && { maxContributions: people.maxContributions }),
+  };
+  const name = `queries, ${measured}`;
+  return chooseQueries(dp, options, { name, quiet, isGaussian: budget !== undefined });
+}
+
+async function pay(
+  dp: DpFtrl,
+  settings: QueriesSettings,
+  { noise, mu }: LinearQueries,
+): Promise<void> {
+  const { epsilon, delta, whom, budget, asked, measured, domains } = settings;
   await budget?.spend(dp, {
     cost: noise === 'laplace' ? { epsilon, delta: 0 } : { mu },
     epsilon,
     delta,
     neighbours: whom.neighbours,
     unit: whom.unit,
-    mechanism: `queries ${asked}, ${strategy}`,
+    mechanism: `queries ${asked}, ${measured}`,
     numSteps: 1,
     columns: domains.map(({ column }) => column),
   });
 }
 
+/** The delta of the guarantee, which is 0 with Laplace noise. */
+const deltaOf = ({ delta }: QueriesSettings, { noise }: LinearQueries): number =>
+  noise === 'laplace' ? 0 : delta;
+
 /** The guarantee of the answers, in one sentence. */
-function claimOf({ seed, epsilon, delta, whom }: Settings, queries: LinearQueries): string {
+function claimOf(settings: QueriesSettings, { queries, choice }: ChosenQueries): string {
+  const { seed, epsilon, whom } = settings;
   if (seed !== undefined) return NOT_PRIVATE;
   const least =
     queries.noise === 'gaussian'
       ? `error proved at most ${roundedUp(queries.ratio)} times the least of any factorization`
-      : 'measurements are the best of several for Laplace noise, not proved to be the best of all';
-  const claim = `(${epsilon}, ${delta})-differentially private: ${whom.text}`;
-  return `${claim}; ${whom.neighbours} neighbours, ${least}`;
+      : settings.measured === MEASUREMENTS[0]
+        ? 'measurements are the best of several for Laplace noise, not proved to be the best of all'
+        : `measurements are those of --measure ${settings.measured}`;
+  const delta = deltaOf(settings, queries);
+  const privacy =
+    delta === 0
+      ? `${epsilon}-differentially private (pure)`
+      : `(${epsilon}, ${delta})-differentially private`;
+  const how = choice ? `; ${choiceText(choice)}` : '';
+  return `${privacy}: ${whom.text}; ${whom.neighbours} neighbours, ${least}${how}`;
 }
 
-function announce(settings: Settings, queries: LinearQueries, numRows: number): void {
+function announce(settings: QueriesSettings, chosen: ChosenQueries, numRows: number): void {
   const { seed, quiet, json, epsilon, delta, isPublic } = settings;
   warnWeak('queries', { epsilon, delta }, isPublic ? { count: numRows, units: 'rows' } : undefined);
   warnNotPrivate('queries', { [SEEDED]: seed !== undefined });
   if (seed !== undefined || quiet || json) return;
-  say('queries', claimOf(settings, queries));
+  say('queries', claimOf(settings, chosen));
 }
 
 async function write(
-  settings: Settings,
-  queries: LinearQueries,
-  { released, names, numRows }: { released: QueryAnswers; names: Workload; numRows: number },
+  settings: QueriesSettings,
+  chosen: ChosenQueries,
+  { released, names, numRows }: { released: QueryAnswers; names: NamedWorkload; numRows: number },
 ): Promise<void> {
-  const { whom, epsilon, delta, fractions, output, plot, json, written } = settings;
+  const { whom, epsilon, fractions, output, plot, json, written } = settings;
+  const { queries, choice } = chosen;
+  const delta = deltaOf(settings, queries);
   const answers = answersOf(queries, released, { names, whole: fractions ? numRows : 1 });
   const about = { private: !released.insecure, protects: whom.unit, epsilon, delta };
-  const shown = { ...about, ...(fractions && { fractionsOf: numRows }) };
+  const shown = {
+    ...about,
+    ...(choice && { choice: shownOf(choice) }),
+    ...(fractions && { fractionsOf: numRows }),
+  };
   const text = json
     ? asJson(answers, queries, shown)
     : asRows(answers, { isFraction: fractions, format: written });
   const sink = output === undefined ? new StandardOutput() : await AtomicFile.create(output);
   await writeWhole(sink, text);
   const unit = fractions ? 'share of rows' : 'rows';
-  await plot?.write(answersFigure(answers, unit), { claim: claimOf(settings, queries) });
+  await plot?.write(answersFigure(answers, unit), { claim: claimOf(settings, chosen) });
 }
 
 async function run(args: Args): Promise<void> {
@@ -257,8 +326,10 @@ async function run(args: Args): Promise<void> {
   await requireWritable(settings.output);
   await settings.plot?.check();
   const dp = await load();
-  const queries = await makeQueries(dp, settings, names);
-  const histogram = await readHistogram(args, { command: 'queries', ...settings, ...whom });
+  const chosen = await makeQueries(dp, settings, names);
+  const { queries } = chosen;
+  const cells = cellsOfDomains(domains, whom.missing);
+  const histogram = await readHistogram(args, { command: 'queries', cells, ...settings, ...whom });
   const numRows = histogram.reduce((sum, count) => sum + count, 0);
   if (settings.fractions && numRows === 0) throw new Misuse('--fractions needs a row');
   const how = {
@@ -269,8 +340,8 @@ async function run(args: Args): Promise<void> {
   await pay(dp, settings, queries);
   try {
     const released = queries.release(histogram, how);
-    announce(settings, queries, numRows);
-    await write(settings, queries, { released, names, numRows });
+    announce(settings, chosen, numRows);
+    await write(settings, chosen, { released, names, numRows });
   } catch (error) {
     settings.budget?.noteCharge(error);
     throw error;

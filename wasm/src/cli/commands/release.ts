@@ -4,12 +4,13 @@
 
 import { load } from '../../index.js';
 import type { DpFtrl } from '../../types/all.js';
+import type { PrivacyTarget } from '../../types/streams/options.js';
 import type { Totals } from '../../types/streams/readings.js';
 import { Misuse } from '../base/failure.js';
 import { TotalsChart } from '../charts/totals.js';
 import { DECIMAL_OPTIONS } from '../input/format.js';
 import { requireAll } from '../input/needed.js';
-import { COLUMNS_OPTION, readColumns, requireRanges } from '../input/columns.js';
+import { COLUMNS_OPTION, entryText, readColumns, requireRanges } from '../input/columns.js';
 import { PICKS } from '../input/rows.js';
 import { readImportance, WORKLOADS_OPTIONS } from '../input/workload.js';
 import { required, type Args } from '../options/args.js';
@@ -17,10 +18,13 @@ import { MODE_OPTIONS } from '../options/mode.js';
 import { clipNotices, longestRow } from './release/columns-clip.js';
 import { answerSums, requireTogether } from './release/stack.js';
 import { Writer } from './release/writer.js';
+import { MOST_COMPARED, sumsStd } from './stream/choice.js';
 import { answer } from './stream/run.js';
+import type { ReleasePlan } from './stream/prepare.js';
 import type { Question } from './stream/question.js';
-import { readSettings, STREAM_OPTIONS, type Settings } from './stream/settings.js';
+import { readSettings, STREAM_OPTIONS, type ReleaseSettings } from './stream/settings.js';
 import { areTold } from './stream/told.js';
+import { isOfSteps } from '../options/strategy.js';
 import { POSITIVE } from '../options/numbers.js';
 import type { Command } from '../options/command.js';
 import { under } from '../options/option.js';
@@ -56,10 +60,10 @@ export const command: Command = {
         value: 'C',
         number: POSITIVE,
         meaning:
-          'largest length of a row: one whose l2-norm over the columns exceeds C is scaled down to ' +
-          'it, and the noise grows with it; with --pure it is their l1-norm, the sum of all ' +
-          'magnitudes. Choose it without the data: a legal limit, never the maximum that you see. ' +
-          'Default: what follows from the ranges of --columns, and 1 with --count',
+          'largest l2-norm of a row over its columns, with --pure its l1-norm: longer rows ' +
+          'are scaled down to it, and the noise grows with it. Choose it without the data: a ' +
+          'legal limit, never the maximum that you see. Default: what follows from the ranges ' +
+          'of --columns; 1 with --count',
         brief:
           'largest length of a row: longer ones are scaled down to it. Choose it without the ' +
           'data: 1 for counts of one, or a legal limit, never the maximum that you see',
@@ -67,12 +71,10 @@ export const command: Command = {
       columns: {
         ...COLUMNS_OPTION.columns,
         meaning:
-          'columns to sum, and the range of each, known without the data: numbers outside count as ' +
-          "the nearest one inside. '*=LOW:HIGH' are all others. If one has a range, every column " +
-          'needs one, and the default of --clip is the length of the longest row. A notice says ' +
-          'when --clip cuts such rows, and when a column of small numbers gets the noise of a ' +
-          'column of large ones. A name with a comma or = needs quotes. May be repeated. Default: ' +
-          'all without another role; if there is none, each row counts as 1',
+          'columns to sum, and the range of each, known without the data: numbers outside ' +
+          "count as the nearest one inside. '*=LOW:HIGH' are all others; if one has a range, " +
+          'all need one. A name with a comma or = needs quotes. May be repeated. Default: all ' +
+          'without another role; if there is none, each row counts as 1',
         brief: 'columns to sum. Default: all',
       },
       count: { meaning: 'sums no column: each row counts as 1, and the default of --clip is 1' },
@@ -81,12 +83,14 @@ export const command: Command = {
     workload: {
       ...WORKLOADS_OPTIONS.workload,
       meaning:
-        'prefix (default); window=W: sums of the last W rows (or buckets); momentum=0,decay=A: ' +
-        'decaying sums, where a row k steps ago counts A^k; momentum=B[,decay=A]; a CSV file of ' +
-        'numbers without a header: a column of learning rates, FILE or FILE,momentum=B, or a ' +
-        'square lower-triangular matrix. The noise is made for it, in mode grid and not with ' +
-        '--pure. The default mechanism is optimal for prefix, decaying sums, and up to 128 rows; ' +
-        'then normalized-square-root, and square-root beyond 65536.',
+        'prefix (default); window=W: sums of the last W rows (or buckets); ' +
+        'momentum=0,decay=A: decaying sums, where a row k steps ago counts A^k; ' +
+        'momentum=B[,decay=A]; a CSV file of numbers without a header: learning rates ' +
+        '(FILE,momentum=B with momentum), or a square lower-triangular matrix. The noise is ' +
+        'made for it, in mode grid and not with --pure. Unless you name a strategy, it is the ' +
+        'least that is known: of prefix and window=1 Laplace noise, whose guarantee has no delta, ' +
+        'or Gaussian noise, and else Gaussian noise. It is Gaussian, too, for several columns ' +
+        'without ranges or with --clip, and under a --budget',
       brief: 'window=W: sums of the last W rows (or days and so on)',
     },
     workloads: {
@@ -106,8 +110,9 @@ export const command: Command = {
     ...DECIMAL_OPTIONS,
     ...MODE_OPTIONS,
     ...jsonOption(
-      'one object: private, mode, protects, certificate, columns, rows, complete; and error, ' +
-        'with code, row, line and column but no cell, if a row ended it early. With --pure also ' +
+      'one object: private, mode, choice (of the noise, if it was chosen), protects, certificate, ' +
+        'columns, rows, complete; and error, ' +
+        'with code, row, line and column but no cell, if a row ended it early. With Laplace noise also ' +
         'halfWidthProbability (0.05) and in rows halfWidth, which the noise exceeds with at most ' +
         'that probability. With --workloads also workloads, with the errors of each, and rows ' +
         'have sums and std by name',
@@ -130,7 +135,7 @@ export const command: Command = {
   examples: [
     'dp-ftrl release --epsilon 1 --delta 1e-6 --clip 1 --columns count examples/shop_day.csv',
     'head -n 100 examples/shop_day.csv | dp-ftrl release --epsilon 1 ' +
-      '--delta 1e-6 --clip 1 --columns count --steps 1000 --mechanism honaker --json',
+      '--delta 1e-6 --clip 1 --columns count --steps 1000 --strategy honaker --json',
     'dp-ftrl release --epsilon 2 --delta 1e-6 --clip 90 --columns minutes --user-column member ' +
       '--max-contributions 12 --min-separation 7 --time-column time --bucket day ' +
       '--from 2026-03-02 --to 2026-05-24 examples/gym_visits.csv',
@@ -148,16 +153,16 @@ export const command: Command = {
 };
 
 /** How rows are summed. */
-interface Summed {
+interface SumSettings {
   /** Whether each row counts as 1. */
   counts: boolean;
   /** Undefined if it follows from the ranges, or is 1 for counts. */
   clip: number | undefined;
-  /** Option that says how large rows may be, if one does. */
+  /** Option that bounds the length of rows, if any. */
   bound: string | undefined;
 }
 
-function readSummed(args: Args): Summed {
+function readSummed(args: Args): SumSettings {
   const counts = args.has('count');
   const why =
     '--clip is the largest length of a row, chosen without looking at the rows; it ' +
@@ -178,18 +183,21 @@ function readSummed(args: Args): Summed {
   return { counts, clip: isKnown ? clip : required('clip', clip), bound };
 }
 
-/** Returns the parts of the question that do not depend on the number of workloads. */
-function sumsOf(settings: Settings, { counts, clip, bound }: Summed) {
-  const { columns, ranges, target } = settings;
-  const inL1 = target.delta === 0;
+/** The parts of the question that are the same for one workload and for several. */
+function sumsOf(settings: ReleaseSettings, { counts, clip, bound }: SumSettings) {
+  const { columns, ranges } = settings;
   const rangesOf = (names: readonly string[]) =>
     ranges.length === 0 ? undefined : requireRanges(ranges, names);
-  const clipOf = (names: readonly string[]): number => {
+  // Without a delta, rows are clipped in l1-norm.
+  const clipOf = (names: readonly string[], { delta }: PrivacyTarget): number => {
     const known = clip === undefined ? rangesOf(names) : undefined;
-    return known ? longestRow(known, inL1) : (clip ?? 1);
+    return known ? longestRow(known, delta === 0) : (clip ?? 1);
   };
+  const entries = ranges.map(entryText).sort();
   return {
     settings,
+    // Numbers are clamped to their ranges before they reach the stream.
+    ...(entries.length > 0 && { repeated: { columns: entries.join(',') } }),
     wanted: {
       columns,
       hasPatterns: true,
@@ -200,31 +208,41 @@ function sumsOf(settings: Settings, { counts, clip, bound }: Summed) {
     records: (values: Float64Array) => values,
     bound,
     clipOf,
-    notices: ({ prepared: { rows } }: { prepared: { rows: { columns: string[] } } }) =>
+    notices: ({ prepared: { rows, target } }: { prepared: Pick<ReleasePlan, 'rows' | 'target'> }) =>
       clipNotices(rows.columns, {
         ranges: rangesOf(rows.columns),
-        clipNorm: clipOf(rows.columns),
-        inL1,
+        clipNorm: clipOf(rows.columns, target),
+        inL1: target.delta === 0,
       }),
   };
 }
 
-function answerTotals(dp: DpFtrl, settings: Settings, summed: Summed): Promise<void> {
-  const { json, written: format, showTrue, times, target, how } = settings;
+function answerTotals(dp: DpFtrl, settings: ReleaseSettings, summed: SumSettings): Promise<void> {
+  const { json, written: format, showTrue, times, how, participation, neighbours } = settings;
   const { clipOf, ...sums } = sumsOf(settings, summed);
   const shown = { json, format, showTrue, timeColumn: times?.heading };
   const question: Question<Totals> = {
     ...sums,
     name: 'totals',
-    options: (columns, [workload]) => ({
+    compared: ({ dp: core, columns, workload, numSteps: steps }) => {
+      const isNamed = 'latticeNoise' in how;
+      if (isNamed || (steps > MOST_COMPARED && !isOfSteps(workload, steps))) return undefined;
+      const asked = { steps, workload, participation, neighbours };
+      return {
+        // With several columns, --clip is an l2-norm, which implies Gaussian noise.
+        hasLaplace: columns.length === 1 || summed.clip === undefined,
+        stdOf: (noise) => sumsStd(core, { ...asked, clip: clipOf(columns, noise.target) })(noise),
+      };
+    },
+    options: (columns, [workload], target) => ({
       dimension: columns.length,
-      clip: clipOf(columns),
+      clip: clipOf(columns, target),
       workload,
       ...('latticeNoise' in how && { lattice: how.latticeNoise }),
     }),
     isTold: areTold,
     writer: ({ sink, prepared }) =>
-      new Writer(sink, prepared.rows.columns, shown, target.delta === 0),
+      new Writer(sink, prepared.rows.columns, shown, prepared.target.delta === 0),
     chart: ({ prepared }) =>
       new TotalsChart({
         columns: prepared.rows.columns,
@@ -239,8 +257,8 @@ async function run(args: Args): Promise<void> {
   const summed = readSummed(args);
   const importance = readImportance(args);
   const isStack = args.has('workloads');
-  if (isStack) requireTogether(args);
   const dp = await load();
+  if (isStack) requireTogether(args, dp.strategies);
   const settings = await readSettings(dp, 'release', args);
   if (!isStack) return answerTotals(dp, settings, summed);
   return answerSums(dp, { ...sumsOf(settings, summed), importance });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Help, from the table of the command: what a first run needs, or all options.
+// Help, generated from the declaration of a command: what a first run needs, or all options.
 
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,24 +11,24 @@ import { paragraph, wrapWords } from '../output/table.js';
 
 /** Column at which meanings begin. */
 const COLUMN = 20;
-/** Width where the output is no terminal. */
+/** Width if the output is not a terminal. */
 const USUAL_WIDTH = 80;
 const [LEAST_WIDTH, MOST_WIDTH] = [60, 100];
 
-/** Returns the width of a text for a stream. */
+/** Width to which text is wrapped for an output stream. */
 export function widthFor({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
   if (!isTTY || !columns) return USUAL_WIDTH;
   return Math.min(Math.max(columns, LEAST_WIDTH), MOST_WIDTH);
 }
 
-/** Returns a term and its meaning, which begins on the same line if the term is short. */
+/** A term and its meaning; the meaning begins on the same line if the term is short. */
 function entry(term: string, meaning: string, { width, column }: Record<string, number>): string {
   const text = paragraph(meaning, ' '.repeat(column!), width!);
   const head = `  ${term}`;
   return head.length + 2 <= column! ? head.padEnd(column!) + text.trimStart() : `${head}\n${text}`;
 }
 
-/** An option with the placeholder of its value. */
+/** An option, followed by the placeholder for its value. */
 export function termOf(name: string, { value }: Option): string {
   return `--${name}${value === undefined ? '' : ` ${value}`}`;
 }
@@ -37,14 +37,17 @@ export function meaningOf({ meaning }: Option, catalogue: readonly StrategyInfo[
   return typeof meaning === 'string' ? meaning : meaning(catalogue);
 }
 
-/** Options by heading, in the order of their first one. */
+/** Options by heading, in order of first occurrence. */
 export function groupsOf(options: Options): [heading: string, options: [string, Option][]][] {
   const headings = new Set(Object.values(options).map(({ heading }) => heading));
   const all = Object.entries(options);
   return [...headings].map((each) => [each, all.filter(([, { heading }]) => heading === each)]);
 }
 
-/** Path of an example table of the package, quoted for a shell in the current folder. */
+/**
+ * Path of an example table of the package, relative to the current folder if it lies within, and
+ * quoted for a shell.
+ */
 function exampleFile(name: string): string {
   const path = fileURLToPath(new URL(`../${name}`, import.meta.url));
   const near = relative('', path);
@@ -52,9 +55,9 @@ function exampleFile(name: string): string {
   return /^[\w./@+-]+$/.test(shown) ? shown : `"${shown}"`;
 }
 
-/** Breaks a call into lines that a shell joins. */
+/** Breaks a call into lines joined by backslashes. */
 export function callLines(call: string, width: number): string[] {
-  // An option stays with its value.
+  // Keeps an option on one line with its value.
   const words = call.match(/--?\S+ [^-|&>"\s]\S*|\S+/g)!;
   const lines = [' '];
   for (const word of words) {
@@ -65,7 +68,7 @@ export function callLines(call: string, width: number): string[] {
   return lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
 }
 
-/** Calls with example files that exist on the reader's machine. */
+/** Example calls, with the paths of the example files on this machine. */
 function examplesText(examples: readonly string[], width: number): string {
   const calls = examples.map((call) => call.replace(/\bexamples\/\w+\.csv/g, exampleFile));
   const lines = calls.flatMap((call) => callLines(call, width));
@@ -78,7 +81,7 @@ function usageText(name: string, usage: string, width: number): string {
   return `${first}\n${more}`;
 }
 
-/** Returns what a first run needs of a command, or all of it. */
+/** Help for a command: what a first run needs, or everything. */
 export function helpOf(
   name: string,
   command: Command,
@@ -112,7 +115,7 @@ export function helpOf(
 
 export const TITLE = 'dp-ftrl: private counts, sums and models of a CSV file';
 
-/** The commands, and how to go on. */
+/** The list of commands, and where to find more help. */
 export function mainHelp(commands: Commands, width: number): string {
   const list = Object.entries(commands).map(([name, { summary }]) =>
     entry(`dp-ftrl ${name}`, summary, { width, column: 22 }),

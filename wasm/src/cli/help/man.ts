@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The man page, from the table of the command.
+// The man page, generated from the declarations of the commands.
 
 import type { StrategyInfo } from '../../types/all.js';
 import type { Command, Commands } from '../options/command.js';
@@ -8,9 +8,14 @@ import { callLines, groupsOf, mainHelp, meaningOf, termOf, TITLE } from './help.
 
 const WIDTH = 76;
 
-/** Escapes a text so that no formatter interprets it as a request. */
+/** Escapes a text to ASCII in which no formatter finds a request. */
 function plain(text: string): string {
-  const escaped = text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
+  const code = (letter: string) =>
+    letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  const escaped = text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll(/[^\0-\x7f]/gu, (letter) => `\\[u${code(letter)}]`);
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
 }
 

@@ -18,8 +18,10 @@ export const CATEGORY_OPTIONS = under('Categories', {
     value: 'A,B,C',
     isName: true,
     meaning:
-      'the categories (or LOW:HIGH for integers). Categories read off the data would show who is ' +
-      'in it. A row of another one is refused',
+      'the categories (or LOW:HIGH for integers). One with a comma needs quotes: ' +
+      '\'"a,b",c\'. "$(paste -sd, FILE)" takes them from a FILE, ' +
+      'one in each line. Categories read off the data would show who is in it. A row of another ' +
+      'one is refused',
     brief: 'the categories, chosen without the data',
   },
   other: { meaning: 'adds a category for all that --domain does not list' },

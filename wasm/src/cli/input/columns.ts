@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --columns NAME,NAME=LOW:HIGH: columns of numbers, and what is known of them without the data.
+// --columns NAME,NAME=LOW:HIGH: numeric columns, and what is known about them without the data.
 
 import type { ModelInput } from '../../types/all.js';
 import { nameOf } from '../../shared/name.js';
@@ -22,16 +22,16 @@ export const COLUMNS_OPTION = under('Columns', {
   },
 });
 
-/** A range of the columns that a name or a pattern fits. */
-export type Range = Required<ModelInput>;
+/** The range of all columns that match a name or a pattern. */
+export type ColumnRange = Required<ModelInput>;
 
 /** Names and patterns of columns, and the ranges of some of them. */
-interface Columns {
+interface ColumnList {
   columns: string[];
-  ranges: Range[];
+  ranges: ColumnRange[];
 }
 
-/** Returns how to write a range that has another notation, or a name that needs quotes, or else ''. */
+/** Advice on a range in another notation, or on a name that needs quotes; otherwise ''. */
 function entryHint(text: string, entry: string): string {
   const [, name, low, high] = /^(.+)=([\d.,]+)(?:[-:;]|\.\.)([\d.,]+)$/.exec(text) ?? [];
   const written = `${name}=${[low, high].map((end) => end?.replace(',', '.')).join(':')}`;
@@ -46,7 +46,7 @@ function wrongEntry(text: string, entry: string): Misuse {
 }
 
 /** Reads an entry of a value of --columns. */
-function readEntry(entry: string, text: string): { name: string; range?: Range } {
+function readEntry(entry: string, text: string): { name: string; range?: ColumnRange } {
   const quoted = /^"((?:[^"]|"")*)"(?:=(.*))?$/.exec(entry);
   const at = entry.lastIndexOf('=');
   const end = at < 0 ? entry.length : at;
@@ -56,14 +56,14 @@ function readEntry(entry: string, text: string): { name: string; range?: Range }
   if (bounds === undefined) return { name };
   const [low, high, more] = bounds.split(':').map((part) => parseNumber(part.trim()));
   const isRange = low !== undefined && high !== undefined && low < high && more === undefined;
-  if (!isRange || bounds.split(':').length > 2 || !Number.isFinite(high - low)) {
-    throw wrongEntry(text, entry);
-  }
+  if (!isRange || bounds.split(':').length > 2) throw wrongEntry(text, entry);
+  if (!Number.isFinite(high - low))
+    throw new Misuse(`--columns ${entry} is wider than a number can be`);
   return { name, range: { name, low, high } };
 }
 
-/** Reads the columns, in their order; none means all. */
-export function readColumns(args: Args): Columns {
+/** Reads the columns in the given order; an empty list means all columns. */
+export function readColumns(args: Args): ColumnList {
   const entries = args
     .texts('columns')
     .flatMap((text) => separated(text).map((entry) => readEntry(entry, text)));
@@ -76,7 +76,7 @@ export function readColumns(args: Args): Columns {
   };
 }
 
-/** Reads the columns of a command whose columns have no ranges. */
+/** Reads the columns of a command that takes no ranges. */
 export function readNames(args: Args): string[] {
   const { columns, ranges } = readColumns(args);
   const [range] = ranges;
@@ -86,12 +86,12 @@ export function readNames(args: Args): string[] {
 }
 
 /** A range as written in --columns. */
-export function entryText({ name, low, high }: Range): string {
+export function entryText({ name, low, high }: ColumnRange): string {
   const quoted = /[,="]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
   return `${quoted}=${low}:${high}`;
 }
 
-/** Whether a feature's name matches a pattern in which a star stands for any characters. */
+/** Whether a feature's name matches a pattern in which * stands for any characters. */
 export function matches(pattern: string, feature: string): boolean {
   const [first, ...rest] = pattern.split('*');
   if (rest.length === 0) return pattern === feature;
@@ -106,8 +106,11 @@ export function matches(pattern: string, feature: string): boolean {
   return feature.length - last.length >= at && feature.endsWith(last);
 }
 
-/** The range given for a feature's name, or else by the matching pattern with most letters. */
-function rangeOf(ranges: readonly Range[], feature: string) {
+/**
+ * The range given for a feature's name or, failing that, for the matching pattern with the most
+ * letters.
+ */
+function rangeOf(ranges: readonly ColumnRange[], feature: string) {
   const own = ranges.find(({ name }) => name === feature);
   if (own) return own;
   const letters = ({ name }: ModelInput) => name.replaceAll('*', '').length;
@@ -121,13 +124,16 @@ function rangeOf(ranges: readonly Range[], feature: string) {
   return best;
 }
 
-/** Returns the columns, each with the range given for its name or for a pattern that matches it. */
-export function inputsOf(ranges: readonly Range[], columns: readonly string[]): ModelInput[] {
+/** Gives each column the range stated for its name or for a pattern that matches it. */
+export function inputsOf(ranges: readonly ColumnRange[], columns: readonly string[]): ModelInput[] {
   return columns.map((name) => ({ ...rangeOf(ranges, name), name }));
 }
 
-/** Returns the range of each column; every column must have one. */
-export function requireRanges(ranges: readonly Range[], columns: readonly string[]): Range[] {
+/** Range of each column; every column must have one. */
+export function requireRanges(
+  ranges: readonly ColumnRange[],
+  columns: readonly string[],
+): ColumnRange[] {
   return inputsOf(ranges, columns).map(({ name, low, high }) => {
     if (low !== undefined && high !== undefined) return { name, low, high };
     const column = JSON.stringify(shortName(name));
@@ -137,11 +143,11 @@ export function requireRanges(ranges: readonly Range[], columns: readonly string
 }
 
 /** The largest absolute value in a range. */
-export function reachOf({ low, high }: Range): number {
+export function reachOf({ low, high }: ColumnRange): number {
   return Math.max(-low, high);
 }
 
-/** Ranges computed from the data where none is given. NOT private. */
+/** Ranges computed from the data for columns without a given range. NOT private. */
 export class SeenRanges {
   private readonly lows: number[];
   private readonly highs: number[];

@@ -18,8 +18,7 @@ export const DELIMITER_OPTIONS = under('Rows', {
     values: DELIMITERS,
     meaning:
       `separator of CSV cells: ${listed(DELIMITERS, 'or')} (or the character itself). Default: ` +
-      'the most frequent one in the header, reported on standard error unless it is a comma; a ' +
-      'header with two of them equally often is refused',
+      'the most frequent one in the header',
   },
 });
 
@@ -30,7 +29,7 @@ const SPELLINGS: Readonly<Record<string, Separator>> = {
   '\\t': '\t',
 };
 
-/** The separator of one table, given in advance or detected in the table's header. */
+/** The separator of one table, either given in advance or detected in the header. */
 export class Delimiter {
   private constructor(
     private known: Separator | undefined,
@@ -47,9 +46,9 @@ export class Delimiter {
   }
 
   /**
-   * Returns the separator, or undefined if the text ends before the header does.
+   * Separator of a text; undefined if the text ends before the header does.
    *
-   * @throws Misuse for a header that has two separators equally often.
+   * @throws Misuse for a header in which two separators occur equally often.
    */
   of(text: string, isWhole: boolean): Separator | undefined {
     if (this.known !== undefined) return this.known;

@@ -6,14 +6,14 @@ import { createHash, type Hash } from 'node:crypto';
 import { classifies } from '../../api/learning/loss.js';
 import type { ModelInput } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
-import type { Labelled } from './labels.js';
+import type { LabelKind } from './labels.js';
 import { placeOf, placeText } from './place.js';
 import { SeenRanges } from './columns.js';
-import type { Batch } from './rows.js';
+import type { RowBatch } from './rows.js';
 import type { RowStream } from './stream.js';
 
 /** Splits each row into its features and its label. */
-export class Examples {
+export class ExampleRows {
   readonly features: string[];
   private readonly labelIndex: number;
 
@@ -27,14 +27,14 @@ export class Examples {
   }
 
   /** Features of a row. */
-  row(batch: Batch, i: number): Float64Array {
+  row(batch: RowBatch, i: number): Float64Array {
     const width = this.columns.length;
     return batch.values
       .subarray(i * width, (i + 1) * width)
       .filter((_, j) => j !== this.labelIndex);
   }
 
-  label(batch: Batch, i: number): number {
+  label(batch: RowBatch, i: number): number {
     return batch.values[i * this.columns.length + this.labelIndex]!;
   }
 }
@@ -43,7 +43,7 @@ export class Examples {
 export class RowsHash {
   private readonly hash: Hash = createHash('sha256');
 
-  see(batch: Batch): void {
+  see(batch: RowBatch): void {
     this.hash.update(new Uint8Array(batch.values.slice().buffer));
   }
 
@@ -53,32 +53,52 @@ export class RowsHash {
 }
 
 /**
- * Checks a label like the core, but before a budget is spent on learning.
- * @throws Misuse for a label that the loss does not accept, with its row, in the core's words.
+ * Checks labels before a budget is spent on learning. Repeats the checks of the core, and refuses
+ * labels among which both -1 and 0 occur, because both denote the same class.
  */
-function requireLabel(
-  { loss, numClasses = 0 }: Labelled,
-  label: number,
-  { batch, i }: { batch: Batch; i: number },
-): void {
-  if (!classifies(loss)) return;
-  const isClass = Number.isInteger(label) && label >= 0 && label < numClasses;
-  if (loss === 'softmax' ? isClass : [-1, 0, 1].includes(label)) return;
-  const more =
-    Number.isInteger(label) && label > 1
-      ? '; for more classes give --loss softmax --classes K'
-      : '';
-  const wanted =
-    loss === 'softmax' ? `an integer from 0 to ${numClasses - 1}` : `-1, 0 or 1${more}`;
-  const place = placeOf(batch, i);
-  const what = `${placeText(place)}: label must be ${wanted}`;
-  throw new Misuse(what, { code: 'invalid_argument', ...place }, String(label));
+class LabelCheck {
+  private hasZero = false;
+  private hasMinus = false;
+
+  constructor(private readonly target: LabelKind) {}
+
+  /** @throws Misuse that names the row, for a label that the loss does not accept. */
+  require(label: number, batch: RowBatch, i: number): void {
+    const wanted = this.fault(label);
+    if (wanted === undefined) return;
+    const place = placeOf(batch, i);
+    const what = `${placeText(place)}: label must be ${wanted}`;
+    throw new Misuse(what, { code: 'invalid_argument', ...place }, String(label));
+  }
+
+  /** Requirement that a label violates, if any. */
+  private fault(label: number): string | undefined {
+    const { loss, numClasses = 0 } = this.target;
+    if (!classifies(loss)) return undefined;
+    if (loss === 'softmax') {
+      const isClass = Number.isInteger(label) && label >= 0 && label < numClasses;
+      return isClass ? undefined : `an integer from 0 to ${numClasses - 1}`;
+    }
+    if (![-1, 0, 1].includes(label)) return `-1, 0 or 1${otherLoss(label)}`;
+    this.hasZero ||= label === 0;
+    this.hasMinus ||= label === -1;
+    if (!this.hasZero || !this.hasMinus) return undefined;
+    const three = 'three classes are 0, 1 and 2, with --loss softmax --classes 3';
+    return `0 or 1 in all rows, or -1 or 1 in all; ${three}`;
+  }
 }
 
-/** Reads all rows once to check labels and to find the number, ranges and hash of rows. */
+/** Advice about labels of more than two classes. */
+function otherLoss(label: number): string {
+  if (Number.isInteger(label) && label > 1)
+    return '; for more classes give --loss softmax --classes K';
+  return Number.isInteger(label) ? '' : '; --loss squared or absolute predicts other numbers';
+}
+
+/** Reads all rows once to check labels and to find the number of rows, the ranges and the hash. */
 export async function survey(
   rows: RowStream,
-  examples: Examples,
+  examples: ExampleRows,
   {
     inputs,
     fromData,
@@ -88,14 +108,15 @@ export async function survey(
   }: {
     inputs: ModelInput[];
     fromData: boolean;
-    target: Labelled;
+    target: LabelKind;
     /** Largest number of cells of a table that is kept in memory for `rows.rows()`. */
     numKept: number;
-    /** Throws at a row that goes too far, 0-based in its batch. */
-    check?(batch: Batch, i: number): void;
+    /** Throws if row `i` of a batch, counted from 0, is past the horizon. */
+    check?(batch: RowBatch, i: number): void;
   },
 ) {
   const seen = new SeenRanges(inputs);
+  const labels = new LabelCheck(target);
   const hash = new RowsHash();
   let numRows = 0;
   await rows.survey(
@@ -104,7 +125,7 @@ export async function survey(
       hash.see(batch);
       for (let i = 0; i < batch.numRows; ++i) {
         check?.(batch, i);
-        requireLabel(target, examples.label(batch, i), { batch, i });
+        labels.require(examples.label(batch, i), batch, i);
         if (fromData) seen.see(examples.row(batch, i));
       }
     },

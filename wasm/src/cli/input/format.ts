@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --format: CSV or JSON lines. The ending of a file name decides; --format applies to other names.
+// --format: CSV or JSON lines. The extension of a file name decides; --format applies to names with
+// another extension or none.
 
+import { beyondText } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { under } from '../options/option.js';
@@ -11,7 +13,7 @@ import { Delimiter, DELIMITER_OPTIONS } from './delimiter.js';
 
 /** Decimal separators of numbers in CSV. */
 export const DECIMALS = ['point', 'comma'] as const;
-export type Decimal = (typeof DECIMALS)[number];
+export type DecimalMark = (typeof DECIMALS)[number];
 
 export const FORMAT_OPTIONS = {
   ...under('Rows', {
@@ -19,10 +21,9 @@ export const FORMAT_OPTIONS = {
       value: 'F',
       values: FORMATS,
       meaning:
-        'csv (default) or jsonl: format of the input and of the rows that are written, unless the ' +
-        'file name ends in .csv, .tsv, .jsonl or .ndjson. JSON lines have an object per line; the ' +
-        'keys of the first name the columns. A missing key or null is an empty cell; a list or an ' +
-        'object in a column that is used is refused',
+        'csv (default) or jsonl: format of input and output, unless a file name ends in .csv, ' +
+        '.tsv, .jsonl or .ndjson. JSON lines have an object per line; the keys of the first ' +
+        'name the columns, and a missing key or null is an empty cell',
     },
   }),
   ...DELIMITER_OPTIONS,
@@ -35,16 +36,34 @@ export const DECIMAL_OPTIONS = under('Rows', {
     values: DECIMALS,
     meaning:
       'decimal separator in CSV: point (default) or comma (13,8). With comma, cells with a point ' +
-      'are refused, as it may separate thousands',
+      'are refused, as it may separate thousands. Units such as € and separators of thousands ' +
+      'must be taken out first',
   },
 });
 
+/**
+ * Rewrites a number with a decimal point; undefined for a number with a point if commas are
+ * decimal.
+ */
+export function withPoint(text: string, decimal: DecimalMark): string | undefined {
+  if (decimal === 'point') return text;
+  return text.includes('.') ? undefined : text.replace(',', '.');
+}
+
+/** Explains why a text is not a number, if only its notation is at fault. */
+export function notationFault(text: string, decimal: DecimalMark): string | undefined {
+  const beyond = beyondText(withPoint(text, decimal) ?? text);
+  if (beyond !== undefined) return beyond;
+  const isPointed = decimal === 'comma' && text.includes('.');
+  return isPointed ? 'is not a number: it has a point, despite --decimal comma' : undefined;
+}
+
 /** Format of a table, with the settings for reading it. */
 export type TableFormat = (
-  | { kind: 'csv'; delimiter: Delimiter; decimal: Decimal; ifJson: string }
+  | { kind: 'csv'; delimiter: Delimiter; decimal: DecimalMark; ifJson: string }
   | { kind: 'jsonl'; decimal?: never }
 ) & {
-  /** Prints what was found in the table, once. */
+  /** Prints, once, what was detected in the table. */
   announce(text: string): void;
 };
 
@@ -53,10 +72,10 @@ const ENDINGS: readonly [RegExp, Format][] = [
   [/\.(csv|tsv)$/i, 'csv'],
 ];
 
-/** Endings of files that have neither format. */
+/** File extensions of unsupported formats. */
 const OTHERS = /\.(html?|svg|png|jpe?g|gif|pdf|xlsx?|ods|parquet|zip|gz)$/i;
 
-/** The format implied by the ending of a file name. */
+/** The format implied by the extension of a file name. */
 export function formatOfName(path: string | undefined): Format | undefined {
   return ENDINGS.find(([ending]) => path !== undefined && ending.test(path))?.[1];
 }
@@ -66,14 +85,16 @@ function givenFormat(args: Args, path: string | undefined): Format {
   return formatOfName(path) ?? given;
 }
 
-/** Advice if a table that is read as CSV is JSON; the ending of its name may have decided that. */
+/**
+ * Advice for a table that was read as CSV but is JSON; its extension may have decided the format.
+ */
 function ifJson(path: string | undefined): string {
   return formatOfName(path) === undefined
     ? 'give --format jsonl'
     : 'rename it to .jsonl, as the ending of its name decides';
 }
 
-/** Returns a function that prints a notice about a table, unless it did so before. */
+/** Creates a function that prints notices about a table, each notice only once. */
 function announcer(command: string, args: Args, table: string): (text: string) => void {
   const before = new Set<string>();
   return (text) => {
@@ -95,7 +116,7 @@ export function inputFormat(command: string, args: Args): TableFormat {
   return { kind, announce };
 }
 
-/** Format of a table that an option names, in addition to the input. */
+/** Format of a table that an option names besides the input. */
 export function formatOf(command: string, args: Args, option: string): TableFormat {
   const path = args.text(option)!;
   const kind = givenFormat(args, path);
@@ -106,7 +127,7 @@ export function formatOf(command: string, args: Args, option: string): TableForm
   return { kind, delimiter, decimal, ifJson: ifJson(path), announce };
 }
 
-/** Format of the rows that are written. */
+/** Format of the output rows. */
 export function outputFormat(args: Args): Format {
   const path = args.text('output');
   const ending = OTHERS.exec(path ?? '')?.[0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The first row names the columns. In a file without a header, it is a person's data, which must
-// not appear in a log.
+// The first row names the columns. In a file without a header, the first row is a person's data,
+// which must not appear in a log.
 
 import { parseNumber } from '../../shared/number.js';
 import { Misuse, unknownName } from '../base/failure.js';
@@ -9,13 +9,22 @@ import { shortName } from '../base/short-name.js';
 
 const NO_HEADER = 'the first row does not look like a header that names the columns';
 
-/** True if a cell begins with a letter and holds no address and no separator of other formats. */
+/**
+ * True if a cell begins with a letter and contains neither an email address nor a separator of
+ * other formats.
+ */
 function isName(cell: string): boolean {
   return /^\p{L}[^@;\t|]*$/u.test(cell);
 }
 
-/** Most names that a message shows. */
+/** Maximum number of names shown in a message. */
 const MOST_NAMES = 20;
+
+/** Advice on columns named by years, which look like numbers; otherwise ''. */
+function yearHint(header: readonly string[]): string {
+  const areYears = header.some((cell) => /^(1[89]|20)\d\d$/.test(cell));
+  return areYears ? '; if years name columns, write them with a letter, such as y2019' : '';
+}
 
 /** Whether a cell cannot be part of a header because it is a number, a date or an address. */
 function isData(cell: string): boolean {
@@ -43,7 +52,7 @@ export function namesText(header: readonly string[]): string | undefined {
   return more > 0 ? `${list} and ${more} more` : list;
 }
 
-/** Returns the error for an unknown column; lists the known ones if there is a header. */
+/** Error for an unknown column; lists the known ones if there is a header. */
 export function unknownColumn(what: string, name: string, header: readonly string[]): Misuse {
   const names = namesText(header);
   if (names !== undefined) {
@@ -52,10 +61,12 @@ export function unknownColumn(what: string, name: string, header: readonly strin
   const separator = header.length === 1 ? /[;\t|]/.exec(header[0]!) : null;
   const got = separator && JSON.stringify(separator[0]);
   const hint = got ? `: cells must be separated as --delimiter says, not by ${got}` : '';
-  return new Misuse(`there is no ${what} ${JSON.stringify(name)}, and ${NO_HEADER}${hint}`);
+  return new Misuse(
+    `there is no ${what} ${JSON.stringify(name)}, and ${NO_HEADER}${hint || yearHint(header)}`,
+  );
 }
 
-/** Lists names of columns if they look like names. */
+/** Lists the names of columns if they look like names. */
 export function columnList(names: readonly string[]): string {
   const areNames = names.every(isName) && !names.some(isData);
   return areNames
@@ -66,5 +77,5 @@ export function columnList(names: readonly string[]): string {
 /** @throws Misuse for a column whose name is a number. */
 export function requireName(header: readonly string[], index: number): void {
   if (parseNumber(header[index]!) === undefined) return;
-  throw new Misuse(`${NO_HEADER}: its cell ${index + 1} is a number`);
+  throw new Misuse(`${NO_HEADER}: its cell ${index + 1} is a number${yearHint(header)}`);
 }

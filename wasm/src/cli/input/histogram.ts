@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads histograms of the rows of a file over declared domains, and their privacy unit.
+// Reads histograms of the rows of a file over declared domains or bins, and determines their
+// privacy unit.
 
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { under } from '../options/option.js';
+import type { Bins } from './bins.js';
 import { FORMAT_OPTIONS, type TableFormat } from './format.js';
 import { Domain, MAX_VALUES, outsideDomain } from './domain.js';
 import { COLUMNS_OPTION, readNames } from './columns.js';
 import { Missing, MISSING_OPTIONS } from './missing.js';
 import { openInput } from './input.js';
 import { PEOPLE_OPTIONS, personOf, readPeople, unitOf, warnOfMarks } from './people.js';
-import type { People } from './people.js';
+import type { PersonColumn } from './people.js';
 import { placeOf } from './place.js';
-import { readTable } from './rows.js';
+import { readTable, type RowBatch, type RowRequest } from './rows.js';
 
 export const HISTOGRAM_OPTIONS = {
   ...under('Columns', {
@@ -33,7 +35,7 @@ export const HISTOGRAM_OPTIONS = {
       repeats: true,
       meaning:
         'the values of each column, in the order of the columns: LOW:HIGH (integers) or A,B,C ' +
-        '(texts). Declare it without looking at the data. A row with another value is refused',
+        '(texts), or "$(paste -sd, FILE)" with one in each line of FILE. Declare it without looking at the data. A row with another value is refused',
       brief: 'its values, declared without the data: LOW:HIGH or A,B,C',
     },
     other: {
@@ -66,31 +68,35 @@ export function readDomains(args: Args): Domain[] {
   return all;
 }
 
-/** Neighbours and privacy unit of answers about a histogram, and what happens to missing cells. */
-export interface Histogrammed {
+/**
+ * How answers about a histogram are protected: neighbours, privacy unit, and treatment of missing
+ * cells.
+ */
+export interface HistogramProtection {
   missing: Missing;
   neighbours: Neighbours;
-  people: People | undefined;
-  /** Privacy unit; a budget adds up releases that share it. */
+  people: PersonColumn | undefined;
+  /** Privacy unit; a budget adds up releases with the same unit. */
   unit: string;
   /** A clause of the guarantee. */
   text: string;
 }
 
-/** Refuses --missing skip where the number of rows that count is public. */
+/** Refuses --missing skip if the number of rows that count is public. */
 export function requireZeroOut({ policy }: Missing, neighbours: Neighbours): void {
   if (neighbours === 'zero-out' || policy === 'refuse' || policy === 'zero') return;
   throw new Misuse('--missing skip needs zero-out neighbours: how many rows count is secret');
 }
 
-export function readProtected(args: Args): Histogrammed {
+export function readProtected(args: Args): HistogramProtection {
   const neighbours = args.oneOf('neighbours', NEIGHBOURS);
   const people = readPeople(args);
   const isPublic = neighbours === 'replace-one';
   const missing = Missing.read(args, { areSteps: false });
   requireZeroOut(missing, neighbours);
   if (people && isPublic) {
-    // Two persons can have different numbers of rows, but replace-one treats that number as public.
+    // Persons can have different numbers of rows, so replacing one changes how many rows count;
+    // that number is public under replace-one.
     throw new Misuse('--user-column needs zero-out neighbours: how many rows count is secret');
   }
   const rows = isPublic ? 'the number of rows is public' : 'the number of rows is protected, too';
@@ -105,7 +111,7 @@ export function readProtected(args: Args): Histogrammed {
   return { missing, neighbours, people, unit, text };
 }
 
-/** Selects the first rows of each person, up to a number. */
+/** Selects the first rows of each person, up to a limit. */
 class FirstRows {
   private readonly numRows = new Map<string, number>();
 
@@ -119,35 +125,20 @@ class FirstRows {
   }
 }
 
-export interface HistogramInput {
-  command: string;
-  domains: readonly Domain[];
-  missing: Missing;
-  people: People | undefined;
-  format: TableFormat;
+/** Cells of a histogram, and the columns that determine the cell of a row. */
+export interface Cells {
+  size: number;
+  wanted: Pick<RowRequest, 'columns' | 'texts' | 'onlyTexts' | 'domains' | 'ranges'>;
+  /** Index of the cell of a row. */
+  indexOf(batch: RowBatch, i: number): number;
 }
 
-/** Counts or refuses every row; with --user-column, counts only the first rows of each person. */
-export async function readHistogram(
-  args: Args,
-  { command, domains, missing, people, format }: HistogramInput,
-): Promise<Float64Array> {
-  const size = domains.reduce((product, { labels }) => product * labels.length, 1);
-  const histogram = new Float64Array(size);
-  const texts = domains.map(({ column }) => column);
-  const first = people && new FirstRows(people.maxContributions);
-  if (people) texts.push(people.column);
-  const table = await readTable(await openInput(args.files), {
-    columns: [],
-    texts,
-    onlyTexts: true,
-    format,
-    domains,
-    missing,
-    ids: people?.column,
-  });
-  for await (const batch of table.batches) {
-    for (let i = 0; i < batch.numRows; ++i) {
+/** One cell per combination of values; the values of the last column vary fastest. */
+export function cellsOfDomains(domains: readonly Domain[], missing: Missing): Cells {
+  return {
+    size: domains.reduce((product, { labels }) => product * labels.length, 1),
+    wanted: { columns: [], texts: domains.map(({ column }) => column), onlyTexts: true, domains },
+    indexOf(batch, i) {
       let place = 0;
       domains.forEach((domain, j) => {
         const cell = batch.texts[j]![i]!;
@@ -156,6 +147,48 @@ export async function readHistogram(
           throw outsideDomain(domain, cell, { where: placeOf(batch, i), missing });
         place = place * domain.labels.length + index;
       });
+      return place;
+    },
+  };
+}
+
+/** Cells of a numeric column; numbers outside its range count as the nearest number inside. */
+export function cellsOfBins(bins: Bins): Cells {
+  return {
+    size: bins.size,
+    wanted: { columns: [bins.range.name], texts: [], ranges: () => [bins.range] },
+    indexOf: (batch, i) => bins.indexOf(batch.values[i]!),
+  };
+}
+
+export interface HistogramInput {
+  command: string;
+  cells: Cells;
+  missing: Missing;
+  people: PersonColumn | undefined;
+  format: TableFormat;
+}
+
+/**
+ * Counts every row or refuses it; with --user-column, counts only the first rows of each person.
+ */
+export async function readHistogram(
+  args: Args,
+  { command, cells, missing, people, format }: HistogramInput,
+): Promise<Float64Array> {
+  const histogram = new Float64Array(cells.size);
+  const texts = people ? [...cells.wanted.texts, people.column] : cells.wanted.texts;
+  const first = people && new FirstRows(people.maxContributions);
+  const table = await readTable(await openInput(args.files), {
+    ...cells.wanted,
+    texts,
+    format,
+    missing,
+    ids: people?.column,
+  });
+  for await (const batch of table.batches) {
+    for (let i = 0; i < batch.numRows; ++i) {
+      const place = cells.indexOf(batch, i);
       if (!people || first!.take(personOf(batch, i, people, batch.texts.at(-1)!))) {
         ++histogram[place]!;
       }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Parses JSON lines, one object per line, into records. The keys of the first object name the
-// columns. Cells keep the text of the values, so that no two ids become the same number.
+// columns. Cells keep the text of the values, so that different ids never become the same number.
 
 import { Misuse } from '../base/failure.js';
 import { JSON_TOKEN } from '../base/json.js';
 import type { CsvRecord } from '../../shared/csv.js';
 import { nameOf } from '../../shared/name.js';
 
-/** A record; from JSON lines, also facts about its object. */
+/** A record and, if it comes from JSON lines, facts about its object. */
 export interface TableRecord extends CsvRecord {
   object?: {
     /** 0-based columns whose value is a list or an object. */
     nested: ReadonlySet<number>;
-    /** Whether it has a key that the first object lacks. */
+    /** Whether the object has a key that the first object lacks. */
     hasMore: boolean;
   };
 }
 
 const MAX_LINE = 1 << 20;
 
-interface Member {
+interface JsonMember {
   key: string;
   /** Text of the value; undefined for a list or an object. */
   value: string | undefined;
@@ -30,15 +30,15 @@ function fault(line: number, what: string): Misuse {
   return new Misuse(`line ${line} ${what}`, { code: 'malformed_json', line });
 }
 
-/** Returns the text of a scalar value. */
+/** Text of a scalar value. */
 function textOfValue(token: string): string {
   if (token === 'null') return '';
   return token.startsWith('"') ? (JSON.parse(token) as string) : token;
 }
 
 /** Members of a well-formed object, in order. */
-function membersOf(text: string): Member[] {
-  const members: Member[] = [];
+function membersOf(text: string): JsonMember[] {
+  const members: JsonMember[] = [];
   let depth = 0;
   let key: string | undefined;
   for (const [token] of text.matchAll(JSON_TOKEN)) {
@@ -53,7 +53,7 @@ function membersOf(text: string): Member[] {
   return members;
 }
 
-function parseObject(text: string, line: number): Member[] {
+function parseObject(text: string, line: number): JsonMember[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -70,7 +70,7 @@ function parseObject(text: string, line: number): Member[] {
   return members;
 }
 
-/** Consumes text and yields the records it completes, first the one that names the columns. */
+/** Consumes text and yields the records that it completes. The first record names the columns. */
 export class JsonLines {
   private places: Map<string, number> | undefined;
   private line = 0;
@@ -106,7 +106,7 @@ export class JsonLines {
     yield this.record(members, line);
   }
 
-  private record(members: readonly Member[], line: number): TableRecord {
+  private record(members: readonly JsonMember[], line: number): TableRecord {
     const cells = Array.from(this.places!, () => '');
     const nested = new Set<number>();
     let hasMore = false;

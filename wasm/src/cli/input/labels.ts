@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Labels as texts: which denote a class, and how to write one.
+// Labels written as words: which words denote a class, and how to write a label.
 
 import { classifies } from '../../api/learning/loss.js';
 import type { LossName } from '../../types/all.js';
 
-export interface Labelled {
+export interface LabelKind {
   loss: LossName | 'softmax';
   numClasses?: number | undefined;
 }
@@ -13,14 +13,18 @@ export interface Labelled {
 /** Texts of two classes, in lower case. */
 const CLASSES: Readonly<Record<string, number>> = { no: 0, yes: 1, false: 0, true: 1 };
 
-/** Returns the label that a text denotes for a loss whose labels are classes. */
-export function labelOfText(text: string, { loss }: Labelled): number | undefined {
+/** Label that a text denotes, if the labels of the loss are classes. */
+export function labelOfText(text: string, { loss }: LabelKind): number | undefined {
   const lower = text.toLowerCase();
   return classifies(loss) && Object.hasOwn(CLASSES, lower) ? CLASSES[lower] : undefined;
 }
 
-/** Says, of a label that is a text, how to write it. */
-export function labelText({ loss, numClasses = 0 }: Labelled): string {
+/** Advice for a feature that is a word. */
+export const FEATURE_WORDS =
+  'a feature of categories needs a column for each of them, with 1 in its rows and 0 in others';
+
+/** Explains how to write a label that was given as a word. */
+export function labelText({ loss, numClasses = 0 }: LabelKind): string {
   if (!classifies(loss))
     return 'is not a number: classes as labels need --loss logistic, hinge or softmax';
   if (loss === 'softmax') return `is not a class: write the classes as 0 to ${numClasses - 1}`;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --missing and --na: which cells are missing, and what happens to a row with one. The result for a
-// row depends on that row alone, and no other row moves to another step: a skipped row is a record
+// --missing and --na: which cells are missing, and what happens to their rows. What happens to a
+// row depends on that row alone and moves no other row to another step: a skipped row is a record
 // that adds nothing.
 
 import {
@@ -24,18 +24,17 @@ export const MISSING_OPTIONS = under('Rows', {
     meaning:
       'rows with a missing cell: refuse (default); skip: they are left out; or zero: a missing ' +
       'category is 0, if --domain lists that. With --other it is one of the rest by default. A ' +
-      'skipped row is protected like any other one, and adds nothing: whether a row counts depends ' +
-      'on that row alone',
+      'skipped row is protected like any other one',
   },
   na: {
     value: 'A,B,...',
     meaning:
-      'cells with one of these texts are missing, as empty ones always are: NA,NaN,null,-. It ' +
-      'concerns every column that is read',
+      'cells with one of these texts are missing, as empty ones always are: NA,NaN,null,-. A ' +
+      'number is one in any spelling, such as -999.0 for -999',
   },
 });
 
-/** The same for rows that are steps. */
+/** --missing for commands in which each row is a step. */
 export const STEPS_MISSING = {
   ...MISSING_OPTIONS,
   missing: {
@@ -43,12 +42,11 @@ export const STEPS_MISSING = {
     meaning:
       'rows with a missing cell: refuse (default); zero: a missing number or category is 0; or ' +
       'skip: the row adds nothing, and still takes its step if rows are steps. A skipped row is ' +
-      'protected like any other one: what happens to a row depends on that row alone, and no ' +
-      'other row moves to another step',
+      'protected like any other one',
   },
 };
 
-/** Text that a missing cell is read as with `zero`. */
+/** Text as which `zero` reads a missing cell. */
 export const ZERO = '0';
 
 /**
@@ -64,7 +62,9 @@ export class Missing {
     private readonly texts: readonly string[],
   ) {}
 
-  /** @param areSteps  whether each row is a step, so that leaving one out would shift later ones. */
+  /**
+   * @param areSteps  whether each row is a step, so that leaving a row out would shift later steps.
+   */
   static read(args: Args, { areSteps }: { areSteps: boolean }): Missing {
     const policy = args.oneOf('missing', POLICIES);
     const list = args.text('na');
@@ -81,24 +81,26 @@ export class Missing {
     return new Missing(areSteps ? 'blank' : 'drop', texts);
   }
 
-  /** Refuses every row with an empty cell. */
+  /** Policy that refuses every row with an empty cell. */
   static readonly refused = new Missing('refuse', []);
 
   has(cell: string): boolean {
     return isMissing(cell, this.texts);
   }
 
-  /** Advice for a cell that is not what it must be, but looks like a missing one; or ''. */
-  hint(cell: string): string {
-    return isMark(cell) ? `; if its value is missing, ${this.remedy([cell])}` : '';
+  /** Advice for an invalid cell that may stand for a missing value; otherwise ''. */
+  hint(cell: string, mayBe = isMark(cell)): string {
+    return mayBe ? `; if its value is missing, ${this.remedy([cell])}` : '';
   }
 
-  /** Warns of ids that look missing, and would then be one person. */
+  /**
+   * Warning about ids that look like missing values; all rows with such an id would be one person.
+   */
   markedIdsNotice(column: string, marks: readonly string[]): string {
     return `${markedIdsText(column, marks)}; if they are missing, ${this.remedy(marks)}`;
   }
 
-  /** The options, beside those given, by which cells with some texts are missing. */
+  /** Advice on the options that make cells with these texts count as missing. */
   private remedy(cells: readonly string[]): string {
     const list = `--na ${listWith(cells, this.texts).join(',')}`;
     if (this.policy === 'refuse') return `--missing skip ${list} leaves out such rows`;
@@ -107,7 +109,7 @@ export class Missing {
       : `${list} leaves out such rows`;
   }
 
-  /** A clause of the guarantee about rows with a missing cell, or ''. */
+  /** Clause of the guarantee about rows with a missing cell; otherwise ''. */
   get claim(): string {
     if (this.policy === 'refuse') return '';
     const cells = ['empty', ...this.texts.map((text) => JSON.stringify(text))].join(' or ');

@@ -11,10 +11,10 @@ import type { Args } from '../options/args.js';
 import { formatOfName } from './format.js';
 import { namesText } from './header.js';
 
-/** A text for each of some options: an example value, or a clause. */
-type Needed = Readonly<Record<string, string>>;
+/** Options by name, each with an example value or an explanatory clause. */
+type NeededOptions = Readonly<Record<string, string>>;
 
-/** Number of bytes searched for the header of a file. */
+/** Bytes searched for the header of a file. */
 const PIECE = 4096;
 
 function beginningOf(path: string): Uint8Array {
@@ -51,10 +51,10 @@ function columnsText([path, ...others]: readonly string[]): string {
 }
 
 /**
- * @param about  clauses that explain some of the options when they are missing.
+ * @param about  clauses that explain some of the options if they are missing.
  * @throws Misuse that names all missing options and suggests what to add.
  */
-export function requireAll(args: Args, needed: Needed, about: Needed = {}): void {
+export function requireAll(args: Args, needed: NeededOptions, about: NeededOptions = {}): void {
   const missing = Object.keys(needed).filter((name) => !args.has(name));
   const [first, ...rest] = missing;
   if (first === undefined) return;

@@ -4,29 +4,32 @@
 
 import { Misuse } from '../base/failure.js';
 
-export interface Place {
+export interface RowPlace {
   /** The header is not counted. */
   row: number;
   line: number;
 }
 
+/** Positions of the rows of a batch: the number of the first row, and the line of each row. */
+export interface Places {
+  firstRow: number;
+  lines: readonly number[];
+}
+
 /** The place of row `i` of a batch. */
-export function placeOf(
-  { firstRow, lines }: { firstRow: number; lines: readonly number[] },
-  i: number,
-): Place {
+export function placeOf({ firstRow, lines }: Places, i: number): RowPlace {
   return { row: firstRow + i, line: lines[i]! };
 }
 
 /** A place in words, with the column if one is given. */
-export function placeText({ row, line }: Place, column?: string): string {
+export function placeText({ row, line }: RowPlace, column?: string): string {
   const cell = column === undefined ? '' : `, column ${JSON.stringify(column)}`;
   return `row ${row} (line ${line})${cell}`;
 }
 
-/** Returns the error for a row, or for one of its cells. */
+/** Error for a row, or for one of its cells. */
 export function faultAt(
-  { row, line }: Place,
+  { row, line }: RowPlace,
   { code, what, column }: { code: string; what: string; column?: string },
   value?: string,
 ): Misuse {

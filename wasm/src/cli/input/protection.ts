@@ -2,14 +2,14 @@
 
 // Describes in words whom a release protects.
 
-import { counted } from '../../shared/counted.js';
+import { counted, withArticle } from '../../shared/counted.js';
 import type { Certificate, Participation } from '../../types/all.js';
-import { unitOf, type People } from './people.js';
-import type { Times } from './time.js';
+import { unitOf, type PersonColumn } from './people.js';
+import type { TimeColumn } from './time.js';
 import type { PublicCount } from '../output/weak.js';
 
 export interface Protection {
-  /** Privacy unit; a budget adds up releases that share it. */
+  /** Privacy unit; a budget adds up releases with the same unit. */
   unit: string;
   /** A clause of the guarantee. */
   text: string;
@@ -17,40 +17,51 @@ export interface Protection {
   horizon: string;
   /** Facts that the guarantee treats as public. */
   isPublic: string;
+  /** Says which rows are clipped together; empty if each row is clipped separately. */
+  together: string;
 }
 
-export interface Protected {
+export interface ProtectionFacts {
   participation: Participation;
-  people: People | undefined;
-  times: Times | undefined;
+  people: PersonColumn | undefined;
+  times: TimeColumn | undefined;
   numSteps: number;
   /** Option that would protect persons, if the command has one. */
   instead?: string;
-  /** Number of passes over the rows. Default 1. */
+  /** Passes over the rows. Default 1. */
   passes?: number;
   /** Rows per step. Default 1. */
   batchSize?: number;
+  /** Whether there is no horizon; then any 365 consecutive steps are protected. */
+  isEndless?: boolean;
 }
 
-/** A number of steps with their noun: `1 row`, `7 days`, `4 batches of 8 rows in 2 passes`. */
-function stepsText(count: number, { times, passes = 1, batchSize = 1 }: Protected): string {
+/** A number of steps with its noun: `1 row`, `7 days`, `4 batches of 8 rows in 2 passes`. */
+function stepsText(count: number, { times, passes = 1, batchSize = 1 }: ProtectionFacts): string {
   if (times) return counted(count, times.bucket);
   const batches = `${counted(count, 'batch', 'batches')} of ${batchSize} rows`;
   const what = batchSize === 1 ? counted(count, 'row') : batches;
   return passes === 1 ? what : `${what} in ${passes} passes`;
 }
 
-/** Says why the first and the last bucket are public. */
-function edgesText({ bucket, first, last }: Times): string {
+/** Says that the first and the last bucket are set by options or, failing that, are public. */
+function edgesText({ bucket, first, last }: TimeColumn): string {
   const areGiven = first !== undefined && last !== undefined;
   const how = areGiven ? 'those of --from and --to' : 'public';
   return `the first and the last ${bucket} are ${how}`;
 }
 
-export function protection(given: Protected): Protection {
+export function protection(given: ProtectionFacts): Protection {
+  const { people, times } = given;
+  const areOne = people !== undefined && times !== undefined;
+  const together = areOne ? `all rows of ${withArticle(times.bucket)} added up and ` : '';
+  return { ...protectedBy(given), together };
+}
+
+function protectedBy(given: ProtectionFacts): Omit<Protection, 'together'> {
   const { participation, people, times, numSteps, instead, passes = 1 } = given;
   const zone = times ? ` in ${times.zone.name}` : '';
-  const horizon = `${stepsText(numSteps, given)}${zone}`;
+  const horizon = given.isEndless ? `none, days${zone}` : `${stepsText(numSteps, given)}${zone}`;
   const isPublic = times ? edgesText(times) : 'the number of rows is public';
   if (people) {
     const { maxContributions: most, minSeparation } = people;
@@ -59,6 +70,10 @@ export function protection(given: Protected): Protection {
     const apart = isApart ? ` that are at least ${minSeparation} ${step}s apart` : '';
     const rest = times ? 'the rest is left out' : 'the rest is released as rows of zeros';
     const unit = unitOf(people);
+    if (most === Infinity) {
+      const time = given.isEndless ? 'in any 365 days' : 'in all of these days and before';
+      return { unit, text: `${unit} is protected, whatever it does ${time}`, horizon, isPublic };
+    }
     const first = most === 1 ? `${step} counts` : `${most} ${step}s${apart} count`;
     return {
       unit,
@@ -67,7 +82,7 @@ export function protection(given: Protected): Protection {
       isPublic,
     };
   }
-  if (participation === 'single') {
+  if (participation === 'once') {
     const see = instead === undefined ? '' : ` (see ${instead})`;
     if (passes > 1) {
       const text = `one row is protected in all ${passes} passes, not a person with several`;
@@ -79,13 +94,13 @@ export function protection(given: Protected): Protection {
   if ('epochs' in participation) {
     const { epochs } = participation;
     const which = `one row in each of ${counted(epochs, 'epoch')} of ${counted(numSteps / epochs, 'row')}`;
-    // Includes the epoch length, because users who fit one pattern need not fit another.
+    // The unit includes the epoch length, because users who fit one pattern need not fit another.
     const unit = `one user with ${which}`;
     const text = `one user is protected, with ${which}, always in the same place`;
     return { unit, text, horizon, isPublic };
   }
-  const { participations, minSeparation } = participation;
-  const which = `at most ${counted(participations, 'row')}, at least ${counted(minSeparation, 'row')} apart`;
+  const { times: most, apart } = participation;
+  const which = `at most ${counted(most, 'row')}, at least ${counted(apart, 'row')} apart`;
   return {
     unit: `one user with ${which}`,
     text: `one user is protected, with ${which}`,
@@ -95,12 +110,12 @@ export function protection(given: Protected): Protection {
 }
 
 /**
- * Warns that late steps lack contributions beyond the bound per person, or that the bound is larger
- * than necessary.
+ * Warns that contributions beyond the bound per person are missing from later steps, or that the
+ * bound is larger than necessary.
  */
-export function boundNotice(given: Protected): string | undefined {
+export function boundNotice(given: ProtectionFacts): string | undefined {
   const { people, times, numSteps } = given;
-  if (!people) return undefined;
+  if (!people || people.maxContributions === Infinity) return undefined;
   const { maxContributions: most, minSeparation } = people;
   const step = times?.bucket ?? 'row';
   const enough = Math.ceil(numSteps / minSeparation);
@@ -117,20 +132,20 @@ export function boundNotice(given: Protected): string | undefined {
   );
 }
 
-/** Returns the number of rows or users, if it is public. */
-export function publicCount(given: Protected): PublicCount | undefined {
+/** Number of rows or users, if it is public. */
+export function publicCount(given: ProtectionFacts): PublicCount | undefined {
   const { participation, people, times, numSteps, passes = 1, batchSize = 1 } = given;
   if (people || times) return undefined;
-  if (participation === 'single') {
+  if (participation === 'once') {
     return { count: (numSteps / passes) * batchSize, units: 'rows' };
   }
   if ('epochs' in participation) {
     return { count: numSteps / participation.epochs, units: 'users' };
   }
-  return undefined; // There may be more users if some participate less often.
+  return undefined; // There may be more users, if some participate less often.
 }
 
-interface Spoken {
+interface GuaranteeFacts {
   name: string;
   mode: string;
   whom: Protection;
@@ -143,7 +158,7 @@ interface Spoken {
 }
 
 /**
- * In mode lattice, the kind of noise and the guarantee that is proven before its conversion to
+ * The kind of noise in mode lattice, and the guarantee that is proved before the conversion to
  * epsilon and delta.
  */
 function claimOf({ lattice, mu, rho }: Certificate): string {
@@ -155,7 +170,7 @@ function pairOf(epsilon: number, delta: number): string {
   return `(${epsilon}, ${delta})-differentially private`;
 }
 
-/** Returns the neighbours of a claim; those that are promised to keep their times are fewer. */
+/** Neighbours of a guarantee; with fixed times there are fewer. */
 export function neighboursOf({ neighbours, fixedTimes }: Certificate): string {
   return fixedTimes ? `${neighbours} at fixed times` : neighbours;
 }
@@ -163,12 +178,12 @@ export function neighboursOf({ neighbours, fixedTimes }: Certificate): string {
 /** The whole guarantee of a release, in one sentence. */
 export function guarantee(
   certificate: Certificate,
-  { name, mode, whom, what = '', clippedTo, missing = '' }: Spoken,
+  { name, mode, whom, what = '', clippedTo, missing = '' }: GuaranteeFacts,
 ): string {
   const { epsilon, delta, neighbours, fixedTimes, clipNorm, workload, laplace } = certificate;
   const target = laplace ? `${epsilon}-differentially private (pure)` : pairOf(epsilon, delta);
   const norm = laplace ? 'l1-norm over all columns' : 'l2-norm';
-  const clip = clippedTo ?? `clipped to ${norm} ${clipNorm}`;
+  const clip = clippedTo ?? `${whom.together}clipped to ${norm} ${clipNorm}`;
   const how = laplace ? 'discrete Laplace noise' : `mode ${mode}${claimOf(certificate)}`;
   const times = neighbours === 'replace-one' ? ` at ${fixedTimes ? 'fixed' : 'any'} times` : '';
   return (

@@ -6,7 +6,7 @@ import { given } from '../../core/given.js';
 import { CsvFault, CsvParser, type CsvRecord } from '../../shared/csv.js';
 import {
   FIRST_BYTES,
-  JSON_ARRAY,
+  JSON_TEXTS,
   kindOfFile,
   kindOfMarkup,
   kindOfText,
@@ -21,7 +21,7 @@ import { JsonLines, type TableRecord } from './json-lines.js';
 /** Matches the beginning of other kinds of files: markup, scripts, PDF. */
 const OTHER_KIND = /^\uFEFF?\s*(<[!?a-z]|#!|%PDF)/i;
 
-/** Returns the result of `read`, turning malformed CSV into a Misuse. */
+/** Calls `read`, and turns errors about malformed CSV into Misuse. */
 function parsed(read: () => CsvRecord[], isOther: boolean): CsvRecord[] {
   try {
     return read();
@@ -33,31 +33,33 @@ function parsed(read: () => CsvRecord[], isOther: boolean): CsvRecord[] {
   }
 }
 
-/** Refuses the first bytes of a file that is no text in UTF-8, by its kind. */
+/** Refuses a file that is not UTF-8 text, judging by its first bytes. */
 function requireText(first: Uint8Array): void {
   const kind = kindOfFile(first);
   if (kind !== undefined) throw new Misuse(`the input ${kind}`, { code: 'other_format' });
 }
 
-/** A kind of text, and what to do if a text of CSV is JSON. */
-export type Expected = { kind: 'csv'; ifJson?: string } | { kind: 'jsonl' };
+/** The format of a text, and advice for a text that should be CSV but is JSON. */
+export type RecordFormat = { kind: 'csv'; ifJson?: string } | { kind: 'jsonl' };
 
-/** Refuses the first characters of JSON where CSV is expected, and of an array in any case. */
-function requireFormat(beginning: string, expected: Expected): void {
+/**
+ * Refuses text that begins like JSON if CSV is expected, and JSON that is not one object per line.
+ */
+function requireFormat(beginning: string, expected: RecordFormat): void {
   const markup = kindOfMarkup(beginning);
   if (markup !== undefined) throw new Misuse(`the input ${markup}`, { code: 'other_format' });
   const json = kindOfText(beginning);
   const how = expected.kind === 'csv' ? (expected.ifJson ?? 'write it as CSV') : undefined;
-  if (json === undefined || (json === 'object' && how === undefined)) return;
+  if (json === undefined || (json === 'lines' && how === undefined)) return;
   const isRead = expected.kind === 'jsonl' || expected.ifJson !== undefined;
-  const what = json === 'array' && isRead ? JSON_ARRAY : `is JSON, not CSV: ${how}`;
+  const what = json !== 'lines' && isRead ? JSON_TEXTS[json] : `is JSON, not CSV: ${how}`;
   throw new Misuse(`the input ${what}`, { code: 'other_format' });
 }
 
-/** Decodes a stream of bytes chunk by chunk; the last text may be empty. */
+/** Decodes a stream of bytes chunk by chunk; the last chunk of text may be empty. */
 export async function* textOf(
   bytes: AsyncIterable<Uint8Array>,
-  expected: Expected,
+  expected: RecordFormat,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decode = (piece?: Uint8Array) => {
@@ -90,10 +92,10 @@ function parserOf(delimiter: Delimiter, text: string, isWhole: boolean): CsvPars
 }
 
 /**
- * Yields the records of a stream of bytes, those that each chunk completes together.
+ * Yields the records of a stream of bytes; the records that a chunk completes are yielded together.
  *
  * @param delimiter  default: a comma.
- * @param ifJson  advice if the bytes are JSON, where that could be read.
+ * @param ifJson  advice for bytes that are JSON, if the command can read JSON.
  */
 export async function* csvRecords(
   bytes: AsyncIterable<Uint8Array>,
@@ -131,7 +133,7 @@ async function* jsonRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Ta
   yield* all(lines.end());
 }
 
-/** Yields the records of a table, those of each chunk together; the first names the columns. */
+/** Yields the records of a table, chunk by chunk; the first record names the columns. */
 export function tableRecords(
   bytes: AsyncIterable<Uint8Array>,
   format: TableFormat,

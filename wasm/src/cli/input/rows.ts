@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Converts records to rows of numbers and texts, and reports cells that are neither.
+// Converts records to rows of numbers and texts, and reports the cells at fault.
 
 import { counted } from '../../shared/counted.js';
-import { isBlank } from '../../shared/csv.js';
+import { isBlank, SEPARATORS } from '../../shared/csv.js';
 import { cellsText, placesOf, unnamedText } from '../../shared/header.js';
 import { isMark } from '../../shared/missing.js';
 import { nameOf } from '../../shared/name.js';
-import { beyondText, parseNumber } from '../../shared/number.js';
+import { parseNumber } from '../../shared/number.js';
 import { Misuse } from '../base/failure.js';
-import { hasDecimalComma } from '../options/spelling.js';
+import { hasDecimalComma, surplusText } from '../options/spelling.js';
 import { outsideDomain, type Domain } from './domain.js';
 import { matches } from './columns.js';
 import { columnName, columnText, requireName, unknownColumn } from './header.js';
-import type { Decimal, TableFormat } from './format.js';
+import { notationFault, withPoint, type DecimalMark, type TableFormat } from './format.js';
 import type { TableRecord } from './json-lines.js';
-import { labelOfText, labelText, type Labelled } from './labels.js';
+import { labelOfText, labelText, type LabelKind } from './labels.js';
 import { emptyText, Missing, ZERO } from './missing.js';
-import { faultAt, placeText, type Place } from './place.js';
+import { faultAt, placeText, type RowPlace } from './place.js';
 import { tableRecords } from './records.js';
 
 /** A batch of rows, and the fault that follows them, if any. */
-export interface Batch {
+export interface RowBatch {
   /** numRows * columns.length numbers, row after row. */
   values: Float64Array;
   numRows: number;
-  /** 1-based number of the first row, the header not counted. */
+  /** 1-based number of the first row, not counting the header. */
   firstRow: number;
   /** 1-based line of each row. */
   lines: number[];
@@ -33,14 +33,14 @@ export interface Batch {
   texts: string[][];
   /** 0-based rows that add nothing because a cell is missing; their cells are not to be read. */
   blank?: ReadonlySet<number>;
-  /** Error in the row after these; no further batch follows. */
+  /** Error in the row after this batch; no further batch follows. */
   fault?: Misuse;
-  /** Which cells are missing, for messages about the texts. */
+  /** Which cells count as missing, for messages about `texts`. */
   missing: Missing;
 }
 
-export interface Wanted {
-  /** Columns of numbers. If empty: all columns not in `texts`, or none with `onlyTexts`. */
+export interface RowRequest {
+  /** Numeric columns. If empty: all columns not in `texts`, or none with `onlyTexts`. */
   columns: readonly string[];
   /** Whether a * in `columns` stands for any letters. */
   hasPatterns?: boolean;
@@ -49,24 +49,29 @@ export interface Wanted {
   format: TableFormat;
   /** Default: refuse. */
   missing?: Missing;
-  /** Returns known ranges of the columns, to which numbers are clamped. */
+  /** Known ranges of the columns, to which numbers are clamped. */
   ranges?(columns: readonly string[]): readonly { low: number; high: number }[] | undefined;
   /** Advice for a cell that is not a number, if no columns were named. */
   instead?: string;
-  /** Column of labels, and the loss that they are for: a missing one is never read as 0. */
-  label?: { column: string } & Labelled;
-  /** Domains of those text columns that hold values of one. */
+  /** Advice for a word in a numeric column. */
+  ofWords?: string;
+  /** Column of labels, and their loss: a missing label is never read as 0. */
+  label?: { column: string } & LabelKind;
+  /** Domains of the text columns that have a domain. */
   domains?: readonly Domain[];
-  /** One-hot encodes a column: 1 at the row's value, 0 at the others; no column of numbers. */
+  /**
+   * One-hot encodes a column: 1 at the value of the row and 0 elsewhere. There are then no numeric
+   * columns.
+   */
   categories?: Domain | undefined;
-  /** The text column with the ids of persons. */
+  /** The text column that holds the ids of persons. */
   ids?: string | undefined;
 }
 
 export interface NumericTable {
   columns: string[];
-  batches: AsyncGenerator<Batch>;
-  /** Number of rows so far that add nothing because a cell is missing. */
+  batches: AsyncGenerator<RowBatch>;
+  /** Rows so far that add nothing because a cell is missing. */
   readonly numSkipped: number;
   /** Ids so far that often stand for a missing value. */
   readonly marks: ReadonlySet<string>;
@@ -74,7 +79,10 @@ export interface NumericTable {
   arrange(columns: readonly string[]): void;
 }
 
-/** Advice if all columns are read. */
+const INFINITE = /^[+-]?inf(?:inity)?$/i;
+const WORD = /^\p{L}\D*$/u;
+
+/** Advice for the case that all columns are read. */
 export const PICKS = '--columns NAME picks columns';
 
 /** Name of the sum if no column is summed and each row counts as 1. */
@@ -96,14 +104,14 @@ function chooseColumns(header: string[], names: readonly string[]): number[] {
   return indices;
 }
 
-/** Returns the columns that names pick or, if there is a pattern, in the order of the table. */
+/** Columns in the order of `names` or, if any name is a pattern, in the order of the table. */
 function picked(names: readonly string[], known: readonly string[]): readonly string[] {
   if (!names.some((name) => name.includes('*') && !known.includes(name))) return names;
   const unknown = names.filter((name) => !known.some((each) => matches(name, each)));
   return [...unknown, ...known.filter((each) => names.some((name) => matches(name, each)))];
 }
 
-/** Ranges of columns by their places in the header. */
+/** Ranges of columns, by index in the header. */
 type Ranges = ReadonlyMap<number, { low: number; high: number }>;
 
 /** The column whose values are counted, and its index in the header. */
@@ -119,9 +127,9 @@ class Rows {
   private readonly blank = new Set<number>();
 
   constructor(
-    /** Buffer for these rows and those after them. */
+    /** Buffer for these rows and the rows after them. */
     readonly values: Float64Array,
-    private readonly width: number,
+    readonly width: number,
     private readonly firstRow: number,
     private readonly textIndices: readonly number[],
     private readonly textOf: (cell: string, index: number) => string,
@@ -130,26 +138,28 @@ class Rows {
     this.texts = textIndices.map(() => []);
   }
 
-  /** Buffer for the next row. */
-  get room(): Float64Array {
-    const from = this.lines.length * this.width;
-    return this.values.subarray(from, from + this.width);
+  /** Index of the next row's first number in `values`. */
+  get begin(): number {
+    return this.lines.length * this.width;
   }
 
-  /** Buffer for the rows after these. */
+  /** Buffer for the rows that follow. */
   get rest(): Float64Array {
-    return this.values.subarray(this.lines.length * this.width);
+    return this.values.subarray(this.begin);
   }
 
   add({ cells, line }: TableRecord, isBlanked: boolean): void {
     if (isBlanked) this.blank.add(this.lines.length);
     this.lines.push(line);
-    this.textIndices.forEach((index, j) => this.texts[j]!.push(this.textOf(cells[index]!, index)));
+    for (let j = 0; j < this.texts.length; ++j) {
+      const index = this.textIndices[j]!;
+      this.texts[j]!.push(this.textOf(cells[index]!, index));
+    }
   }
 
-  batch(fault?: Misuse): Batch {
+  batch(fault?: Misuse): RowBatch {
     return {
-      values: this.values.subarray(0, this.lines.length * this.width),
+      values: this.values.subarray(0, this.begin),
       numRows: this.lines.length,
       firstRow: this.firstRow,
       lines: this.lines,
@@ -161,8 +171,8 @@ class Rows {
   }
 }
 
-/** Tells a reader what to take from each record; columns are places in the header. */
-interface Plan {
+/** The cells to read from each record; columns are given by their index in the header. */
+interface RowPlan {
   header: readonly string[];
   /** Columns of numbers; if empty, each row has one number that is always 1. */
   indices: number[];
@@ -172,14 +182,15 @@ interface Plan {
   /** Domains of text columns. */
   domains: ReadonlyMap<number, Domain>;
   missing: Missing;
-  /** Whether a line with nothing on it can be a cell. */
+  /** Whether an empty line can be a row with one cell. */
   isCsv: boolean;
-  label: ({ index: number } & Labelled) | undefined;
+  label: ({ index: number } & LabelKind) | undefined;
   /** Column of ids; -1 if there is none. */
   idIndex: number;
-  decimal: Decimal;
+  decimal: DecimalMark;
   ranges: Ranges | undefined;
   instead: string;
+  ofWords: string;
 }
 
 class RowReader {
@@ -187,11 +198,18 @@ class RowReader {
   readonly marks = new Set<string>();
   private numRows = 0;
   private blank: TableRecord | undefined;
+  /** Columns of texts and of categories. */
+  private readonly labels: readonly number[];
 
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly plan: RowPlan) {
+    const { categories, textIndices } = plan;
+    this.labels = categories ? [...textIndices, categories.index] : textIndices;
+  }
 
-  /** Yields batches, the last one with the fault that ends them; a dropped row begins a new one. */
-  *read(records: TableRecord[]): Generator<Batch> {
+  /**
+   * Yields batches, the last one with the fault that ends them; a dropped row starts a new batch.
+   */
+  *read(records: TableRecord[]): Generator<RowBatch> {
     const { categories, indices, missing, textIndices } = this.plan;
     const width = categories?.domain.labels.length ?? Math.max(1, indices.length);
     const countsAll = !categories && indices.length === 0;
@@ -214,7 +232,7 @@ class RowReader {
         continue;
       }
       try {
-        rows.add(record, this.readRow(record, rows.room));
+        rows.add(record, this.readRow(record, rows));
         this.seeId(record);
       } catch (error) {
         if (error instanceof Misuse) return yield rows.batch(error);
@@ -226,8 +244,8 @@ class RowReader {
   }
 
   /**
-   * Whether a blank line is a row of one empty cell that is not refused. Where one is refused, lines
-   * at the end are no rows, which is not known before the next row.
+   * Whether a blank line is an accepted row with one empty cell. If empty cells are refused, blank
+   * lines at the end are not rows; only the next row shows whether a blank line is at the end.
    */
   private isEmptyCell({ object }: TableRecord): boolean {
     if (object) return true;
@@ -236,7 +254,7 @@ class RowReader {
     return missing.policy !== 'refuse' || this.domainOf(0)?.hasOther === true;
   }
 
-  /** Returns the error for a blank line that another row follows. */
+  /** Error for a blank line that another row follows. */
   private blankFault(record: TableRecord): Misuse {
     const { header, isCsv } = this.plan;
     const [index] = this.needed;
@@ -252,12 +270,14 @@ class RowReader {
   }
 
   private seeId({ cells }: TableRecord): void {
-    const id = cells[this.plan.idIndex];
-    if (id !== undefined && isMark(id) && !this.plan.missing.has(id)) this.marks.add(id.trim());
+    const { idIndex } = this.plan;
+    if (idIndex < 0) return;
+    const id = cells[idIndex]!;
+    if (isMark(id) && !this.plan.missing.has(id)) this.marks.add(id.trim());
   }
 
-  /** Returns an empty batch with the fault that ends the rows. */
-  ended(fault: Misuse): Batch {
+  /** An empty batch with the fault that ends the rows. */
+  ended(fault: Misuse): RowBatch {
     const { missing, textIndices } = this.plan;
     const none = new Float64Array();
     return new Rows(none, 1, this.numRows + 1, textIndices, String, missing).batch(fault);
@@ -265,8 +285,7 @@ class RowReader {
 
   /** Indices of the cells that each row must have. */
   private get needed(): number[] {
-    const { categories, indices, textIndices } = this.plan;
-    return [...indices, ...textIndices, ...(categories ? [categories.index] : [])];
+    return [...this.plan.indices, ...this.labels];
   }
 
   /** Whether a needed cell of a row is missing. */
@@ -276,17 +295,16 @@ class RowReader {
     return this.needed.some((index) => missing.has(cells[index]!) && !object?.nested.has(index));
   }
 
-  /** Returns the text of a needed cell; a missing value of a domain is read as --missing says. */
+  /** Text of a needed cell; with --missing zero, a missing value of a domain is read as 0. */
   private textOf(cell: string, index: number): string {
     const { domains, missing } = this.plan;
     return missing.policy === 'zero' && domains.has(index) && missing.has(cell) ? ZERO : cell;
   }
 
-  /** Refuses a row with a missing cell that is neither 0 nor one of the rest of a domain. */
+  /** Refuses a row with a missing cell that is neither read as 0 nor counted with --other. */
   private requireTexts(record: TableRecord): void {
-    const { categories, missing, textIndices } = this.plan;
-    const all = categories ? [...textIndices, categories.index] : textIndices;
-    for (const index of all) {
+    const { missing } = this.plan;
+    for (const index of this.labels) {
       const cell = record.cells[index]!;
       if (!missing.has(cell)) continue;
       const domain = this.domainOf(index);
@@ -295,7 +313,7 @@ class RowReader {
     }
   }
 
-  /** Returns the error for a missing cell. */
+  /** Error for a missing cell. */
   private missingFault(record: TableRecord, index: number): Misuse {
     const { indices, label } = this.plan;
     const value = record.cells[index]!.trim();
@@ -305,18 +323,18 @@ class RowReader {
     return this.cellFault(record, index, { code: 'missing', what, value });
   }
 
-  /** Advice for a cell that is not a number, if no columns were named. */
+  /** Advice for a cell at fault, if no columns were named. */
   private get advice(): string {
     const { allColumns, header, instead } = this.plan;
     return allColumns && header.length > 1 ? `; ${instead}` : '';
   }
 
   /** The place of the next row. */
-  private placeOf({ line }: TableRecord): Place {
+  private placeOf({ line }: TableRecord): RowPlace {
     return { row: this.numRows + 1, line };
   }
 
-  /** Returns the error for a cell, naming its column only if that looks like a name. */
+  /** Error for a cell; names the column only if its header looks like a name. */
   private cellFault(
     record: TableRecord,
     index: number,
@@ -329,7 +347,10 @@ class RowReader {
     return new Misuse(message, { code, ...place, ...(column !== undefined && { column }) }, value);
   }
 
-  /** Refuses an object with an unknown key, if all columns are read, or a needed list or object. */
+  /**
+   * Refuses an object with an unknown key, if all columns are read, or with a list or an object in
+   * a needed column.
+   */
   private requireFlat(record: TableRecord): void {
     const { object } = record;
     if (!object) return;
@@ -343,34 +364,40 @@ class RowReader {
   }
 
   private numberOf(text: string): number | undefined {
-    if (this.plan.decimal === 'point') return parseNumber(text);
-    return text.includes('.') ? undefined : parseNumber(text.replace(',', '.'));
+    const written = withPoint(text, this.plan.decimal);
+    return written === undefined ? undefined : parseNumber(written);
   }
 
-  /** Message that a cell is not a number, with a reason that concerns only its notation. */
+  /** Message that a cell is not a number, with a reason if only the notation is at fault. */
   private notANumber(text: string): string {
-    const { decimal, missing } = this.plan;
-    const beyond = beyondText(decimal === 'comma' ? text.replace(',', '.') : text);
-    if (beyond !== undefined) return beyond;
-    if (decimal === 'comma' && text.includes('.'))
-      return 'is not a number: it has a point, despite --decimal comma';
+    const { decimal, header, missing, ofWords } = this.plan;
+    const [only = '', ...others] = header;
+    if (others.length === 0 && SEPARATORS.some((separator) => only.includes(separator)))
+      return `is not a number: the header ${only} has one cell, hence another separator`;
+    if (text.includes('\0')) return 'has a byte of value 0: the file is not text';
+    const surplus = surplusText(text);
+    if (surplus !== undefined)
+      return `is not a number: it has ${surplus}, to be taken out of the file first`;
+    const fault = notationFault(text, decimal);
+    if (fault !== undefined) return fault;
     if (decimal === 'point' && hasDecimalComma(text))
       return 'is not a number: it has a decimal comma, which --decimal comma reads';
-    return `is not a number${missing.hint(text)}`;
+    if (INFINITE.test(text)) return `is not a finite number${missing.hint(text, true)}`;
+    const advice = missing.hint(text);
+    return `is not a number${advice === '' && WORD.test(text) ? ofWords : advice}`;
   }
 
   /** Reads the numbers of a row; returns whether it adds nothing because a cell is missing. */
-  private readRow(record: TableRecord, out: Float64Array): boolean {
+  private readRow(record: TableRecord, { values, begin, width }: Rows): boolean {
     const { cells } = record;
     const { categories, header, indices, missing, ranges } = this.plan;
-    const place = this.placeOf(record);
     if (cells.length !== header.length) {
       const what = `has ${counted(cells.length, 'cell')}, the header has ${header.length}`;
-      throw faultAt(place, { code: 'wrong_width', what });
+      throw faultAt(this.placeOf(record), { code: 'wrong_width', what });
     }
     this.requireFlat(record);
     if (missing.policy === 'blank' && this.lacks(record)) {
-      out.fill(0);
+      values.fill(0, begin, begin + width);
       ++this.numSkipped;
       return true;
     }
@@ -379,15 +406,18 @@ class RowReader {
       const { domain, index } = categories;
       const cell = missing.has(cells[index]!) && missing.policy === 'zero' ? ZERO : cells[index]!;
       const value = domain.index(cell);
-      if (value === undefined) throw outsideDomain(domain, cell, { where: place, missing });
-      out[value] = 1;
+      if (value === undefined) {
+        throw outsideDomain(domain, cell, { where: this.placeOf(record), missing });
+      }
+      values[begin + value] = 1;
     }
-    indices.forEach((index, j) => {
+    for (let j = 0; j < indices.length; ++j) {
+      const index = indices[j]!;
       const isZero = missing.has(cells[index]!) && this.canBeZero(index);
       const value = isZero ? 0 : this.readNumber(record, index);
       const range = isZero ? undefined : ranges?.get(index);
-      out[j] = range ? Math.min(Math.max(value, range.low), range.high) : value;
-    });
+      values[begin + j] = range ? Math.min(Math.max(value, range.low), range.high) : value;
+    }
     return false;
   }
 
@@ -411,7 +441,7 @@ class RowReader {
 /** Reads the header; rows are read lazily as they arrive. */
 export async function readTable(
   bytes: AsyncIterable<Uint8Array>,
-  wanted: Wanted,
+  wanted: RowRequest,
 ): Promise<NumericTable> {
   const pieces = tableRecords(bytes, wanted.format);
   const naming =
@@ -449,6 +479,7 @@ export async function readTable(
     index: chooseColumns(header, [categories.column])[0]!,
   };
   const { missing = Missing.refused, label, domains = [], instead = PICKS } = wanted;
+  const ofWords = wanted.ofWords === undefined ? '' : `; ${wanted.ofWords}`;
   if (missing.policy === 'zero')
     [...domains, ...(categories ? [categories] : [])].forEach((it) => it.requireZero());
   const known = wanted.ranges?.(indices.map((index) => header[index]!));
@@ -466,9 +497,10 @@ export async function readTable(
     decimal: wanted.format.decimal ?? 'point',
     ranges: known && new Map(indices.map((index, j) => [index, known[j]!])),
     instead,
+    ofWords,
   });
 
-  async function* batches(): AsyncGenerator<Batch> {
+  async function* batches(): AsyncGenerator<RowBatch> {
     for (let records = rest; ; ) {
       for (const batch of reader.read(records)) {
         if (batch.numRows > 0 || batch.fault) yield batch;

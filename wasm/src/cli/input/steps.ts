@@ -1,41 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Turns the rows of a table into acts on a stream: what is added to the open step, and which steps
+// Turns the rows of a table into acts on a stream: records to add to the open step, and steps to
 // end. A step is a row, or all rows of an hour, a day, ...
 
+import { withArticle } from '../../shared/counted.js';
 import { Misuse } from '../base/failure.js';
-import { personOf, type People } from './people.js';
-import { faultAt, placeOf, type Place } from './place.js';
-import type { Batch } from './rows.js';
-import { Clock, type Times } from './time.js';
+import { personOf, type PersonColumn } from './people.js';
+import { faultAt, placeOf } from './place.js';
+import type { RowBatch } from './rows.js';
+import { Clock, type TimeColumn } from './time.js';
 
-/** Rows of the table, and the person of each if persons are protected. */
-export interface Rows {
+/** Rows of the table and, if persons are protected, the person of each row. */
+export interface StepRows {
   people: string[] | undefined;
   values: Float64Array;
   numRows: number;
 }
 
-/** A change of a stream that rows make. */
+/** An act on a stream that results from rows. */
 export type Act =
-  | { kind: 'add'; rows: Rows }
-  /** Ends the open step and those after it, with the time of each if steps are times. */
+  | { kind: 'add'; rows: StepRows }
+  /** Ends the open step and perhaps later ones, with the time of each step if steps are times. */
   | { kind: 'end'; numSteps: number; labels?: string[] }
   /** Makes each row a step. */
-  | { kind: 'release'; rows: Rows }
-  /** More rows may be long in coming. */
+  | { kind: 'release'; rows: StepRows }
+  /** Announces that the next rows may take long to arrive. */
   | { kind: 'pause' }
   /** No further act follows. */
   | { kind: 'fault'; fault: Error };
 
-/** Text columns of the rows, and the index of those of persons and times (-1 if absent). */
+/** Text columns of the rows, and which of them hold the persons and the times (-1 if absent). */
 export interface TextColumns {
   names: string[];
   person: number;
   time: number;
 }
 
-export function textColumns(people: People | undefined, times: Times | undefined): TextColumns {
+export function textColumns(
+  people: PersonColumn | undefined,
+  times: TimeColumn | undefined,
+): TextColumns {
   const names = [people?.column, times?.column].filter((name) => name !== undefined);
   if (names.length === 2 && names[0] === names[1]) {
     throw new Misuse('--user-column and --time-column must be two columns');
@@ -43,26 +47,29 @@ export function textColumns(people: People | undefined, times: Times | undefined
   return { names, person: people ? 0 : -1, time: times ? names.length - 1 : -1 };
 }
 
-/** Steps of a run. */
+/** How the rows of a run become steps. */
 export interface StepOptions {
-  people: People | undefined;
-  times: Times | undefined;
+  people: PersonColumn | undefined;
+  times: TimeColumn | undefined;
   columns: TextColumns;
-  /** Number of entries in a row. */
+  /** Entries in a row. */
   dimension: number;
   /** The horizon of the stream. */
   numSteps: number;
-  /** Steps that earlier runs of the stream have ended. */
+  /** Steps ended by earlier runs of the stream. */
   numBefore: number;
-  /** Whether later runs continue the stream. */
+  /** Whether later runs can continue the stream. */
   isLasting: boolean;
-  /** Whether a category counts once for a person in a step, however many rows they have in it. */
+  /**
+   * Whether each person counts at most once per category and step, however many rows they have
+   * there.
+   */
   countsOnce: boolean;
 }
 
 /** Turns batches of rows into acts, in order. */
 export interface Steps {
-  take(batch: Batch): Generator<Act>;
+  take(batch: RowBatch): Generator<Act>;
   /** Ends the steps that only the end of the input completes. */
   end(): Generator<Act>;
 }
@@ -72,16 +79,16 @@ export function stepsOf(options: StepOptions): Steps {
   return times ? new BucketSteps({ ...options, times }) : new RowSteps(options);
 }
 
-/** Person of a row that adds nothing. */
+/** Stands for the person in a row that adds nothing. */
 const NOBODY = '';
 
-/** Returns rows of a batch, up to the first whose id is no number and must be one. */
+/** Rows of a batch up to the first row with an invalid id. */
 function rowsOf(
-  batch: Batch,
+  batch: RowBatch,
   [from, to]: readonly [number, number],
   { people, columns, dimension }: StepOptions,
-): { rows: Rows; fault?: Misuse } {
-  const upTo = (end: number, names?: string[]): Rows => {
+): { rows: StepRows; fault?: Misuse } {
+  const upTo = (end: number, names?: string[]): StepRows => {
     const values = batch.values.subarray(from * dimension, end * dimension);
     return { people: names, values, numRows: end - from };
   };
@@ -99,7 +106,12 @@ function rowsOf(
   }
 }
 
-function partOf({ people, values }: Rows, from: number, to: number, dimension: number): Rows {
+function partOf(
+  { people, values }: StepRows,
+  from: number,
+  to: number,
+  dimension: number,
+): StepRows {
   return {
     people: people?.slice(from, to),
     values: values.subarray(from * dimension, to * dimension),
@@ -107,15 +119,22 @@ function partOf({ people, values }: Rows, from: number, to: number, dimension: n
   };
 }
 
-function beyond(option: string, where: Place): Misuse {
-  return faultAt(where, { code: 'past_horizon', what: `is past the horizon of ${option}` });
+export function pastHorizon(
+  { numSteps }: { numSteps: number },
+  batch: RowBatch,
+  i: number,
+): Misuse {
+  const what = `is past the horizon of --steps ${numSteps}`;
+  return faultAt(placeOf(batch, i), { code: 'past_horizon', what });
 }
 
-export function pastHorizon({ numSteps }: { numSteps: number }, batch: Batch, i: number): Misuse {
-  return beyond(`--steps ${numSteps}`, placeOf(batch, i));
-}
+/**
+ * Maximum number of rows released at once; the readings of more rows would survive minor garbage
+ * collections.
+ */
+const MOST_RELEASED = 1024;
 
-/** Makes every row a step, including those that do not count, because steps are public. */
+/** Makes every row a step, including rows that do not count, because steps are public. */
 class RowSteps implements Steps {
   private next: number;
 
@@ -123,14 +142,15 @@ class RowSteps implements Steps {
     this.next = options.numBefore;
   }
 
-  *take(batch: Batch): Generator<Act> {
+  *take(batch: RowBatch): Generator<Act> {
     const { dimension, numSteps } = this.options;
     const { rows, fault } = rowsOf(batch, [0, batch.numRows], this.options);
     const accepted = Math.min(rows.numRows, numSteps - this.next);
     const { blank } = batch;
     for (let from = 0, to; from < accepted; from = to) {
-      to = blank ? from + 1 : accepted;
-      while (to < accepted && blank!.has(to) === blank!.has(from)) ++to;
+      const most = Math.min(from + MOST_RELEASED, accepted);
+      to = blank ? from + 1 : most;
+      while (to < most && blank!.has(to) === blank!.has(from)) ++to;
       this.next += to - from;
       yield blank?.has(from)
         ? { kind: 'end', numSteps: to - from }
@@ -144,15 +164,18 @@ class RowSteps implements Steps {
   *end(): Generator<Act> {}
 }
 
-/** Categories of the persons in the open step, to find rows that repeat one. */
+/**
+ * Categories in which each person has rows in the open step, to find rows that repeat a category.
+ */
 class SeenCategories {
-  private readonly seen = new Set<string>();
+  private readonly seen = new Map<number, Set<string>>();
 
-  /** Whether this is the first row of the person in its category; `row` has a 1 at the category. */
-  isFirst(person: string, row: Float64Array): boolean {
-    const before = this.seen.size;
-    this.seen.add(`${row.indexOf(1)} ${person}`);
-    return this.seen.size > before;
+  /** Whether this is the first row of the person in a category. */
+  isFirst(person: string, category: number): boolean {
+    let persons = this.seen.get(category);
+    if (!persons) this.seen.set(category, (persons = new Set()));
+    const before = persons.size;
+    return persons.add(person).size > before;
   }
 
   /** Begins the next step. */
@@ -161,7 +184,7 @@ class SeenCategories {
   }
 }
 
-/** Most steps ended at once, which bounds memory in a long gap between two events. */
+/** Maximum number of steps ended at once, which bounds memory in a long gap between two events. */
 const CHUNK = 4096;
 
 /** Makes every bucket a step; a bucket without rows is a step without records. */
@@ -171,34 +194,34 @@ class BucketSteps implements Steps {
   /** The open step. */
   private next: number;
 
-  constructor(private readonly options: StepOptions & { times: Times }) {
+  constructor(private readonly options: StepOptions & { times: TimeColumn }) {
     this.clock = new Clock(options.times);
     this.next = options.numBefore;
   }
 
-  *take(batch: Batch): Generator<Act> {
+  *take(batch: RowBatch): Generator<Act> {
     const { isLasting, columns } = this.options;
     /** First row not added yet; rows from here to before i belong to the open step. */
     let from = 0;
     for (let i = 0; i < batch.numRows; ++i) {
-      const where = placeOf(batch, i);
       let fault: Misuse | undefined;
       let step: number | undefined = this.next;
       try {
-        step = this.clock.advance(batch.texts[columns.time]!, i, where);
-        fault = step === undefined ? undefined : this.outside(step, where);
+        step = this.clock.advance(batch.texts[columns.time]!, i, batch);
+        fault = step === undefined ? undefined : this.outside(step, batch, i);
       } catch (error) {
         if (!(error instanceof Misuse)) throw error;
         fault = error;
       }
       if (step === undefined) {
-        // Whether a row is left out depends on its own time alone.
+        // Whether a row is left out depends only on its own time.
         if (yield* this.add(batch, from, i)) return;
         from = i + 1;
         if (this.clock.isPast && !isLasting) yield* this.close(this.numSteps);
         continue;
       }
-      // A row past the horizon completes the steps before it; a later run may give their rows.
+      // A row past the horizon completes the earlier steps, unless a later run may supply rows for
+      // them.
       const completes = fault?.fault.code === 'past_horizon' && !isLasting;
       const until = completes ? this.numSteps : fault ? this.next : step;
       if (fault || until > this.next) {
@@ -217,29 +240,29 @@ class BucketSteps implements Steps {
     yield* this.close(last === undefined ? this.clock.step + 1 : this.numSteps);
   }
 
-  /** Number of steps until --to or the horizon. */
+  /** Number of steps up to --to or the horizon. */
   private get numSteps(): number {
     const { numSteps, times } = this.options;
     const { first, last } = times;
     return last === undefined ? numSteps : Math.min(numSteps, last - first! + 1);
   }
 
-  /** Returns the fault of a row outside the steps of this run. */
-  private outside(step: number, where: Place): Misuse | undefined {
-    const { numBefore, numSteps, times } = this.options;
+  /** Fault of a row outside the steps of this run. */
+  private outside(step: number, batch: RowBatch, i: number): Misuse | undefined {
+    const { numBefore, times } = this.options;
     if (step < 0) {
       const what = `is before the first ${times.bucket} of this --state`;
-      return faultAt(where, { code: 'already_released', what });
+      return faultAt(placeOf(batch, i), { code: 'already_released', what });
     }
     if (step < numBefore) {
-      const what = `is in a ${times.bucket} that an earlier run with this --state released`;
-      return faultAt(where, { code: 'already_released', what });
+      const what = `is in ${withArticle(times.bucket)} that an earlier run with this --state released`;
+      return faultAt(placeOf(batch, i), { code: 'already_released', what });
     }
-    return step < this.numSteps ? undefined : beyond(`--steps ${numSteps}`, where);
+    return step < this.numSteps ? undefined : pastHorizon(this.options, batch, i);
   }
 
   /** Adds rows to the open step; returns whether one of them names no person. */
-  private *add(batch: Batch, from: number, to: number): Generator<Act, boolean> {
+  private *add(batch: RowBatch, from: number, to: number): Generator<Act, boolean> {
     if (from === to) return false;
     const { countsOnce, dimension } = this.options;
     const { rows, fault } = rowsOf(batch, [from, to], this.options);
@@ -251,18 +274,19 @@ class BucketSteps implements Steps {
     return false;
   }
 
-  /** Makes zeros of rows that repeat a category of their person in this step. */
-  private firstOf(rows: Rows, dimension: number): Rows {
+  /** Zeroes rows that repeat a category of their person in this step. */
+  private firstOf(rows: StepRows, dimension: number): StepRows {
     if (!rows.people) return rows;
     const values = rows.values.slice();
     rows.people.forEach((person, k) => {
-      const row = values.subarray(k * dimension, (k + 1) * dimension);
-      if (!this.categories.isFirst(person, row)) row.fill(0);
+      const begin = k * dimension;
+      const category = values.indexOf(1, begin) - begin;
+      if (!this.categories.isFirst(person, category)) values[begin + category] = 0;
     });
     return { ...rows, values };
   }
 
-  /** Ends the open step and all later ones before `step`. */
+  /** Ends the open step and all later steps before `step`. */
   private *close(step: number): Generator<Act> {
     while (this.next < step) {
       const first = this.next;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads the rows of the input once or more, perhaps a first time only to count the steps.
+// Reads the rows of the input once or more, first perhaps only to count the steps.
 
 import { openInput, isRegularFile } from './input.js';
 import { Misuse } from '../base/failure.js';
-import { readTable, type Batch, type NumericTable, type Wanted } from './rows.js';
+import { readTable, type RowBatch, type NumericTable, type RowRequest } from './rows.js';
 
-/** Rows `from` to before `to` of a batch without a fault. */
-function partOf(batch: Batch, from: number, to: number): Batch {
+/** Rows of a batch without faults, from `from` up to before `to`. */
+function partOf(batch: RowBatch, from: number, to: number): RowBatch {
   const width = batch.values.length / batch.numRows;
   return {
     values: batch.values.subarray(from * width, to * width),
@@ -20,24 +20,24 @@ function partOf(batch: Batch, from: number, to: number): Batch {
 }
 
 async function* startingWith(
-  first: Batch | undefined,
-  rest: AsyncGenerator<Batch>,
-): AsyncGenerator<Batch> {
+  first: RowBatch | undefined,
+  rest: AsyncGenerator<RowBatch>,
+): AsyncGenerator<RowBatch> {
   if (first) yield first;
   yield* rest;
 }
 
 export class RowStream {
   /** Batches kept for another pass, instead of reading the input again. */
-  private kept: Batch[] | undefined;
+  private kept: RowBatch[] | undefined;
 
   private constructor(
     private readonly files: readonly string[],
-    private readonly wanted: Wanted,
+    private readonly wanted: RowRequest,
     private table: NumericTable,
   ) {}
 
-  static async open(files: readonly string[], wanted: Wanted): Promise<RowStream> {
+  static async open(files: readonly string[], wanted: RowRequest): Promise<RowStream> {
     return new RowStream(files, wanted, await readTable(await openInput(files), wanted));
   }
 
@@ -45,7 +45,7 @@ export class RowStream {
     return this.table.columns;
   }
 
-  /** Number of rows read so far that add nothing because a cell is missing. */
+  /** Rows read so far that add nothing because a cell is missing. */
   get numSkipped(): number {
     return this.table.numSkipped;
   }
@@ -61,13 +61,15 @@ export class RowStream {
   }
 
   /**
-   * Passes all rows to `visit`; `rows()` then starts from the beginning again. Throws at a bad row.
+   * Passes all rows to `visit`; `rows()` then starts from the beginning again. Throws at the first
+   * bad row.
    *
-   * @param numKept  most cells of a table that is kept although its file could be read again.
+   * @param numKept  maximum number of cells of a table that is kept in memory although its file
+   *                 could be read again.
    * @param mayBeEmpty  whether a table without rows is accepted.
    */
   async survey(
-    visit: (batch: Batch) => void | Promise<void>,
+    visit: (batch: RowBatch) => void | Promise<void>,
     { numKept = 0, mayBeEmpty = false } = {},
   ): Promise<void> {
     if (this.kept) {
@@ -77,7 +79,7 @@ export class RowStream {
     }
     const isFile = await isRegularFile(this.files);
     let again = isFile && numKept === 0;
-    let kept: Batch[] = [];
+    let kept: RowBatch[] = [];
     let numRows = 0;
     for await (const batch of this.table.batches) {
       await visit(batch);
@@ -103,8 +105,8 @@ export class RowStream {
   }
 
   /** Reads all rows and sorts them by a key; the sort is stable. */
-  async sort(keyOf: (batch: Batch, i: number) => number): Promise<void> {
-    const all: { batch: Batch; i: number; key: number }[] = [];
+  async sort(keyOf: (batch: RowBatch, i: number) => number): Promise<void> {
+    const all: { batch: RowBatch; i: number; key: number }[] = [];
     for await (const batch of this.table.batches) {
       if (batch.fault) throw batch.fault;
       for (let i = 0; i < batch.numRows; ++i) all.push({ batch, i, key: keyOf(batch, i) });
@@ -125,16 +127,16 @@ export class RowStream {
     this.table = await readTable(await openInput(this.files), this.wanted);
   }
 
-  /** Returns the first rows, which `rows()` passes again; undefined for a table without rows. */
-  async first(): Promise<Batch | undefined> {
+  /** Reads the first batch, which `rows()` yields again; undefined for a table without rows. */
+  async first(): Promise<RowBatch | undefined> {
     if (this.kept) return this.kept[0];
     const { batches } = this.table;
-    const { value: first } = (await batches.next()) as { value: Batch | undefined };
+    const { value: first } = (await batches.next()) as { value: RowBatch | undefined };
     this.table = { ...this.table, batches: startingWith(first, batches) };
     return first;
   }
 
-  rows(): AsyncIterable<Batch> | Iterable<Batch> {
+  rows(): AsyncIterable<RowBatch> | Iterable<RowBatch> {
     return this.kept ?? this.table.batches;
   }
 }

@@ -7,37 +7,43 @@ import {
   finerText,
   formatOf,
   formatsFor,
+  lookAlikeText,
   TIME_FORMATS,
   type CellFormat,
 } from '../../shared/time-format.js';
-import { timeIn, type Written } from '../../shared/time-text.js';
+import { timeIn, type ClockTime } from '../../shared/time-text.js';
 import type { Args } from '../options/args.js';
+import { MemoFormat } from './memo-format.js';
 import { Missing } from './missing.js';
 
-/** Says how to read a number that would be a likely time in a finer unit; or ''. */
-function finerHint(text: string): string {
+/**
+ * Advice on how to read a number in a finer unit, or another text that resembles a time; otherwise
+ * ''.
+ */
+function otherHint(text: string): string {
   const finer = finerText(text);
-  return finer === undefined ? '' : `; ${finer} and give --time-format milliseconds`;
+  if (finer !== undefined) return `; ${finer} and give --time-format milliseconds`;
+  const other = lookAlikeText(text);
+  return other === undefined ? '' : `; ${other}`;
 }
 
 /** Reads the cells of a time column. */
-export class TimeFormat {
+export class TimeParser {
   private constructor(
     private readonly format: CellFormat,
     private readonly buckets: Buckets,
-    /** Whether the cells are numbers, which may be no times at all. */
+    /** Whether the cells are numbers, which may not be times at all. */
     readonly isNumeric: boolean,
     private readonly missing: Missing,
   ) {}
 
-  static read(args: Args, buckets: Buckets): TimeFormat {
+  static read(args: Args, buckets: Buckets): TimeParser {
     const name = args.has('time-format') ? args.oneOf('time-format', TIME_FORMATS) : undefined;
     const isNumeric = name === 'seconds' || name === 'milliseconds';
     const missing = Missing.read(args, { areSteps: false });
-    return new TimeFormat(formatOf(name), buckets, isNumeric, missing);
+    return new TimeParser(new MemoFormat(formatOf(name)), buckets, isNumeric, missing);
   }
 
-  /** Returns milliseconds since 1970. */
   parse(text: string): number | undefined {
     const written = this.format.parse(text);
     const time = written && timeIn(written, this.buckets);
@@ -45,8 +51,9 @@ export class TimeFormat {
   }
 
   /**
-   * Explains why a cell is no time of these buckets: a code, and a text to follow the place of the
-   * cell. Other formats are named if they read it as a likely time, and all of `texts` if any does.
+   * Explains why a cell is not a time of these buckets: an error code, and a text that follows the
+   * place of the cell. Suggests the other formats that read the cell and all of `texts` as
+   * plausible times.
    */
   fault(text: string, texts: readonly string[]): { code: string; what: string } {
     const written = this.format.parse(text);
@@ -57,11 +64,11 @@ export class TimeFormat {
     const hint = others.length > 0 ? `; --time-format ${others.join(' or ')} would read it` : '';
     const code = others.length > 1 ? 'ambiguous_time' : 'not_a_time';
     const cell = text.trim();
-    const more = hint || finerHint(cell) || this.missing.hint(cell);
+    const more = hint || otherHint(cell) || this.missing.hint(cell);
     return { code, what: `must be ${this.format.wanted}${more}` };
   }
 
-  private advice({ unit, isLeap }: Written): string {
+  private advice({ unit, isLeap }: ClockTime): string {
     if (isLeap) return '';
     if (unit === 'year') return ': give --bucket year';
     if (unit === 'month') return ': give --bucket month or year';

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Options for rows that are events in time, and the step of each row.
+// Options for rows that are events in time; determines the step of each row.
 
 import { Misuse } from '../base/failure.js';
 import type { Args } from '../options/args.js';
 import { under } from '../options/option.js';
-import { faultAt, type Place } from './place.js';
-import { TimeFormat } from './time-format.js';
+import { faultAt, placeOf, type Places } from './place.js';
+import { TimeParser } from './time-format.js';
 import { bucketOf, BUCKETS, bucketText, type Buckets } from '../../shared/calendar.js';
 import { listed } from '../../shared/listed.js';
 import { earlierText } from '../../shared/span.js';
@@ -41,10 +41,10 @@ export const TIME_OPTIONS = under('Time', {
     value: 'Z',
     values: () => Intl.supportedValuesOf('timeZone'),
     meaning:
-      'zone whose clocks show times without an offset, --from and --to, and by whose clocks ' +
-      'buckets begin: an IANA name such as Europe/Berlin, or an offset such as +01:00. Default: ' +
-      'UTC. A day has 23 or 25 hours when clocks are moved. A time without an offset in an hour ' +
-      'that is repeated is the first one; one that is skipped is refused',
+      'zone of times without an offset, of --from and --to, and of the clocks by which ' +
+      'buckets begin: an IANA name such as Europe/Berlin, or an offset such as +01:00. ' +
+      'Default: UTC. A day has 23 or 25 hours when clocks are moved; of a repeated hour the ' +
+      'first is meant, a skipped one is refused',
     brief: 'whose clocks begin days, such as Europe/Berlin. Default: UTC',
   },
   from: {
@@ -57,26 +57,25 @@ export const TIME_OPTIONS = under('Time', {
   to: {
     value: 'TIME',
     meaning:
-      'last bucket; rows after it are left out. Default: that of the last row, which is then public',
+      'last bucket, of a date its last hour or minute; rows after it are left out. Default: that ' +
+      'of the last row, which is then public',
     brief: 'last bucket; likewise',
   },
   sort: {
-    meaning:
-      'sorts rows by time: all are read before the first release, and kept in memory. The ' +
-      'guarantee is unchanged: the bucket of a row depends on its own time',
+    meaning: 'sorts rows by time: all are read before the first release, and kept in memory',
   },
 });
 
-export interface Times extends Buckets {
+export interface TimeColumn extends Buckets {
   column: string;
-  /** Name of the times in tables, which has the zone if it is given. */
+  /** Name of the time column in tables, with the time zone if one is given. */
   heading: string;
-  /** Name of the times in pictures. */
+  /** Label of the time axis in figures. */
   axis: string;
-  format: TimeFormat;
+  format: TimeParser;
   /** Whether rows are sorted by time before the release. */
   sorts: boolean;
-  /** First bucket; if not given, the bucket of the first row. */
+  /** First bucket; undefined if it is the bucket of the first row. */
   first: number | undefined;
   /** Bucket of --from: rows before it are left out. A state may have begun earlier. */
   from: number | undefined;
@@ -84,7 +83,7 @@ export interface Times extends Buckets {
   last: number | undefined;
 }
 
-export function readTimes(args: Args): Times | undefined {
+export function readTimes(args: Args): TimeColumn | undefined {
   const column = args.text('time-column');
   if (column === undefined) {
     const stray = Object.keys(TIME_OPTIONS).find((name) => args.has(name));
@@ -95,7 +94,10 @@ export function readTimes(args: Args): Times | undefined {
   if (rows !== undefined) {
     throw new Misuse(`with --time-column one row is protected, not a user: no --${rows}`);
   }
-  if (!args.has('bucket')) throw new Misuse(`--time-column needs --bucket ${BUCKETS.join('|')}`);
+  // Commands without --bucket use days.
+  if ('bucket' in args.options && !args.has('bucket')) {
+    throw new Misuse(`--time-column needs --bucket ${BUCKETS.join('|')}`);
+  }
   const bucket = args.oneOf('bucket', BUCKETS, 'day');
   const zone = readZone(args);
   const buckets = { bucket, zone };
@@ -109,7 +111,7 @@ export function readTimes(args: Args): Times | undefined {
   }
   const axis = `${column} (${zone.name})`;
   const heading = args.has('time-zone') ? axis : column;
-  const format = TimeFormat.read(args, buckets);
+  const format = TimeParser.read(args, buckets);
   const named = { column, heading, axis, format, sorts: args.has('sort') };
   return { ...buckets, ...named, first, from: first, last };
 }
@@ -124,7 +126,9 @@ function readZone(args: Args): Zone {
   );
 }
 
-/** Returns the bucket of a time that is given as an option. */
+const DAY = 86_400_000;
+
+/** Bucket of the time given in an option. */
 function readEdge(args: Args, name: 'from' | 'to', buckets: Buckets): number | undefined {
   const text = args.text(name);
   if (text === undefined) return undefined;
@@ -132,48 +136,54 @@ function readEdge(args: Args, name: 'from' | 'to', buckets: Buckets): number | u
   if (written === undefined) {
     throw new Misuse(`--${name} must be ${WANTED}, got ${JSON.stringify(text)}`);
   }
-  const time = timeIn(written, buckets);
+  // --to with a day includes its last hour or minute.
+  const isWhole = name === 'to' && written.unit === 'day';
+  const time = timeIn({ ...written, wall: written.wall + (isWhole ? DAY - 1 : 0) }, buckets);
   if (typeof time === 'number') return bucketOf(time, buckets);
   throw new Misuse(`--${name} must be one ${buckets.bucket}: ${text} ${time}`);
 }
 
-/** Time of the i-th of some texts, in milliseconds since 1970. */
+/** Time of the i-th text, in milliseconds since 1970. */
 export function timeOf(
   texts: readonly string[],
   i: number,
-  { times, where }: { times: Pick<Times, 'column' | 'format'>; where: Place },
+  { times, batch }: { times: Pick<TimeColumn, 'column' | 'format'>; batch: Places },
 ): number {
   const { column, format } = times;
   const text = texts[i]!.trim();
   const time = format.parse(text);
   if (time !== undefined) return time;
-  throw faultAt(where, { ...format.fault(text, texts), column }, texts[i]!);
+  throw faultAt(placeOf(batch, i), { ...format.fault(text, texts), column }, texts[i]!);
 }
 
-/** Returns the key by which rows are sorted. */
+/** Key by which rows are sorted. */
 export function keyOf(time: number, { bucket, zone }: Buckets): number {
-  // A later time can be on an earlier day, if clocks are moved back over midnight.
+  // A later time can fall on an earlier day, if clocks are moved back over midnight.
   return bucket === 'minute' || bucket === 'hour' ? time : zone.wall(time);
 }
 
-/** Warns of first and last buckets that the guarantee does not hide. */
-export function edgeNotice({ bucket, first, last }: Times): string | undefined {
+/**
+ * Warns that the guarantee does not hide the first or the last bucket.
+ *
+ * @param isContinued  whether an earlier run has fixed the first bucket.
+ */
+export function edgeNotice({ bucket, first, last }: TimeColumn, isContinued: boolean) {
   if (last !== undefined) return undefined;
   const [edges, verb] =
-    first === undefined
+    first === undefined && !isContinued
       ? [`the first and the last ${bucket}`, 'depend']
       : [`the last ${bucket}`, 'depends'];
-  const hint = 'give --from and --to to hide that';
+  const hint = `give ${isContinued ? '--to' : '--from and --to'} to hide that`;
   return `${edges} printed ${verb} on the data (${hint}), and may be incomplete`;
 }
 
-/** True if all buckets are where other numbers end up when they are read as times. */
+/** True if all buckets lie where misread numbers end up. */
 export function areEarly(labels: readonly string[] = []): boolean {
   return labels.length > 0 && labels.every((label) => /^(1969|1970)/.test(label));
 }
 
-/** Warns that numbers are hardly times. */
-export function earlyNotice({ column }: Times): string {
+/** Warns that numbers are unlikely to be times. */
+export function earlyNotice({ column }: TimeColumn): string {
   const what = `all rows lie in 1969 or 1970: column ${JSON.stringify(column)} may hold other numbers`;
   return `${what} than --time-format says`;
 }
@@ -184,12 +194,12 @@ const IN_ORDER = 'rows must be in time order; --sort sorts them';
 /** Turns the times of the rows into 0-based steps, which must not decrease. */
 export class Clock {
   private first: number | undefined;
-  /** Bucket of the latest row, also of one that is left out. */
+  /** Bucket of the latest row, including rows left out. */
   private latest = -Infinity;
-  /** Step of the latest row that is not left out. */
+  /** Step of the latest row that was not left out. */
   step = -1;
 
-  constructor(private readonly times: Times) {
+  constructor(private readonly times: TimeColumn) {
     this.first = times.first;
   }
 
@@ -198,22 +208,22 @@ export class Clock {
     return this.first;
   }
 
-  /** True once a row was past --to. */
+  /** True once a row is past --to. */
   get isPast(): boolean {
     return this.latest > (this.times.last ?? Infinity);
   }
 
   /**
-   * Returns the step of the next row, the i-th of these times; undefined if --from or --to leaves it
-   * out.
+   * Step of the next row, whose time is the i-th of `texts`; undefined if --from or --to leaves the
+   * row out.
    */
-  advance(texts: readonly string[], i: number, where: Place): number | undefined {
+  advance(texts: readonly string[], i: number, batch: Places): number | undefined {
     const { times, latest } = this;
     const { column, bucket } = times;
-    const index = bucketOf(timeOf(texts, i, { times, where }), times);
+    const index = bucketOf(timeOf(texts, i, { times, batch }), times);
     if (index < latest) {
       const what = `${earlierText(latest - index, bucket)}: ${IN_ORDER}`;
-      throw faultAt(where, { code: 'out_of_order', what, column });
+      throw faultAt(placeOf(batch, i), { code: 'out_of_order', what, column });
     }
     this.latest = index;
     if (this.isPast || index < (times.from ?? -Infinity)) return undefined;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --workload: a named workload with its numbers, or a file of numbers without a header; --workloads:
-// several, by names.
+// --workload: a named workload with its parameters, or a file of numbers without a header;
+// --workloads: several workloads, each with a name.
 
 import type { Workload } from '../../types/all.js';
 import { counted } from '../../shared/counted.js';
@@ -35,16 +35,16 @@ export const WORKLOADS_OPTIONS = {
       repeats: true,
       file: 'workload',
       meaning:
-        'several sums of the same rows, with one noise and one budget, by names of your choice: ' +
-        'week=window:7,total=prefix, where : and + stand for the = and , of --workload, as in ' +
-        'smooth=momentum:0.9+decay:0.99. May be repeated',
-      brief: 'several sums with one noise: week=window:7,total=prefix',
+        'several sums of the same rows, which share their noise and the budget, by names of your ' +
+        'choice: week=window:7,total=prefix, where : and + stand for the = and , of ' +
+        '--workload. May be repeated',
+      brief: 'several sums, one budget: week=window:7,total=prefix',
     },
     importance: {
       value: '1,4,...',
       meaning:
-        'with --workloads: weights of their squared errors in the mean that is minimised, one for ' +
-        'each. Default: equal',
+        'with --workloads: the weight of the squared error of each in the mean that is ' +
+        'minimised. Default: equal',
     },
   }),
 };
@@ -67,7 +67,7 @@ function windowIn(text: string): number | undefined {
   return Number.isSafeInteger(window) ? window : undefined;
 }
 
-/** Returns a named workload, or undefined if the text must be the name of a file. */
+/** The workload that a text names; undefined if the text must be the name of a file. */
 function parseNamed(text: string): Workload | undefined {
   if (text === 'prefix') return text;
   const average = /^momentum=([^,]*)(?:,decay=([^,]*))?$/.exec(text);
@@ -81,7 +81,7 @@ function parseNamed(text: string): Workload | undefined {
   return text === '' || text === '-' || /^\w+=/.test(text) ? wrong(text) : undefined;
 }
 
-/** The workload as written in the option; for a file, only whether it holds rates or a matrix. */
+/** The workload as written in the option; for a file, only `rates` or `matrix`. */
 export function workloadText(workload: Workload): string {
   if (typeof workload === 'string') return workload;
   if ('window' in workload) return `window=${workload.window}`;
@@ -99,7 +99,7 @@ class NumberReader {
   add(record: CsvRecord): void {
     const { cells, line } = record;
     if (isBlank(record)) {
-      this.blank ??= line; // Allowed only at the end.
+      this.blank ??= line; // A blank line is allowed only at the end.
       return;
     }
     if (this.blank !== undefined) throw new Misuse(`line ${this.blank} is blank`);
@@ -134,7 +134,7 @@ export async function readNumbers(path: string, option = 'workload'): Promise<nu
 }
 
 /** `1 row and 3 columns` */
-function shapeText(rows: readonly number[][]): string {
+export function shapeText(rows: readonly number[][]): string {
   return `${counted(rows.length, 'row')} and ${counted(rows[0]?.length ?? 0, 'column')}`;
 }
 
@@ -173,7 +173,7 @@ export async function readWorkloads(texts: readonly string[], steps: number): Pr
   return Promise.all(texts.map((text) => readText(text, steps)));
 }
 
-/** Several workloads, and the names of their sums; one of --workload has none. */
+/** Workloads, and the names of their sums; workloads from --workload have no names. */
 interface WorkloadOptions {
   texts: string[];
   names: string[] | undefined;
@@ -199,8 +199,8 @@ export function entryText(name: string, workload: Workload): string {
 }
 
 /**
- * Reads the workloads of --workload or --workloads. Rejects malformed ones before any file is read;
- * files are checked against the horizon.
+ * Reads the workloads of --workload or --workloads. Rejects malformed workloads before any file is
+ * read; files are checked later, against the horizon.
  */
 export function readWorkloadOptions(args: Args): WorkloadOptions {
   const texts = args.texts('workload');

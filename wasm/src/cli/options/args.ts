@@ -1,27 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parses arguments from node:util's tokens, with one-line messages and nothing silently accepted.
+// Parses arguments from the tokens of node:util. Nothing is silently accepted, and every message
+// fits on one line.
 
 import { parseArgs } from 'node:util';
 import { nameOf } from '../../shared/name.js';
 import { beyondText, parseNumber } from '../../shared/number.js';
-import { Misuse, unknownName } from '../base/failure.js';
+import { Misuse, unknownName, type TypedOptions } from '../base/failure.js';
 import type { Option, Options } from './option.js';
 import { spellingHint } from './spelling.js';
 
-/** Value of --output that leaves it out. */
+/** Value of --output that omits the file. */
 const STANDARD_OUTPUT = '-';
 
-/** Returns those of the options that a command line names, with their dashes. */
-export function typedOptions(argv: readonly string[], options: Options): string[] {
-  return argv.map((word) => {
-    const letter = /^-([^-])/.exec(word)?.[1];
-    const name = Object.keys(options).find((each) => letter && options[each]!.letter === letter);
-    return name === undefined ? word.split('=')[0]! : `--${name}`;
+/** The words of a command line, without any check. */
+function tokensOf(argv: readonly string[], options: Options) {
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: Object.fromEntries(
+      Object.entries(options).map(([name, { value, letter }]) => [
+        name,
+        { type: value === undefined ? 'boolean' : 'string', ...(letter && { short: letter }) },
+      ]),
+    ),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
   });
+  return tokens;
 }
 
-/** Reads the number of an option, if it is declared to have one. */
+/** Options that a command line names, with their dashes, each with its values. */
+export function typedOptions(argv: readonly string[], options: Options): TypedOptions {
+  const typed = new Map<string, string[]>();
+  for (const token of tokensOf(argv, options)) {
+    if (token.kind !== 'option') continue;
+    const name = `--${token.name}`;
+    typed.set(name, [...(typed.get(name) ?? []), token.value ?? '']);
+  }
+  return typed;
+}
+
+/** Reads the number of an option that is declared to have one. */
 function readNumber(name: string, text: string, { number, word }: Option): number | undefined {
   if (text === word?.text) return word.number;
   const value = beyondText(text) === undefined ? parseNumber(text) : undefined;
@@ -41,29 +61,18 @@ export class Args {
   ) {}
 
   /**
-   * @param elsewhere  returns why an unknown option, given with its dashes, is unknown, if it can.
+   * @param elsewhere  explains why an option, given with its dashes, is unknown; undefined if it
+   *                   has no explanation.
    */
   static parse(
     argv: readonly string[],
     options: Options,
     elsewhere: (option: string) => string | undefined = () => undefined,
   ): Args {
-    const { tokens } = parseArgs({
-      args: [...argv],
-      options: Object.fromEntries(
-        Object.entries(options).map(([name, { value, letter }]) => [
-          name,
-          { type: value === undefined ? 'boolean' : 'string', ...(letter && { short: letter }) },
-        ]),
-      ),
-      strict: false,
-      allowPositionals: true,
-      tokens: true,
-    });
     const values = new Map<string, string[]>();
     const numbers = new Map<string, number | undefined>();
     const files: string[] = [];
-    for (const token of tokens) {
+    for (const token of tokensOf(argv, options)) {
       if (token.kind === 'positional') files.push(token.value);
       if (token.kind !== 'option') continue;
       const { name, rawName, value, inlineValue } = token;
@@ -108,7 +117,7 @@ export class Args {
     return this.values.get(name) ?? [];
   }
 
-  /** Returns the option's value, one of `known`, or `fallback` when it is not given. */
+  /** The option's value, one of `known`, or `fallback` when it is not given. */
   oneOf<T extends string>(name: string, known: readonly T[], fallback = known[0]!): T {
     const value = this.text(name);
     if (value === undefined) return fallback;
@@ -148,7 +157,7 @@ export class Args {
   }
 }
 
-/** @param by  option that requires this one, if a command without it does not. */
+/** @param by  option that requires this one, if the command does not always require it. */
 export function required<T>(name: string, value: T | undefined, by?: string): T {
   if (value !== undefined) return value;
   throw new Misuse(by === undefined ? `--${name} is required` : `--${by} needs --${name}`);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A command as it is declared, beside the code that runs it.
+// The declaration of a command, which stands beside the code that runs it.
 
 import type { Args } from './args.js';
 import type { Options } from './option.js';
 
 export interface Command {
-  /** Its purpose, in the list of all commands. */
+  /** Purpose of the command, in the list of all commands. */
   summary: string;
-  /** Options and files that follow its name in a call. */
+  /** Options and files after the command's name in a call. */
   usage: string;
   /** One paragraph. */
   about: string;
-  /** More paragraphs, for those who read about all options. */
+  /** More paragraphs, shown with all options. */
   details?: readonly string[];
   options: Options;
-  /** Options that a first run needs; if there are none, all options are shown. */
+  /** Options that a first run needs; if absent, all options are shown. */
   essentials?: readonly string[];
-  /** Calls that run as they are; the first is shown with the essentials. */
+  /** Calls that run as they stand; the first call is shown with the essentials. */
   examples: readonly string[];
-  /** Names that follow the command, if files do not. */
+  /** Names that may follow the command instead of files. */
   names?: readonly string[];
   /** @param commands  all commands, by name. */
   run(args: Args, commands: Commands): Promise<void>;

@@ -12,12 +12,10 @@ export const HORIZON_OPTION = under('Workload', {
   steps: { value: 'N', number: STEPS, meaning: 'horizon: number of steps' },
 });
 
-const HORIZONS = ['steps', 'numSteps'];
-
-/** Adds the mechanisms that support that many steps to the error about a horizon. */
+/** Adds the names of the mechanisms that support so many steps to an error about the horizon. */
 export async function nameLonger(error: unknown): Promise<void> {
   const { parameter, part, value } = refusalOf(error);
-  if (!(error instanceof Error) || !HORIZONS.includes(parameter ?? '')) return;
+  if (!(error instanceof Error) || parameter !== 'steps') return;
   const catalogue = (await load()).strategies;
   const limit = catalogue.find(({ name }) => name === part)?.maxSteps;
   if (limit === undefined || !(Number(value) > limit)) return;

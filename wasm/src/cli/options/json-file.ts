@@ -4,25 +4,37 @@
 
 import { readFile } from 'node:fs/promises';
 import { Misuse } from '../base/failure.js';
+import { systemReason } from '../../stores/files.js';
 import { doubledKey } from '../base/json.js';
 
-/**
- * Reads the JSON object in a file; its contents are checked where it is used.
- *
- * @param what  expected object, in words with an article.
- */
-export async function readJsonFile(option: string, path: string, what: string): Promise<object> {
-  let text: string;
+/** Reads the text of a file that an option names. */
+export async function readTextFile(option: string, path: string): Promise<string> {
   try {
-    text = await readFile(path, 'utf8');
+    return await readFile(path, 'utf8');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') {
       throw new Misuse(`--${option} ${path}: there is no such file`);
     }
     if (code === 'EISDIR') throw new Misuse(`--${option} ${path} is a folder`);
-    throw new Error(`--${option} ${path}: ${message}`, { cause: error });
+    throw new Error(`--${option} ${path}: ${systemReason(error)}`, { cause: error });
   }
+}
+
+/**
+ * Reads the JSON object in a file; its contents are checked where they are used.
+ *
+ * @param what  the expected object in words, with an article.
+ */
+export async function readJsonFile(option: string, path: string, what: string): Promise<object> {
+  return parseJsonFile(await readTextFile(option, path), { option, path, what });
+}
+
+/** Parses the JSON object in the text of a file. */
+export function parseJsonFile(
+  text: string,
+  { option, path, what }: { option: string; path: string; what: string },
+): object {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The options of dp-ftrl learn in the words of the package.
+// The options of dp-ftrl learn, as options of the package.
 
 import type { LinearLoss, LossName } from '../../types/all.js';
 import type { LearnerOptions } from '../../types/all.js';
-import type { Chosen } from './strategy.js';
 
-/** Options of a learner, complete but for its store. */
+/** Options of a learner, complete except for its store. */
 export type LearnerSettings = LearnerOptions & { epsilon: number; delta: number };
 
-/** A loss and its parameters, each of an option of its own. */
+/** A loss and its parameters, each in an option of its own. */
 export interface LossSettings {
   loss: LossName | 'softmax';
   quantile?: number | undefined;
@@ -33,9 +32,4 @@ export function lossOf({
     default:
       return loss;
   }
-}
-
-/** Returns the strategy with the parameters that were given. */
-export function strategyOf({ mechanism, parameters }: Pick<Chosen, 'mechanism' | 'parameters'>) {
-  return typeof mechanism === 'string' ? { name: mechanism, ...parameters } : mechanism;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks of the numbers in options.
+// Checks for the numbers in options.
 
-/** Returns what a number must be, if it is not; NaN never is. */
+/** Says what a number must be if it is not acceptable; NaN never is. */
 export type NumberCheck = (value: number) => string | undefined;
 
 function must(wanted: string, holds: (value: number) => boolean): NumberCheck {
@@ -25,14 +25,17 @@ export const COUNT = must(
 
 export const PROBABILITY = must('a number between 0 and 1', (value) => value > 0 && value < 1);
 
-/** A probability or momentum that may be 0. */
+/** Check for a probability or a momentum that may be 0. */
 export const FRACTION = must('a number from 0 to below 1', (value) => value >= 0 && value < 1);
 
-/** An epsilon, or a limit of epsilons. */
+/** Check for an epsilon, or for a limit on epsilons. */
 export const EPSILON: NumberCheck = (value) =>
   POSITIVE(value) ?? (value <= MAX_EPSILON ? undefined : 'at most 2^20');
 
-/** The delta of noise that needs one; 0 is refused where it is read. */
+/**
+ * Check for a delta. Accepts 0, which the reader of the option refuses for noise that needs a
+ * delta.
+ */
 export const DELTA: NumberCheck = (value) => (value === 0 ? undefined : PROBABILITY(value));
 
 export const STEPS = must(

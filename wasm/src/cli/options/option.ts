@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Options as they are declared. From the one declaration come the check of what is known, the help,
-// the man page and the completion in shells.
+// Declarations of options, from which parsing, help, man page and completion are derived.
 
 import type { StrategyInfo } from '../../types/all.js';
 import type { NumberCheck } from './numbers.js';
@@ -10,32 +9,32 @@ import type { NumberCheck } from './numbers.js';
 type OfCatalogue<T> = T | ((catalogue: readonly StrategyInfo[]) => T);
 
 /**
- * Use of a file by a command. A kept one has FILE.new and FILE.lock beside it for a while; a workload
- * may have a name or name files.
+ * How a command uses a file. FILE.new and FILE.lock appear beside a kept file for a while; a
+ * workload may be a name or a file.
  */
 type FileUse = 'read' | 'written' | 'kept' | 'workload';
 
 export interface Option {
   /** Options with the same heading stand together in the help. */
   heading: string;
-  /** Placeholder of the value; a flag has none. */
+  /** Placeholder for the value; a flag has none. */
   value?: string;
   /** Letter that stands for the option. */
   letter?: string;
-  /** Whether it may be given several times. */
+  /** Whether the option may be given several times. */
   repeats?: boolean;
-  /** Check of its value, if that is one number. */
+  /** Check for a value that is a single number. */
   number?: NumberCheck;
   /** A word that stands for a number. */
   word?: { text: string; number: number };
   /** Values that a shell completes. */
   values?: OfCatalogue<readonly string[]>;
-  /** Use of the file that its value names. */
+  /** How the command uses the file that the value names. */
   file?: FileUse;
-  /** Whether its values are, or begin with, names of columns or categories. */
+  /** Whether values are names of columns or categories, or begin with such names. */
   isName?: boolean;
   meaning: OfCatalogue<string>;
-  /** A shorter meaning for the essentials, and for completion. */
+  /** A shorter meaning for the list of essentials and for completion. */
   brief?: string;
 }
 

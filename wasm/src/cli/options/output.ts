@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Options for what is written, and for what must not be published.
+// Options for the output, and for what must not be published.
 
 import { under } from './option.js';
 
@@ -14,13 +14,22 @@ export const OUTPUT_OPTION = under('Output', {
   },
 });
 
-/** @param meaning  contents of the object. */
+/** @param meaning  what the JSON object contains. */
 export function jsonOption(meaning: string, brief = 'writes JSON') {
   return under('Output', { json: { meaning, brief } });
 }
 
 export const QUIET_OPTION = under('Output', {
   quiet: { meaning: 'no guarantee or notice on standard error' },
+});
+
+export const DRY_OPTION = under('Output', {
+  'dry-run': {
+    meaning:
+      'shows the guarantee, the noise and what a --budget would say, and releases nothing. It ' +
+      'reads at most the times of the table, or counts its rows, for the horizon',
+    brief: 'shows guarantee, noise and cost, and releases nothing',
+  },
 });
 
 export const SEED_OPTION = under('NOT private', {

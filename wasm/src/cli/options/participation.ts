@@ -32,23 +32,23 @@ export const PARTICIPATION_OPTIONS = under('Promises about users', {
 
 export function readParticipation(args: Args): Participation {
   const epochs = args.number('epochs');
-  const participations = args.number('participations');
-  const minSeparation = args.number('min-separation');
+  const times = args.number('participations');
+  const apart = args.number('min-separation');
   if (epochs !== undefined) {
     const other = ['participations', 'min-separation'].find((name) => args.has(name));
     if (other !== undefined) throw new Misuse(`give --epochs or --${other}, not both`);
     return { epochs };
   }
-  if (participations === undefined && minSeparation === undefined) return 'single';
-  if (participations === undefined) throw new Misuse('--min-separation needs --participations');
-  if (minSeparation === undefined) throw new Misuse('--participations needs --min-separation');
-  return { participations, minSeparation };
+  if (times === undefined && apart === undefined) return 'once';
+  if (times === undefined) throw new Misuse('--min-separation needs --participations');
+  if (apart === undefined) throw new Misuse('--participations needs --min-separation');
+  return { times, apart };
 }
 
 /** A participation pattern in words. */
 export function participationText(participation: Participation): string {
-  if (participation === 'single') return 'single participation';
+  if (participation === 'once') return 'single participation';
   if ('epochs' in participation) return counted(participation.epochs, 'epoch');
-  const { participations, minSeparation } = participation;
-  return `at most ${counted(participations, 'participation')} at least ${counted(minSeparation, 'step')} apart`;
+  const { times, apart } = participation;
+  return `at most ${counted(times, 'participation')} at least ${counted(apart, 'step')} apart`;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The privacy target, and what neighbours are.
+// Options for the privacy target and for the definition of neighbours.
 
 import { NEIGHBOURS } from '../../shared/defaults.js';
 import type { Neighbours } from '../../types/all.js';
@@ -15,9 +15,8 @@ export const PRIVACY_OPTIONS = under('Privacy', {
     letter: 'e',
     number: EPSILON,
     meaning:
-      'how much one row may reveal, above 0: 1 is common, above 10 promises little, and above 20 ' +
-      'there is a warning. Half of it means about twice the noise. Every further run on the same ' +
-      'data adds to it; --budget FILE keeps the total',
+      'how much one row may reveal: 1 is common, above 10 promises little. Half of it is ' +
+      'twice the noise. Further runs on the same data add to it; --budget FILE keeps count',
     brief:
       'how much one row may reveal: 1 is common, above 10 promises little. Further runs add to it; ' +
       '--budget FILE keeps count',
@@ -26,10 +25,7 @@ export const PRIVACY_OPTIONS = under('Privacy', {
     value: 'D',
     letter: 'd',
     number: DELTA,
-    meaning:
-      'how far that may fail, between 0 and 1: at most one over the number of rows; 1e-6 is ' +
-      'common. There is a warning above 1e-3, and above one over the number of rows or users if ' +
-      'that is public',
+    meaning: 'how far that may fail: at most one over the number of rows; 1e-6 is common',
     brief: 'how far that may fail: at most one over the number of rows',
   },
 });
@@ -39,12 +35,15 @@ export const NEIGHBOURS_OPTION = under('Privacy', {
     value: 'R',
     values: NEIGHBOURS,
     meaning:
-      'zero-out (default; also add-remove): a row may be there or not; or replace-one (also ' +
+      'zero-out (default; also add-remove): a row is there or not; replace-one (also ' +
       'replace): it may also be another one',
   },
 });
 
-/** Names used by other libraries. Removal is zero-out: an absent record adds zero to a sum. */
+/**
+ * Names that other libraries use. Removing a record is zero-out, because an absent record adds zero
+ * to a sum.
+ */
 const NEIGHBOURS_ELSEWHERE: Record<string, Neighbours> = {
   'add-remove': 'zero-out',
   'add-or-remove': 'zero-out',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Refuses a file with two roles, where writing one would overwrite an input or kept state.
+// Refuses a file that is given in two roles, one of which would overwrite an input or kept state.
 
 import { existsSync, fstatSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
@@ -9,12 +9,12 @@ import type { Args } from './args.js';
 import { separated } from './list.js';
 import { Misuse } from '../base/failure.js';
 
-/** Names that always mean workloads, even if there are files with these names. */
+/** Names that always mean workloads, even if files with these names exist. */
 const NAMES = ['prefix', 'ranges', 'identity'];
 
 interface Role {
   name: string;
-  /** Identity of the file, equal for all paths to it. */
+  /** Identity of the file, which is the same for all paths to it. */
   file: string;
   isWritten: boolean;
 }
@@ -41,14 +41,14 @@ function standardInput(): Role[] {
   }
 }
 
-/** Existing files that a value of --workload or --workloads may refer to. */
+/** Existing files to which a value of --workload or --workloads may refer. */
 function workloadFiles(text: string): string[] {
   const named = separated(text).map((entry) => entry.replace(/^[^=]*=|"|\+momentum:.*$/g, ''));
   const parts = [text, ...text.split('+'), text.replace(/,momentum=[^,]*$/, ''), ...named];
   return [...new Set(parts)].filter((part) => !NAMES.includes(part) && existsSync(part));
 }
 
-/** The file names in the options of a command, and what each is to it. */
+/** The files named on a command line, and the role of each. */
 function filesOf(args: Args) {
   return Object.entries(args.options).flatMap(([option, { file }]) =>
     file === undefined ? [] : args.texts(option).map((path) => ({ option, file, path })),
@@ -88,8 +88,8 @@ function requireHeldOut(roles: readonly Role[], args: Args): void {
 }
 
 /**
- * @throws Misuse for an empty file name, and for a file that is written and has another role; the
- *   message names both roles.
+ * @throws Misuse for an empty file name, and for a file that is written but has another role as
+ *   well; the message names both roles.
  */
 export async function requireOneRoleEach(args: Args): Promise<void> {
   const nameless = filesOf(args).find(({ file, path }) => file !== 'workload' && path === '');

@@ -1,20 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Recognises numbers in other notations, to suggest the accepted one, and those out of reach.
+// Recognises numbers in other notations, to suggest the accepted notation, and numbers out of
+// range.
 
 import { beyondText } from '../../shared/number.js';
 
 const COMMA = /^[+-]?\d*,\d+([eE][+-]?\d+)?$/;
 const THOUSANDS = /^[+-]?[1-9]\d{0,2}(,\d{3})+$/;
 
-/** Whether a text is a number except that it has a decimal comma. */
+/** Whether a text is a number with a decimal comma. */
 export function hasDecimalComma(text: string): boolean {
   return COMMA.test(text) && !THOUSANDS.test(text);
 }
 
+const DIGITS = String.raw`\d[\d.,'’\s]*`;
+/** A currency, percent or degree sign or a separate word, before or after the digits. */
+const UNITS = [
+  new RegExp(String.raw`^[+-]?(?:\p{Sc}|\p{L}+\s)\s*[+-]?${DIGITS}$`, 'u'),
+  new RegExp(String.raw`^[+-]?${DIGITS}(?:\p{Sc}|[%‰]|°\s?\p{L}?|\s\p{L}+(?:/\p{L}+)?)$`, 'u'),
+];
+/** Digits in groups of three, with one separator between them and another before decimals. */
+const GROUPS = /^[+-]?\d{1,3}([,.'’\s])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d*)?$/;
+
 /**
- * Returns how to write a number that has a decimal comma or is a percentage, or says that it is out
- * of reach, or else ''.
+ * Names what a cell contains besides a number that no option can read: a unit, or separators
+ * between thousands.
+ */
+export function surplusText(text: string): string | undefined {
+  if (UNITS.some((unit) => unit.test(text))) return 'a unit such as € or %';
+  // A single point may also be decimal.
+  const isGrouped = GROUPS.test(text) && !/^[+-]?\d+\.\d+$/.test(text);
+  return isGrouped ? 'separators between thousands' : undefined;
+}
+
+/**
+ * Advice on a number with a decimal comma or a percent sign, or on a number out of range; otherwise
+ * ''.
  */
 export function spellingHint(text: string): string {
   const number = text.trim();

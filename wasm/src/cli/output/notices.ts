@@ -10,7 +10,7 @@ export function warn(command: string, text: string): void {
   say(command, `warning: ${text}`);
 }
 
-/** Warns that a run is NOT private, for each reason that holds. */
+/** Warns that a run is NOT private, once for each reason that applies. */
 export function warnNotPrivate(command: string, reasons: Readonly<Record<string, boolean>>): void {
   for (const [reason, holds] of Object.entries(reasons)) {
     if (holds) warn(command, `${reason}: NOT private`);

@@ -6,28 +6,30 @@ import { randomBytes } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
 import { open, realpath, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { hasCode, permit, syncFolder } from '../../stores/files.js';
+import { hasCode, permit, syncFolder, systemReason } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
-import { Misuse, systemReason } from '../base/failure.js';
+import { Misuse } from '../base/failure.js';
 import { SIGNALS } from '../base/signals.js';
 
 export interface Sink {
   write(text: string): Promise<void>;
   /** Completes the output after everything was written. */
   commit(): Promise<void>;
-  /** Ends the output after a failure: no file appears, but text on standard output stays. */
+  /**
+   * Ends the output after a failure: no file appears, but text already on standard output stays.
+   */
   abandon(): Promise<void>;
-  /** How much of the output anyone may have seen. */
+  /** How much of the output may have been seen. */
   readonly seen: 'nothing' | 'part' | 'whole';
 }
 
-/** Returns the error of a destination that the system refused to write to. */
+/** Error for a destination that cannot be written. */
 function writeError(where: string, cause: unknown): Error {
   const { code } = cause as NodeJS.ErrnoException;
   return Object.assign(new Error(`${where}: ${systemReason(cause)}`, { cause }), { code });
 }
 
-/** Thrown when the reader closed our output; ends the command silently unless `mustBeSaid`. */
+/** Thrown when the reader has closed our output; ends the command silently unless `mustBeSaid`. */
 export class ClosedPipe extends Error {
   mustBeSaid = false;
 
@@ -41,7 +43,7 @@ export class StandardOutput implements Sink {
 
   write(text: string): Promise<void> {
     this.seen = 'part';
-    // The callback is called once the text is passed on, so a slow reader slows us down.
+    // The callback runs once the text has been passed on, so a slow reader slows us down.
     return new Promise((resolve, reject) => {
       process.stdout.write(text, (error) => {
         if (!error) resolve();
@@ -59,7 +61,7 @@ export class StandardOutput implements Sink {
 }
 
 interface FileOptions {
-  /** Option that gave the path; default: `output`. */
+  /** The option that named the file. Default `output`. */
   option?: string | undefined;
   /** Whether other code handles signals for the file. */
   isGuarded?: boolean;
@@ -75,7 +77,7 @@ export class AtomicFile implements Sink {
   seen: Sink['seen'] = 'nothing';
 
   private constructor(
-    /** The option and the path as they were typed. */
+    /** The option and the path as typed. */
     private readonly given: string,
     private readonly path: string,
     private readonly temporary: string,
@@ -99,14 +101,16 @@ export class AtomicFile implements Sink {
       if (!existing.isFile()) throw new Misuse(`--${option} ${given} is not a regular file`);
       permissions = { mode: existing.mode & 0o777, gid: existing.gid };
     } catch (error) {
-      if (!hasCode(error, 'ENOENT', 'ENOTDIR')) throw error;
+      if (error instanceof Misuse) throw error;
+      if (!hasCode(error, 'ENOENT', 'ENOTDIR')) throw writeError(`--${option} ${given}`, error);
     }
     const temporary = join(
       dirname(path),
       `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`,
     );
     try {
-      // Readable by the owner only until complete, because anything read by others is released.
+      // Until complete, the file is readable only by its owner, because whatever others read is
+      // released.
       const file = await open(temporary, 'wx', 0o600);
       return new AtomicFile(`--${option} ${given}`, path, temporary, file, permissions, isGuarded);
     } catch (error) {
@@ -127,7 +131,7 @@ export class AtomicFile implements Sink {
     }
   }
 
-  /** No-op when called again. */
+  /** Does nothing when called again. */
   async commit(): Promise<void> {
     if (this.seen === 'whole') return;
     try {
@@ -137,13 +141,13 @@ export class AtomicFile implements Sink {
       await rename(this.temporary, this.path);
       this.seen = 'whole';
       this.unlisten();
-      await syncFolder(dirname(this.path)); // Now the name is on the disk too.
+      await syncFolder(dirname(this.path)); // Now the name is on disk, too.
     } catch (error) {
       throw writeError(this.given, error);
     }
   }
 
-  /** Sets the permissions of the replaced file, or the default ones of a new file. */
+  /** Sets the permissions of the file that is replaced, or default permissions for a new file. */
   private async permitOthers(): Promise<void> {
     if (this.permissions) return permit(this.file, this.permissions);
     // Some file systems have no permissions to change.
@@ -161,7 +165,7 @@ export class AtomicFile implements Sink {
   }
 }
 
-/** Refuses a path that cannot be written, before any work is done. */
+/** Refuses a path that cannot be written, before any work begins. */
 export async function requireWritable(path: string | undefined, option?: string): Promise<void> {
   if (path !== undefined) await (await AtomicFile.create(path, { option })).abandon();
 }

@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Progress line on standard error for work longer than a second, if that is a terminal. Drawn by a
-// separate thread, because one piece of a search can block the main thread for many seconds.
+// Progress line for work longer than a second, if standard error is a terminal. A separate thread
+// draws the line, because one piece of a search can block the main thread for many seconds.
 
 import { Worker } from 'node:worker_threads';
 import { foundFirst, type Pieces } from '../../api/searches.js';
 import type { CallProgress, DpFtrl } from '../../types/all.js';
 
 /** Data shared by both threads. */
-interface Shared {
+interface ProgressState {
   /**
-   * Owner of the terminal (0: none, 1: the drawing thread, 2: no more drawing); whether the work
-   * has ended; whether something was drawn.
+   * Flags: owner of the terminal (0: none, 1: the drawing thread, 2: drawing is over); whether the
+   * work has ended; whether anything was drawn.
    */
   flags: Int32Array<SharedArrayBuffer>;
-  /** Number of iterations, and completed fraction. */
+  /** Number of iterations, and the completed fraction of the work. */
   numbers: Float64Array<SharedArrayBuffer>;
   what: string;
   unit: string;
-  /** Milliseconds since the command was started. */
+  /** Milliseconds from the start of the command to the start of the work. */
   elapsed: number;
 }
 
-/** Main function of the thread. It runs from its source text, so it can only use `workerData`. */
+/**
+ * Main function of the drawing thread. It is run from its source text, so it can use only
+ * `workerData`.
+ */
 function draw(): void {
   const { workerData } = process.getBuiltinModule('node:worker_threads');
   const { writeSync } = process.getBuiltinModule('node:fs');
-  const { flags, numbers, what, unit, elapsed } = workerData as Shared;
+  const { flags, numbers, what, unit, elapsed } = workerData as ProgressState;
   const width = 30;
   const start = performance.now() - elapsed;
   // Draws after one second, then four times a second, until the work has ended.
@@ -56,9 +59,9 @@ export class ProgressLine {
   constructor(what: string, unit = 'iterations') {
     if (!process.stderr.isTTY) return;
     const { flags, numbers } = this;
-    const workerData: Shared = { flags, numbers, what, unit, elapsed: performance.now() };
+    const workerData: ProgressState = { flags, numbers, what, unit, elapsed: performance.now() };
     const thread = new Worker(`(${draw})()`, { eval: true, workerData });
-    thread.on('error', () => {}); // The command works without the line.
+    thread.on('error', () => {}); // The command also works without the progress line.
     thread.unref();
   }
 
@@ -90,7 +93,10 @@ export async function watch<T>(pieces: Pieces<T>, line: ProgressLine): Promise<T
   }
 }
 
-/** Finds the parameters of a mechanism first if that takes long, while showing progress. */
+/**
+ * Searches for the parameters of a mechanism in advance and shows the progress, if the search takes
+ * long.
+ */
 export function findFirst<Options extends object>(
   dp: DpFtrl,
   how: Options,

@@ -3,14 +3,17 @@
 import { roundedUp } from '../../shared/number.js';
 import type { EffectiveParameters } from '../../types/all.js';
 
-/** Most entries of a list that are shown. */
+/** Maximum number of entries shown of a list. */
 const SHOWN = 4;
 
 function shortCell(value: number | boolean): string {
   return typeof value === 'boolean' ? String(value) : String(Number(value.toPrecision(6)));
 }
 
-/** The bound, rounded up, with at least 6 digits and enough to show that it exceeds a limit. */
+/**
+ * The bound, rounded up to at least 6 digits, and to as many as it takes to show that it exceeds
+ * the limit.
+ */
 export function shownBeyond(bound: number, limit: number): string {
   for (let numDigits = 6; numDigits <= 15; ++numDigits) {
     const shown = Number(bound.toPrecision(numDigits));
@@ -24,7 +27,7 @@ function cell(value: unknown): string {
   return String(Number(value.toPrecision(13)));
 }
 
-/** Parameters with which a mechanism was made, such as `arity 7, subtractive`. */
+/** Parameters of a mechanism, such as `arity 7, subtractive`. */
 export function parametersText(parameters: EffectiveParameters): string {
   return Object.entries(parameters)
     .map(([name, value]) => {
@@ -38,7 +41,7 @@ export function parametersText(parameters: EffectiveParameters): string {
     .join(', ');
 }
 
-/** Labels of a lower bound on factorizations, naming the records to which it applies. */
+/** Labels of a lower bound on factorizations, which name the records to which the bound applies. */
 export function boundLabels(bound: {
   lowerBoundMinDimension?: number | null | undefined;
 }): Record<string, string> {
@@ -50,7 +53,7 @@ export function boundLabels(bound: {
   };
 }
 
-/** Formats a result as one line of JSON, or as a table of the labelled entries. */
+/** Formats a result as one line of JSON, or as a table of the entries that have a label. */
 export function report(
   result: Record<string, unknown>,
   json: boolean,

@@ -25,7 +25,6 @@ export class RowText {
     }
   }
 
-  /** Returns the text before the first row. */
   head(): string {
     return this.format === 'csv' ? `${this.names.map(csvCell).join(',')}\n` : '';
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Progress of a long release on a terminal that does not show its results.
+// Progress of a long release, on a terminal that does not show the results.
 
 const INTERVAL_MS = 200;
 
-/** Line on standard error that is overwritten in place; only shown on a terminal. */
+/** Line on standard error that is overwritten in place; shown only on a terminal. */
 export class StepProgress {
   private last = performance.now();
   private shown = false;
@@ -14,7 +14,7 @@ export class StepProgress {
     private readonly numSteps: number,
     options: { quiet: boolean },
   ) {
-    // Results on the same terminal already show the progress.
+    // Results on the same terminal already show progress.
     const useless = !process.stderr.isTTY || process.stdout.isTTY === true;
     this.quiet = options.quiet || useless;
   }

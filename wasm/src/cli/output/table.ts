@@ -5,19 +5,19 @@
 const WIDTH = 100;
 const GAP = '  ';
 
-export interface Column {
+export interface TableColumn {
   header: string;
   align: 'left' | 'right';
   /** Whether cells may be broken at spaces if the table is too wide. */
   wraps?: boolean;
 }
 
-/** Splits a text where lines may break; a short parenthesis such as `O(log n)` stays whole. */
+/** Splits a text where lines may break; short parentheses such as `O(log n)` are not broken. */
 function wordsOf(text: string): string[] {
   return text.match(/\S*\([^)]{1,6}\)\S*|\S+/g) ?? [''];
 }
 
-/** Wraps words into lines of at most `width`; a longer word gets a separate line. */
+/** Wraps words into lines of at most `width`; a longer word gets a line of its own. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of wordsOf(text)) {
@@ -35,8 +35,11 @@ export function paragraph(text: string, indent = '', width = WIDTH): string {
   return lines.map((line) => `${indent}${line}\n`).join('');
 }
 
-/** Column widths that fit, if wrapping allows: narrows the widest, down to their longest words. */
-function widthsOf(columns: readonly Column[], rows: readonly string[][]): number[] {
+/**
+ * Column widths that fit, if wrapping allows: narrows the widest columns, at most to their longest
+ * words.
+ */
+function widthsOf(columns: readonly TableColumn[], rows: readonly string[][]): number[] {
   const longest = (texts: string[]) => Math.max(...texts.map((text) => text.length));
   const columnOf = (j: number) => [columns[j]!.header, ...rows.map((row) => row[j]!)];
   const widths = columns.map((_, j) => longest(columnOf(j)));
@@ -52,7 +55,7 @@ function widthsOf(columns: readonly Column[], rows: readonly string[][]): number
   return widths;
 }
 
-export function table(columns: readonly Column[], rows: readonly string[][]): string {
+export function table(columns: readonly TableColumn[], rows: readonly string[][]): string {
   const widths = widthsOf(columns, rows);
   const line = (cells: readonly string[]) =>
     columns

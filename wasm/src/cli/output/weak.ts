@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Warnings about weak guarantees, which depend on public numbers only.
+// Warnings about weak guarantees. They depend only on public numbers.
 
 import { warn } from './notices.js';
 

@@ -2,9 +2,10 @@
 
 // --budget: the total privacy loss of all releases of a data set.
 //
-// A privacy filter (docs/math/budgets.md): releases may be chosen after seeing earlier ones. Their
-// costs add up in two shares, fixed when the file is made: epsilons of pure releases, and one account
-// for all others. They add up for one kind of neighbours, so a budget protects one unit only.
+// A privacy filter (docs/math/budgets.md): releases may be chosen after seeing earlier ones. Costs
+// add up in two shares, fixed when the file is created: the epsilons of pure releases, and one
+// account for all other releases. Costs add up only for the same neighbours and privacy unit, so a
+// budget protects a single unit.
 
 import { access, constants } from 'node:fs/promises';
 import {
@@ -14,6 +15,7 @@ import {
   placeOf,
   readText,
   replaceFile,
+  systemReason,
 } from '../../stores/files.js';
 import type { Permissions } from '../../stores/files.js';
 import { refusalOf } from '../../core/errors.js';
@@ -28,11 +30,11 @@ import type { Args } from '../options/args.js';
 import { EPSILON, NOT_NEGATIVE, PROBABILITY } from '../options/numbers.js';
 import { under } from '../options/option.js';
 import { neighboursOf } from '../input/protection.js';
-import { newFile, parseFile, totalsOf } from './budget-file.js';
-import type { BudgetFile, Entry } from './budget-file.js';
-import { ACCOUNTS, budgetOf, type Account, type PrivacyTarget } from './composition.js';
-import type { Share, Split } from './composition.js';
-import { addNote, Misuse, systemReason } from '../base/failure.js';
+import { fileText, newFile, parseFile, totalsOf } from './budget-file.js';
+import type { BudgetFile, BudgetEntry } from './budget-file.js';
+import { ACCOUNTS, budgetOf, type AccountName, type PrivacyLimit } from './composition.js';
+import type { Share, BudgetSplit } from './composition.js';
+import { addNote, Misuse } from '../base/failure.js';
 import { shownBeyond } from '../output/report.js';
 import { drawMark, type PaidState } from './state-runs.js';
 import { counted } from '../../shared/counted.js';
@@ -42,9 +44,8 @@ export const BUDGET_OPTIONS = under('Budget', {
     value: 'FILE',
     file: 'kept',
     meaning:
-      'ledger of all releases of a data set, which together stay within its limit, however you ' +
-      'choose the next one; one that would exceed it is refused. It records how far a --state has ' +
-      'come, and refuses older copies of it',
+      'ledger of all releases of a data set, which together stay within its limit; one that ' +
+      'would exceed it is refused. It refuses older copies of a --state, too',
   },
   'budget-epsilon': {
     value: 'E',
@@ -60,32 +61,31 @@ export const BUDGET_OPTIONS = under('Budget', {
     value: 'A',
     values: ACCOUNTS,
     meaning:
-      'what a new FILE adds up, fixed from then on: mu (default; Gaussian DP, best for Gaussian ' +
-      'noise) or rho (zero-concentrated DP; accepts discrete Gaussian noise, too, and has room ' +
-      'for more pure releases)',
+      'what a new FILE adds up: mu (default; Gaussian DP) or rho (zero-concentrated DP; ' +
+      'accepts discrete Gaussian noise, and has room for more pure releases)',
   },
   'budget-pure': {
     value: 'P',
     number: NOT_NEGATIVE,
     meaning:
-      'the part of epsilon that a new FILE keeps for pure releases, whose epsilons add up in it; ' +
-      'the others share the rest. Default: all of it if the first release is pure, else 0, and ' +
-      'pure releases count in the account',
+      'the part of epsilon that a new FILE keeps for pure releases, whose epsilons add up in ' +
+      'it. Default: all of it if the first release is pure, else 0, and pure releases count ' +
+      'in the account',
   },
 });
 
-/** Longest wait for other releases, which lock the file while they record themselves. */
+/** Maximum time to wait for other releases, which lock the file while they are recorded. */
 const PATIENCE_MILLISECONDS = 5000;
-const DEFAULT_ACCOUNT: Account = 'mu';
+const DEFAULT_ACCOUNT: AccountName = 'mu';
 
-export interface Spending extends Omit<Entry, 'when' | Share | 'state' | 'step' | 'run'> {
+export interface Spending extends Omit<BudgetEntry, 'when' | Share | 'state' | 'step' | 'run'> {
   cost: Cost;
-  /** In words: see `neighboursOf`. */
+  /** Neighbours in words; see `neighboursOf`. */
   neighbours: string;
   unit: string;
 }
 
-/** Returns the spending of a release by steps. */
+/** Spending of a release, from the certificate of its stream. */
 export function spendingOf(
   certificate: Certificate,
   { mechanism, columns, unit }: Pick<Spending, 'mechanism' | 'columns' | 'unit'>,
@@ -95,38 +95,38 @@ export function spendingOf(
   return { cost: certificate, epsilon, delta, neighbours, mechanism, numSteps, columns, unit };
 }
 
-/** Settings for a new file; an existing file must have the same. */
-interface Wanted {
-  limit: PrivacyTarget | undefined;
-  account: Account | undefined;
+/** Settings for a new file; an existing file must have the same settings. */
+interface BudgetRequest {
+  limit: PrivacyLimit | undefined;
+  account: AccountName | undefined;
   pure: number | undefined;
 }
 
 /** Privacy unit of a release, and whether it is pure. */
-type Protected = Pick<Spending, 'neighbours' | 'unit'> & { isPure: boolean };
+type ReleaseUnit = Pick<Spending, 'neighbours' | 'unit'> & { isPure: boolean };
 
 function pair({ epsilon, delta }: { epsilon: number | string; delta: number }): string {
   return `(${epsilon}, ${delta})`;
 }
 
 /** Records that at least `step` steps of a state are released. */
-function raiseSteps(entries: readonly Entry[], step: number): void {
+function raiseSteps(entries: readonly BudgetEntry[], step: number): void {
   for (const entry of entries) entry.step = Math.max(entry.step ?? 0, step);
 }
 
-export class Budget {
+export class SharedBudget {
   /** Lock held while a state runs, so that a copy of it cannot run at the same time. */
   private running: { state: string; lock: FileLock; step: number } | undefined;
-  /** Whether this run has written an entry, or continues one. */
+  /** Whether this run has written an entry, or continues an earlier entry. */
   isCharged = false;
 
   private constructor(
     private readonly path: string,
-    private readonly wanted: Wanted,
+    private readonly wanted: BudgetRequest,
     private readonly quiet: boolean,
   ) {}
 
-  static read(args: Args): Budget | undefined {
+  static read(args: Args): SharedBudget | undefined {
     const path = args.text('budget');
     const epsilon = args.number('budget-epsilon');
     const delta = args.number('budget-delta');
@@ -150,15 +150,15 @@ export class Budget {
       throw new Misuse(`--budget-pure must be at most --budget-epsilon ${epsilon}, got ${pure}`);
     }
     const limit = epsilon === undefined ? undefined : { epsilon, delta: delta! };
-    return new Budget(path, { limit, account, pure }, args.has('quiet'));
+    return new SharedBudget(path, { limit, account, pure }, args.has('quiet'));
   }
 
   /**
    * Records the release before its first number is written, so that a crash may waste budget but
-   * never spend it unrecorded. Nothing strikes it out again: a later failure may depend on noise.
-   * Refuses a release that would exceed the limit, and an old copy of a
-   * state: one with fewer steps than are known to be released, or made before the last run began.
-   * During the run of a state, `reached` records the released steps; `finish` ends it.
+   * never spend it unrecorded. The record is never struck out again, because a later failure may
+   * depend on noise. Refuses a release that would exceed the limit, and an old copy of a state: a
+   * copy with fewer steps than are known to be released, or made before the last run began. During
+   * the run of a state, `reached` records the released steps; `finish` ends the run.
    */
   async spend(dp: DpFtrl, spending: Spending, state?: PaidState): Promise<void> {
     const { neighbours, unit, cost, ...about } = spending;
@@ -197,8 +197,8 @@ export class Budget {
   }
 
   /**
-   * Returns what the file would say after a release, without a charge; refuses one that would exceed
-   * the limit.
+   * Says what would be spent after a release, without charging it. Refuses a release that would
+   * exceed the limit.
    */
   async quote(dp: DpFtrl, spending: Spending): Promise<string> {
     const { neighbours, unit, cost, ...about } = spending;
@@ -209,43 +209,48 @@ export class Budget {
     return `--budget ${this.path}: ${length} ${verb} ${this.spent(file)}`;
   }
 
-  /** Charges a release, and enters it into the file's list. */
+  /** Charges a release, and adds it to the list in the file. */
   private enter(
     dp: DpFtrl,
     file: BudgetFile,
     { cost, about }: { cost: Cost; about: Omit<Spending, 'neighbours' | 'unit' | 'cost'> },
-  ): Entry {
+  ): BudgetEntry {
     const budget = budgetOf(dp, file, file.releases);
     const paid = this.charge(budget, file, cost);
-    const entry: Entry = { when: new Date().toISOString(), [paid.part]: paid.cost, ...about };
+    const entry: BudgetEntry = { when: new Date().toISOString(), [paid.part]: paid.cost, ...about };
     file.releases.push(entry);
     file.spent = totalsOf(budget);
     return entry;
   }
 
-  /** Returns what a file has spent, of what, in words. */
+  /** Says how much of the limit is spent. */
   private spent({ spent: { epsilon, delta }, limit }: BudgetFile): string {
-    // Sums of decimals are shown without the rounding of their last digits.
+    // Hides the rounding errors of sums of decimals.
     const all = pair({ epsilon: shownBeyond(epsilon * (1 - 2 ** -49), 0), delta });
     return `${all} of ${pair(limit)} together`;
   }
 
-  /** Adds to an error that ends a run that its release stays charged, if it is. */
+  /**
+   * If the release was charged, adds to the error that ends the run a note that it stays charged.
+   */
   noteCharge(error: unknown): void {
     if (!this.isCharged || !(error instanceof Error)) return;
     const why = 'what fails after the first noise may depend on it';
     addNote(error, `--budget ${this.path} stays charged, as ${why}`);
   }
 
-  /** Draws a mark for this run of a state, and stores it in the state before the budget file. */
-  private async mark(entries: readonly Entry[], state: PaidState): Promise<void> {
+  /**
+   * Draws a mark for this run of a state, and stores it in the state before it is stored in the
+   * budget file.
+   */
+  private async mark(entries: readonly BudgetEntry[], state: PaidState): Promise<void> {
     const last = drawMark();
     await state.begin({ last, before: entries.find(({ run }) => run !== undefined)?.run });
     raiseSteps(entries, state.numReleased);
     for (const entry of entries) entry.run = last;
   }
 
-  /** Charges a release, and returns the charge; refuses one that does not fit. */
+  /** Charges a release, and returns the charge. Refuses a release that does not fit. */
   private charge(budget: PackageBudget, { account, limit, pure }: BudgetFile, cost: Cost): Charge {
     try {
       budget.charge('', cost);
@@ -267,7 +272,7 @@ export class Budget {
     }
   }
 
-  /** Warns when a new file begins, and tells what is spent. */
+  /** Warns that a new file begins, or reports what is spent. */
   private tell(file: BudgetFile): void {
     const { releases } = file;
     if (releases.length === 1) {
@@ -281,7 +286,7 @@ export class Budget {
     process.stderr.write(`dp-ftrl: --budget ${this.path}: ${what}\n`);
   }
 
-  private splitText({ account, limit, pure }: Split): string {
+  private splitText({ account, limit, pure }: BudgetSplit): string {
     if (pure === 0) return `account ${account}`;
     if (pure < limit.epsilon) return `epsilon ${pure} of it for pure releases, account ${account}`;
     return 'all of it for pure releases (a smaller --budget-pure leaves some for others)';
@@ -292,15 +297,15 @@ export class Budget {
   }
 
   /**
-   * Records that `step` steps are stored, before their releases are shown; older copies of the
-   * state are refused from then on.
+   * Records that `step` steps are stored, before their releases are shown. From then on, older
+   * copies of the state are refused.
    */
   async reached(step: number): Promise<void> {
     const { running } = this;
     if (running === undefined || step <= running.step) return;
     await this.change(async (place) => {
       const text = await readText(place);
-      if (text === undefined) return undefined; // Refused before the file was begun.
+      if (text === undefined) return undefined; // Refused before the file existed.
       const file = parseFile(this.path, text);
       raiseSteps(
         file.releases.filter(({ state }) => state === running.state),
@@ -340,8 +345,7 @@ export class Budget {
       try {
         const permissions = await this.requireWritable(place);
         const file = await make(place);
-        const text = `${JSON.stringify(file, null, 2)}\n`;
-        if (file) await replaceFile(place, text, permissions);
+        if (file) await replaceFile(place, fileText(file), permissions);
       } finally {
         await lock.release();
       }
@@ -355,7 +359,10 @@ export class Budget {
     }
   }
 
-  /** Returns the permissions of a writable file; replacing it would only check its folder's. */
+  /**
+   * The permissions of the file, which must be writable: replacing a file would check only the
+   * permissions of its folder.
+   */
   private async requireWritable(place: string): Promise<Permissions | undefined> {
     const permissions = await permissionsOf(place);
     if (!permissions) return undefined;
@@ -363,7 +370,7 @@ export class Budget {
       () => true,
       () => false,
     );
-    // Also refuses a read-only file to users, such as root, who may write any file.
+    // Also refuses a read-only file for users such as root, who may write any file.
     if (isAllowed && (permissions.mode & 0o222) !== 0) return permissions;
     throw new Misuse(`--budget ${this.path} is read-only`);
   }
@@ -378,11 +385,11 @@ export class Budget {
   }
 
   /**
-   * Refuses an old copy of a state, because its noise would be used again: one with fewer steps
-   * than are known to be released, or made before the last run began, as that run may have been
-   * killed before it could record its steps.
+   * Refuses an old copy of a state, because its noise would be used again: a copy with fewer steps
+   * than are known to be released, or one made before the last run began, because that run may have
+   * been killed before it could record its steps.
    */
-  private requireNewest(before: readonly Entry[], { numReleased, runs }: PaidState): void {
+  private requireNewest(before: readonly BudgetEntry[], { numReleased, runs }: PaidState): void {
     const known = Math.max(0, ...before.map((entry) => entry.step ?? 0));
     const marks = [runs?.last, runs?.before];
     const isCopy = before.some(({ run }) => run !== undefined && !marks.includes(run));
@@ -395,7 +402,7 @@ export class Budget {
     throw new Misuse(`--state is an old copy: ${what}; ${harm}`, { code: 'bad_state' });
   }
 
-  private async open(place: string, { isPure, ...protects }: Protected): Promise<BudgetFile> {
+  private async open(place: string, { isPure, ...protects }: ReleaseUnit): Promise<BudgetFile> {
     const text = await readText(place);
     if (text !== undefined) {
       const file = parseFile(this.path, text);
@@ -411,7 +418,7 @@ export class Budget {
     return newFile({ account, limit, pure, ...protects });
   }
 
-  private requireSame(file: BudgetFile, protects: Omit<Protected, 'isPure'>): void {
+  private requireSame(file: BudgetFile, protects: Omit<ReleaseUnit, 'isPure'>): void {
     const { limit = file.limit, account = file.account, pure = file.pure } = this.wanted;
     const fixed = 'which cannot be changed';
     if (limit.epsilon !== file.limit.epsilon || limit.delta !== file.limit.delta) {

@@ -1,54 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Says which option of a run differs from the one with which its --state was begun.
+// Says which option of a run differs from that of the run that began its --state.
 
 import type { RefusalError } from '../../core/errors.js';
-import type { ParameterName } from '../../shared/parameters.js';
 import { PARAMETERS } from '../../shared/parameters.js';
-import type { LinearLoss, MechanismParameters } from '../../types/all.js';
+import type { LinearLoss, MechanismName, StrategyParameters } from '../../types/all.js';
 import { nameText } from '../options/mechanism.js';
 import { entryText } from '../input/columns.js';
+import { domainText } from '../input/domain.js';
 import { entryText as sumText, workloadText } from '../input/workload.js';
 
-type Words = string | undefined;
-/** Writes the options for a value; undefined if it is that of no option. */
-type Write = (value: never, other: never) => Words;
+type OptionText = string | undefined;
+/** Writes a value as options; undefined if no option stands for the value. */
+type OptionWriter = (value: never, other: never) => OptionText;
 
-function option(name: string): Write {
+function option(name: string): OptionWriter {
   return (value: number | string) => `--${name} ${value}`;
 }
 
-function flag(name: string): Write {
+function flag(name: string): OptionWriter {
   return (value: boolean | string) => (value === false ? undefined : `--${name}`);
 }
 
-interface Bound {
+interface ContributionBound {
   times?: number;
   apart?: number;
   epochs?: number;
 }
 
-function boundOf(bound: Bound | 'once'): Bound {
+function boundOf(bound: ContributionBound | 'once'): ContributionBound {
   return bound === 'once' ? { times: 1 } : bound;
 }
 
-function peopleText(given: Bound | 'once'): string {
+function peopleText(given: ContributionBound | 'once'): string {
   const { times, apart = 1 } = boundOf(given);
   return `--max-contributions ${times}${apart > 1 ? ` --min-separation ${apart}` : ''}`;
 }
 
-function participationText(given: Bound | 'once'): Words {
+function participationText(given: ContributionBound | 'once'): OptionText {
   const { times, apart, epochs } = boundOf(given);
   if (epochs !== undefined) return `--epochs ${epochs}`;
   return apart === undefined ? undefined : `--participations ${times} --min-separation ${apart}`;
 }
 
-/** A saved strategy has numbers that are no parameters. */
-function strategyText(strategy: string | ({ name: string } & MechanismParameters)): string {
-  const { name, ...parameters } = typeof strategy === 'string' ? { name: strategy } : strategy;
+/** A saved strategy has numbers besides its parameters. */
+function strategyText(strategy: MechanismName | StrategyParameters): string {
+  const named = typeof strategy === 'string' ? { name: strategy } : strategy;
+  const { name: _, ...parameters } = named;
   const isNamed = Object.keys(parameters).every((it) => Object.hasOwn(PARAMETERS, it));
   if (!isNamed) return '--strategy';
-  return `--mechanism ${nameText(name, parameters as Record<ParameterName, never>)}`;
+  return `--strategy ${nameText(named)}`;
 }
 
 type Pair = readonly [name: string, range: readonly [number, number]];
@@ -72,13 +73,23 @@ function lossText(loss: LinearLoss): string {
   return `--loss softmax --classes ${loss.softmax}`;
 }
 
-function descentText({ momentum, rates }: { momentum: number; rates?: unknown }): string {
+function descentText({
+  momentum,
+  rates,
+  throughWorkload,
+}: {
+  momentum: number;
+  rates?: unknown;
+  throughWorkload: boolean;
+}): string {
   const list = Array.isArray(rates) ? ` --rates ${rates.join(',')}` : '';
-  return `--descent --momentum ${momentum}${list}`;
+  const through = throughWorkload ? ' --momentum-through workload' : '';
+  return `--algorithm dp-gd --momentum ${momentum}${list}${through}`;
 }
 
-/** How the options of a stream are written, where they are not simple values. */
-const WORDS: Readonly<Record<string, Write>> = {
+/** Writers for the options of a stream that are not simple values. */
+const WORDS: Readonly<Record<string, OptionWriter>> = {
+  steps: (steps: number | 'endless') => (steps === 'endless' ? '--endless' : `--steps ${steps}`),
   delta: (delta: number) => (delta === 0 ? '--pure' : `--delta ${delta}`),
   people: peopleText,
   participation: participationText,
@@ -86,13 +97,16 @@ const WORDS: Readonly<Record<string, Write>> = {
   workload: (workload: never) => `--workload ${workloadText(workload)}`,
   workloads: (all: readonly [string, never][]) =>
     `--workloads ${all.map(([name, workload]) => sumText(name, workload)).join(',')}`,
+  windows: (all: readonly (readonly [string, number])[]) =>
+    `--window ${all.map(([name]) => name).join(',')}`,
+  closedStart: flag('closed-start'),
   importance: (weights: readonly number[]) => `--importance ${weights.join(',')}`,
   lattice: latticeText,
   columns: rangesText,
   covariance: flag('covariance'),
   total: flag('total'),
   fixedTimes: flag('fixed-times'),
-  categories: (labels: readonly string[]) => `--domain ${labels.join(',')}`,
+  categories: (labels: readonly string[]) => `--domain ${domainText(labels)}`,
   other: flag('other'),
   numericNames: flag('user-numbers'),
   insecureSeed: option('seed'),
@@ -101,12 +115,12 @@ const WORDS: Readonly<Record<string, Write>> = {
   lambda: option('regularisation'),
   doubling: flag('doubling'),
   descent: descentText,
-  penalty: ({ strength, groups }: { strength: number; groups?: unknown }) =>
-    `--${groups === undefined ? 'l1' : 'group-norm'} ${strength}`,
+  penalty: ({ strength, groups }: { strength: number; groups?: readonly number[] }) =>
+    groups ? `--group-norm ${strength} for groups of ${groups.join(', ')}` : `--l1 ${strength}`,
 };
 
-/** Says how an option differs, from its words in both runs. */
-export function differsText(was: Words, is: Words): string {
+/** Says how an option differs, given its text in both runs. */
+export function differsText(was: OptionText, is: OptionText): string {
   const [first] = (is ?? was ?? '').split(' ');
   if (was === undefined) return `it was begun without ${first}`;
   if (is === undefined) return `it was begun with ${was}, this run has none`;
@@ -115,7 +129,7 @@ export function differsText(was: Words, is: Words): string {
     : `it was begun with ${was}, this run has ${is}`;
 }
 
-/** Words an error with code `other_options`. */
+/** Phrases an error with code `other_options`. */
 export function otherOptionText({
   parameter = '',
   differs,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state: the file with which the next run continues, and messages about its errors.
+// --state: the file from which the next run continues, and messages about its errors.
 
 import { parsedFacts } from '../../api/streams/facts.js';
 import type { RefusalError } from '../../core/errors.js';
@@ -10,6 +10,8 @@ import { IN_A_FOLDER } from '../../stores/files.js';
 import { unpack } from '../../stores/stored.js';
 import { addNote, inOptions, Misuse, wordsOf } from '../base/failure.js';
 import type { Args } from '../options/args.js';
+import { strategyFile } from '../options/mechanism.js';
+import type { StrategyInfo } from '../../types/all.js';
 import { ClosedPipe } from '../output/output.js';
 import { Interrupted } from '../base/signals.js';
 import { otherOptionText } from './differs.js';
@@ -17,14 +19,17 @@ import { MarkedStore } from './state-runs.js';
 
 export interface StateSettings {
   path: string;
-  /** 0-based step of the first row; default: the first that was not released. */
+  /** 0-based step of the first row; by default, the first step that was not released. */
   firstStep: number | undefined;
-  /** True if an earlier run must have made the file. */
+  /** True if the file must already exist. */
   mustExist: boolean;
   hasBudget: boolean;
 }
 
-export function readState(args: Args): StateSettings | undefined {
+export function readState(
+  args: Args,
+  catalogue: readonly StrategyInfo[],
+): StateSettings | undefined {
   const path = args.text('state');
   const step = args.number('first-step');
   if (path === undefined) {
@@ -36,7 +41,12 @@ export function readState(args: Args): StateSettings | undefined {
   if (args.has('time-column') && step !== undefined) {
     throw new Misuse('--first-step is for rows that are steps: it does not go with --time-column');
   }
-  if (!args.has('steps') && !args.has('strategy')) {
+  if (args.has('passes')) {
+    const other = 'for rows that recur in a later run give --epochs';
+    throw new Misuse(`--state does not go with --passes; ${other}`);
+  }
+  const isEndless = args.has('endless');
+  if (!isEndless && !args.has('steps') && strategyFile(args, catalogue) === undefined) {
     throw new Misuse('--state needs --steps, the horizon of all runs together');
   }
   const firstStep = step === undefined ? undefined : step - 1;
@@ -50,7 +60,9 @@ export function beginnerOf(kind: string): string {
   return `dp-ftrl ${kind === 'sums' ? 'release with --workloads' : kind}`;
 }
 
-/** The command in the text that a stream keeps with its options; undefined for other texts. */
+/**
+ * The command named in the text that a stream stores with its options; undefined for other texts.
+ */
 function commandIn(about: unknown): string | undefined {
   try {
     const { command } = JSON.parse(about as string) as { command?: unknown };
@@ -61,9 +73,9 @@ function commandIn(about: unknown): string | undefined {
 }
 
 /**
- * Returns the memo of a state, and the command that began it; undefined for a program.
+ * Memo of a state, and the command that began the state; undefined if a program began it.
  *
- * @throws Misuse for bytes that are no state of this version.
+ * @throws Misuse for bytes that are not a state of this version.
  */
 export function contentsOf(stored: Uint8Array): {
   beginner: string | undefined;
@@ -89,13 +101,13 @@ export function requireBudget({ runs }: MarkedStore, hasBudget: boolean): void {
   throw new Misuse('it is paid for by a --budget: name that in every run');
 }
 
-/** Says why the package refuses a state; undefined for an error about something else. */
+/** Explains why the package refuses a state; undefined for an error about something else. */
 function reasonOf(error: RefusalError): string | undefined {
   if (error.code === 'other_options') return otherOptionText(error);
   return error.code === 'bad_state' ? DAMAGED : undefined;
 }
 
-/** Returns an error that says why a state is refused, with the name of its file. */
+/** Rewrites an error about a refused state, with the name of its file. */
 export function inWords(error: unknown, path: string): unknown {
   const { code, message } = error as RefusalError;
   if (error instanceof Misuse) return new Misuse(`--state ${path}: ${message}`, error.fault);
@@ -137,7 +149,7 @@ export async function ended(
   return first;
 }
 
-/** Adds to an error that ends a run early what the next run must leave out. */
+/** Adds to an error that ends a run early a note on the rows that the next run must leave out. */
 export function unfinished(error: unknown, done: string): unknown {
   if (error instanceof Error) addNote(error, `${done} out of the next run`);
   if (error instanceof ClosedPipe || error instanceof Interrupted) error.mustBeSaid = true;

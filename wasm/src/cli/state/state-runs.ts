@@ -11,8 +11,8 @@ import { randomBytes } from 'node:crypto';
 import type { FileStore } from '../../file-store.js';
 import type { Store } from '../../types/all.js';
 
-/** Marks in hexadecimal digits. */
-export interface Runs {
+/** Marks of the last two runs, in hexadecimal digits. */
+export interface RunMarks {
   last: string;
   /** Mark of the previous run; undefined for a first run. */
   before: string | undefined;
@@ -24,14 +24,16 @@ export interface PaidState {
   readonly identity: string;
   /** Number of released steps. */
   readonly numReleased: number;
-  /** Marks of the runs; undefined for a state not yet charged to a budget. */
-  readonly runs: Runs | undefined;
+  /** Marks of the last two runs; undefined for a state not yet charged to a budget. */
+  readonly runs: RunMarks | undefined;
   /** Stores these marks, and the state if it is new. */
-  begin(runs: Runs): Promise<void>;
+  begin(runs: RunMarks): Promise<void>;
 }
 
 const MARK_BYTES = 16;
-/** Begins the file of a state with marks, which precede the bytes of the stream. */
+/**
+ * First bytes of the file of a state with marks; the marks follow, then the bytes of the stream.
+ */
 const MAGIC = Buffer.from('dpf-runs', 'ascii');
 const HEAD_BYTES = MAGIC.length + 2 * MARK_BYTES;
 
@@ -39,7 +41,7 @@ export function drawMark(): string {
   return randomBytes(MARK_BYTES).toString('hex');
 }
 
-function split(stored: Uint8Array): { bytes: Uint8Array; runs: Runs | undefined } {
+function split(stored: Uint8Array): { bytes: Uint8Array; runs: RunMarks | undefined } {
   const head = Buffer.from(stored.subarray(0, HEAD_BYTES));
   if (head.length < HEAD_BYTES || !head.subarray(0, MAGIC.length).equals(MAGIC)) {
     return { bytes: stored, runs: undefined };
@@ -53,7 +55,7 @@ function split(stored: Uint8Array): { bytes: Uint8Array; runs: Runs | undefined 
   return { bytes: stored.subarray(HEAD_BYTES), runs };
 }
 
-function join(bytes: Uint8Array, runs: Runs | undefined): Uint8Array {
+function join(bytes: Uint8Array, runs: RunMarks | undefined): Uint8Array {
   if (runs === undefined) return bytes;
   const marks = [runs.last, runs.before ?? ''].map((mark) => {
     return Buffer.from(mark.padEnd(2 * MARK_BYTES, '0'), 'hex');
@@ -61,17 +63,17 @@ function join(bytes: Uint8Array, runs: Runs | undefined): Uint8Array {
   return new Uint8Array(Buffer.concat([MAGIC, ...marks, bytes]));
 }
 
-/** A file whose bytes may follow marks. It is read once. */
+/** A file in which marks may precede the bytes of the stream. The file is read once. */
 export class MarkedStore implements Store {
   private loaded: Promise<void> | undefined;
-  /** The loaded bytes; undefined once others were written. */
+  /** The loaded bytes; undefined after a write. */
   private bytes: Uint8Array | undefined;
-  private known: Runs | undefined;
+  private known: RunMarks | undefined;
 
   constructor(private readonly file: FileStore) {}
 
-  /** Marks that were loaded, or written by `mark`. */
-  get runs(): Runs | undefined {
+  /** The marks that were loaded, or last written by `mark`. */
+  get runs(): RunMarks | undefined {
     return this.known;
   }
 
@@ -94,7 +96,7 @@ export class MarkedStore implements Store {
    * Stores new marks, before anything else is written; if nothing is stored yet, the first save
    * includes them.
    */
-  async mark(runs: Runs): Promise<void> {
+  async mark(runs: RunMarks): Promise<void> {
     const bytes = await this.load();
     this.known = runs;
     if (bytes !== undefined) await this.file.save(join(bytes, runs));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --state: a stream in a file, which the next run continues. Beside its options, the file says what
-// the command needs to read the next rows in the same way.
+// --state: a stream in a file, which the next run continues. Besides the options of the stream, the
+// file holds what the command needs to read further rows in the same way.
 
 import { parsedFacts } from '../../api/streams/facts.js';
 import type { RefusalError } from '../../core/errors.js';
@@ -9,9 +9,10 @@ import { bucketText } from '../../shared/calendar.js';
 import { bucketOfText } from '../../shared/time-text.js';
 import type { Store } from '../../types/all.js';
 import { Misuse } from '../base/failure.js';
+import { domainText } from '../input/domain.js';
 import { columnList } from '../input/header.js';
-import type { People } from '../input/people.js';
-import type { Times } from '../input/time.js';
+import type { PersonColumn } from '../input/people.js';
+import type { TimeColumn } from '../input/time.js';
 import { COUNT } from '../options/numbers.js';
 import { under } from '../options/option.js';
 import { differsText } from './differs.js';
@@ -25,19 +26,19 @@ import {
   requireStored,
 } from './state-file.js';
 import type { StateSettings } from './state-file.js';
-import type { MarkedStore, PaidState, Runs } from './state-runs.js';
+import type { MarkedStore, PaidState, RunMarks } from './state-runs.js';
 
-/** Options of commands whose runs always begin at the next step. */
+/** Options of commands whose runs always continue at the next step. */
 export const CONTINUE_OPTIONS = under('State', {
   state: {
     value: 'FILE',
     file: 'kept',
     meaning:
-      'continues where the last run with this file stopped: the rows follow the earlier ones, and ' +
-      'all runs together are one release with horizon --steps. FILE holds the key, the true sums ' +
-      'and, with --user-column, a code of each person who counted: it is as secret as the rows. ' +
-      'Columns are those of the first run, by name. With --time-column a run ends its last ' +
-      'bucket, that of its last row or of --to; rows in a bucket already released are refused',
+      'continues where the last run with this file stopped; all runs together are one release ' +
+      'with horizon --steps. FILE holds the key, the true sums and codes of the persons who ' +
+      'counted: it is as secret as the rows. With --time-column a run ends its last bucket, ' +
+      'that of its last row or of --to; later rows in it are refused',
+    brief: 'goes on where the last run with FILE stopped; needs --steps',
   },
   continue: {
     meaning: 'with --state: refuses to begin, so that a FILE that was lost is noticed',
@@ -51,50 +52,51 @@ export const STATE_OPTIONS = {
       value: 'N',
       number: COUNT,
       meaning:
-        'with --state: the input starts at step N, which is already released; the same rows get ' +
-        'the same releases again, and other rows are refused. Not with --time-column, whose first ' +
-        'run needs a row or --from',
+        'with --state: the input starts at step N, which is already released; the same rows ' +
+        'get the same releases again, and other rows are refused. Not with --time-column',
     },
   }),
 };
 
-/** A run that begins a state, or continues one. */
-export interface Continued {
-  /** The command, and what it releases if it has several streams. */
+/** A run that begins or continues a state. */
+export interface Continuation {
+  /** The command, and the kind of stream if the command releases several kinds. */
   command: string;
   /** Columns of numbers. */
   columns: readonly string[];
   /** Column of categories. */
   by: string | undefined;
-  /** The categories, if they are not options of the stream. */
+  /** The categories, if the stream has no option for them. */
   domain: readonly string[] | undefined;
-  people: People | undefined;
-  times: Times | undefined;
-  /** Other options by name, which the options of the stream lack. */
+  people: PersonColumn | undefined;
+  times: TimeColumn | undefined;
+  /** Other options by name that are not options of the stream. */
   others?: Readonly<Record<string, string>>;
 }
 
-/** Facts about the rows, which the options of the stream lack. */
+/** Facts about the rows, which the stream's options do not cover. */
 interface About {
   command: string;
   /** Columns in the order of the sums. */
   columns: readonly string[];
   /** Options by name. */
   options: Readonly<Record<string, string>>;
+  /** The noise that the first run chose; absent if the noise was named. */
+  noise?: unknown;
 }
 
 /** Facts of an earlier run. */
-interface Stored {
+interface StoredMemo {
   about: About;
   text: string;
   firstBucket: number | undefined;
 }
 
-function optionsOf({ by, domain, people, times, others }: Continued): About['options'] {
+function optionsOf({ by, domain, people, times, others }: Continuation): About['options'] {
   return {
     ...others,
     ...(by !== undefined && { by }),
-    ...(domain && { domain: domain.join(',') }),
+    ...(domain && { domain: domainText(domain) }),
     ...(people && { 'user-column': people.column }),
     ...(times && {
       'time-column': times.column,
@@ -105,10 +107,12 @@ function optionsOf({ by, domain, people, times, others }: Continued): About['opt
   };
 }
 
-/** Requires a run to read rows like the one that began the state, but in any order of columns. */
-function requireSame(was: About, wanted: Continued): void {
+/**
+ * Requires a run to read rows as the run that began the state did, except for the order of columns.
+ */
+function requireSame(was: About, wanted: Continuation): void {
   const is = optionsOf(wanted);
-  // The first bucket is that of the first run.
+  // The first bucket comes from the first run.
   const options = {
     ...is,
     ...('from' in is || !wanted.times ? {} : { from: was.options['from'] }),
@@ -116,9 +120,18 @@ function requireSame(was: About, wanted: Continued): void {
   for (const name of new Set([...Object.keys(was.options), ...Object.keys(options)])) {
     const [before, now] = [was.options, options].map((it) => it[name as keyof typeof it]);
     if (before === now) continue;
-    const words = (value: string | undefined) =>
-      value === undefined ? undefined : `--${name} ${value}`.trimEnd();
-    throw new Misuse(differsText(words(before), words(now)));
+    // The stream itself compares the numbers of a strategy.
+    if (name === 'strategy' && before !== undefined && now !== undefined) continue;
+    // Without ranges, the columns are the summed ones.
+    const isSum = name === 'columns' && wanted.command !== 'learn';
+    const all = isSum ? was.columns.join(',') : undefined;
+    const words = (value = all) => {
+      if (name === 'delta' && value === '') return '--pure';
+      return value === undefined ? undefined : `--${name} ${value}`.trimEnd();
+    };
+    const onward =
+      name === 'from' ? '; without --from it goes on after the last step that it released' : '';
+    throw new Misuse(`${differsText(words(before), words(now))}${onward}`);
   }
   const sorted = (names: readonly string[]) => JSON.stringify([...names].sort());
   if (sorted(was.columns) === sorted(wanted.columns)) return;
@@ -127,7 +140,7 @@ function requireSame(was: About, wanted: Continued): void {
   throw new Misuse(`it ${does} the columns ${before}, this run ${now}`);
 }
 
-/** The part of a stream in a file that a state needs. */
+/** The members of a stream in a file that a state uses. */
 interface KeptStream {
   readonly identity: string;
   /** Number of released steps. */
@@ -149,12 +162,12 @@ export class State implements PaidState {
   private constructor(
     private readonly path: string,
     private readonly store: MarkedStore,
-    private readonly wanted: Continued,
-    /** As the first run has stored it; undefined for a new state. */
-    private readonly stored: Stored | undefined,
+    private readonly wanted: Continuation,
+    /** Facts that the first run stored; undefined for a new state. */
+    private readonly stored: StoredMemo | undefined,
   ) {}
 
-  static async open(settings: StateSettings, wanted: Continued): Promise<State> {
+  static async open(settings: StateSettings, wanted: Continuation): Promise<State> {
     const { path, mustExist, hasBudget } = settings;
     const store = await openStore(path);
     try {
@@ -173,9 +186,19 @@ export class State implements PaidState {
     return (this.stored?.about ?? this.wanted).columns;
   }
 
-  /** Bucket of the first step, if an earlier run has begun. */
+  /** Bucket of the first step, if an earlier run has begun the state. */
   get firstBucket(): number | undefined {
     return this.stored?.firstBucket;
+  }
+
+  /** Whether an earlier run has begun the state. */
+  get isBegun(): boolean {
+    return this.stored !== undefined;
+  }
+
+  /** The noise that the first run chose; undefined if the noise was named. */
+  get noise(): unknown {
+    return this.stored?.about.noise;
   }
 
   get identity(): string {
@@ -186,13 +209,13 @@ export class State implements PaidState {
     return this.stream!.step;
   }
 
-  get runs(): Runs | undefined {
+  get runs(): RunMarks | undefined {
     return this.store.runs;
   }
 
-  /** Makes the stream; the times of a new one must have a first bucket. */
+  /** Opens the stream; for a new stream, `times` must have a first bucket. */
   async open<S extends KeptStream>(
-    times: Times | undefined,
+    { times, noise }: { times?: TimeColumn | undefined; noise?: unknown },
     make: (options: StoreOptions) => Promise<S>,
   ): Promise<S> {
     const { command, columns } = this.wanted;
@@ -200,6 +223,7 @@ export class State implements PaidState {
       command,
       columns,
       options: optionsOf({ ...this.wanted, times }),
+      noise,
     });
     try {
       const text = this.stored?.text ?? JSON.stringify(about());
@@ -212,22 +236,22 @@ export class State implements PaidState {
   }
 
   /** Stores a new state before its first step, so that the next run has the same key. */
-  async begin(runs: Runs): Promise<void> {
+  async begin(runs: RunMarks): Promise<void> {
     await this.store.mark(runs);
     await this.keep();
   }
 
-  /** Stores a new state although it has no step. */
+  /** Stores a new state although it has no steps yet. */
   async keep(): Promise<void> {
     if (!this.stored) await this.stream!.begin();
   }
 
-  /** Returns an error in the words of the command, with the name of the file. */
+  /** Rewrites an error in the terms of the command, with the name of the file. */
   told(error: unknown): unknown {
     return inWords(error, this.path);
   }
 
-  /** Returns an error about a step that was released before in the words of the command. */
+  /** Rewrites an error about a step released before in the terms of the command. */
   toldOfStep(error: unknown): unknown {
     const { code, value } = error as Partial<RefusalError>;
     if (code !== 'already_released') return error;
@@ -241,17 +265,20 @@ export class State implements PaidState {
   }
 }
 
-/** Reads the text of an earlier run; undefined if it is damaged. */
+/** Parses the text that an earlier run stored; undefined if it is damaged. */
 function parsedAbout(text: string): About | undefined {
-  const { command, columns, options } = JSON.parse(text) as Partial<About>;
+  const { command, columns, options, noise } = JSON.parse(text) as Partial<About>;
   if (!Array.isArray(columns) || typeof options !== 'object' || options === null) return undefined;
   const texts: unknown[] = [command, ...columns, ...Object.values(options)];
   const areTexts = texts.every((it) => typeof it === 'string');
-  return areTexts ? ({ command, columns, options } as About) : undefined;
+  return areTexts ? ({ command, columns, options, noise } as About) : undefined;
 }
 
-/** @throws Misuse for a state of another command, of a program, or with other rows. */
-function storedIn(bytes: Uint8Array, wanted: Continued): Stored {
+/**
+ * @throws Misuse for a state that another command or a program began, or whose rows were read
+ * differently.
+ */
+function storedIn(bytes: Uint8Array, wanted: Continuation): StoredMemo {
   const { beginner, memo } = contentsOf(bytes);
   if (beginner !== undefined && beginner !== wanted.command) {
     throw new Misuse(`it is of ${beginnerOf(beginner)}`);

@@ -24,9 +24,7 @@ export interface TwinOptions
   > {
   /** Default 'logistic'. */
   loss?: LinearLoss;
-  /**
-   * Horizon of the learner; used for the default of `lambda`, that of the theorem without noise.
-   */
+  /** Horizon of the learner; used for the default of `lambda`, from the theorem without noise. */
   steps: number;
 }
 
@@ -36,16 +34,16 @@ export interface TwinOptions
  */
 export interface Twin extends Handle {
   readonly dimension: number;
-  /** Number of scores of an example: the number of classes for `softmax`, else 1. */
+  /** Scores of an example: the number of classes for `softmax`, else 1. */
   readonly numScores: number;
   /**
-   * Learns from examples, `batchSize` of them a step, and returns the scores of each from before
-   * its label was used.
+   * Learns from examples, `batchSize` of them per step, and returns the scores of each example,
+   * computed before its label is used.
    */
   learn(features: ArrayLike<number>, labels: ArrayLike<number>): Float64Array;
   /** Ends the step before its batch is full. */
   endBatch(): void;
-  /** Returns the weights used for the next batch, concatenated by class: NOT private. */
+  /** Weights used for the next batch, concatenated by class: NOT private. */
   weights(): Float64Array;
 }
 
@@ -59,7 +57,7 @@ export interface ComparatorOptions
 export interface BestFixed {
   /** A point of the domain. */
   weights: Float64Array;
-  /** Its mean loss. */
+  /** Mean loss of these weights. */
   loss: number;
   /**
    * Bound on the suboptimality: the least mean loss is at most this much below `loss`, proved for
@@ -71,18 +69,18 @@ export interface BestFixed {
 }
 
 /**
- * A search for the best fixed weights of the domain in hindsight; in the whole space, among those
+ * A search for the best fixed weights of the domain in hindsight; in the whole space, among weights
  * of norm at most `radius`. It keeps all examples, and is NOT private.
  */
 export interface Comparator extends Handle, Pick<Twin, 'dimension' | 'numScores'> {
   append(features: ArrayLike<number>, labels: ArrayLike<number>): void;
-  /** Returns the best weights for the examples so far; at least one is required. */
+  /** Best weights for the examples so far; at least one is required. */
   best(): BestFixed;
 }
 
 /** Options of a learner on which the regret theorems depend. */
 export interface RegretBoundsOptions {
-  /** Number of weights of the model: `dimension` times the classes of softmax. Default 1. */
+  /** Weights of the model: `dimension`, times the number of classes for softmax. Default 1. */
   dimension?: number;
   domain?: DomainName;
   radius?: number;
@@ -90,7 +88,7 @@ export interface RegretBoundsOptions {
   lambda?: number;
   descent?: DescentOptions;
   doubling?: boolean;
-  /** If given, the bounds are on the regret of the losses including their penalty. */
+  /** If given, the bounds cover the losses including this penalty. */
   penalty?: PenaltyOptions;
   /**
    * As for the learner, with 'softmax': determines which weights belong to a feature. Default 1.
@@ -106,13 +104,13 @@ export interface RegretTerms {
   regularisation: number;
   stability: number;
   noise: number;
-  /** Their sum. */
+  /** Sum of the three terms. */
   total: number;
 }
 
-/** Upper bounds on the average regret; null where no implemented theorem gives one. */
+/** Upper bounds on the average regret; null where no implemented theorem gives a bound. */
 export interface RegretBounds {
-  /** The `lambda` the bounds are for; the learner's default if none was given. */
+  /** The `lambda` that the bounds are for; the learner's default if none was given. */
   lambda: number;
   /**
    * Bound on the expected average regret; for descent only with independent noise on each gradient.
@@ -120,6 +118,11 @@ export interface RegretBounds {
   expected: RegretTerms | null;
   /** Bound that the average regret exceeds with probability at most `failureProbability`. */
   highProbability: RegretTerms | null;
+  /**
+   * Both bounds, computed from the largest error over the steps instead of the root mean squared
+   * error; never below `expected` and `highProbability`. Null for descent.
+   */
+  byMaxError: { expected: RegretTerms; highProbability: RegretTerms } | null;
   /**
    * Bound in the form of Henzinger, Upadhyay and Upadhyay, with `stability` four times as large.
    */

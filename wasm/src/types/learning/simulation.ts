@@ -4,12 +4,13 @@
 
 import type { Certificate } from '../certificate.js';
 import type { Handle } from '../instance.js';
-import type { LossOptions } from '../streams/loss.js';
-import type { MechanismOptions } from '../mechanism.js';
+import type { LearnerOptions } from '../streams/learner.js';
+import type { LinearLoss } from '../streams/loss.js';
+import type { PrivacyTarget, StreamOptions } from '../streams/options.js';
 
 /**
  * Synthetic streams. `heavy-tailed` has features of infinite variance, so that clipping matters;
- * `sparse` has 7 of 8 features at zero; `adversarial` answers the private learner's weights with
+ * `sparse` has about 7 of 8 features at 0; `adversarial` answers the private learner's weights with
  * the example that is worst for it.
  */
 export type StreamName =
@@ -30,10 +31,11 @@ export interface Table {
   labels?: Float64Array;
 }
 
-export interface SimulationOptions extends MechanismOptions, LossOptions {
-  /**
-   * Number of entries (features) of each record; taken from the table if there is one. Default 4.
-   */
+export interface SimulationOptions
+  extends PrivacyTarget,
+    Pick<StreamOptions, 'steps' | 'participation' | 'neighbours' | 'strategy'>,
+    Pick<LearnerOptions, 'clip' | 'domain' | 'radius' | 'lambda' | 'doubling' | 'descent'> {
+  /** Entries (features) of each record; taken from the table if there is one. Default 4. */
   dimension?: number;
   /** Synthetic stream (ignored when a table is given). Default 'stationary'. */
   stream?: StreamName;
@@ -43,30 +45,26 @@ export interface SimulationOptions extends MechanismOptions, LossOptions {
   noiseSeed?: number | bigint;
   /** Data to use instead of a synthetic stream; without `labels` only sums are simulated. */
   table?: Table;
+  /** Loss of both learners. Default 'logistic'. */
+  loss?: Exclude<LinearLoss, { softmax: number }>;
   /**
-   * The mechanism's parameter `lambda`, renamed because a learner's `lambda` is its regularisation.
-   */
-  mechanismLambda?: number;
-  /** As for `learner`, applied to both learners. Default false. */
-  doubling?: boolean;
-  /**
-   * Number of examples per step, or of records for a table without labels. A batch that the table
-   * does not fill is left out. Default 1.
+   * Examples per step, or records for a table without labels. A last batch that the table does not
+   * fill is left out. Default 1.
    */
   batchSize?: number;
-  /** Number of prefixes at which regret is measured; 0 disables it. Default 64. */
+  /** Prefixes at which regret is measured; 0 disables it. Default 64. */
   numRegretPrefixes?: number;
 }
 
 export interface AdvanceOptions {
-  /** Returns with fewer steps after about this time. Default: no limit. */
+  /** Stops early, with fewer steps, after about this time. Default: no limit. */
   maxMilliseconds?: number;
 }
 
-/** Results of consecutive steps; k = numSteps, d = dimension, b = batchSize. */
+/** Results of consecutive steps; k = steps, d = dimension, b = batchSize. */
 export interface SimulationChunk {
   firstStep: number;
-  numSteps: number;
+  steps: number;
   /** k*d, row-major. SECRET in a real deployment. */
   trueSums: Float64Array;
   /** k*d, row-major: the sums that would be released. */
@@ -76,7 +74,7 @@ export interface SimulationChunk {
   /** k: mean loss of the predictions made before learning; empty without a learner. */
   privateLoss: Float64Array;
   twinLoss: Float64Array;
-  /** k*b entries 0 or 1, step after step, classification only; else empty. */
+  /** k*b entries, each 0 or 1, step after step; empty if labels are not classes. */
   privateCorrect: Uint8Array;
   twinCorrect: Uint8Array;
   /** Average regret after `steps` steps, at the prefixes within this chunk. */
@@ -84,7 +82,7 @@ export interface SimulationChunk {
     steps: Float64Array;
     private: Float64Array;
     twin: Float64Array;
-    /** Certified optimality gap of the comparator, in average loss. */
+    /** Certified optimality gap of the comparator, in units of the average loss. */
     gap: Float64Array;
   };
 }
@@ -92,20 +90,20 @@ export interface SimulationChunk {
 /**
  * Shows true and private sums side by side, for demonstration and study. NEVER private: the seed of
  * its noise is fixed, and it holds and returns the true sums, which a deployment must keep secret.
- * Its certificate is that of `totals` with the same options and no seed.
+ * Its certificate equals the certificate of `totals` with the same options and no seed.
  */
 export interface Simulation extends Handle {
   readonly certificate: Certificate;
   readonly dimension: number;
-  readonly numSteps: number;
+  readonly steps: number;
   readonly step: number;
   readonly finished: boolean;
   readonly learns: boolean;
   /** True if labels are classes, so that accuracy is defined. */
   readonly classifies: boolean;
   /**
-   * True if no gradient can exceed the clip norm. If false, `regretBound` is that of the clipped
-   * problem.
+   * True if no gradient can exceed the clip norm. If false, `regretBound` bounds the regret of the
+   * clipped problem.
    */
   readonly clippingImpossible: boolean;
   readonly grid: number;
@@ -119,10 +117,9 @@ export interface Simulation extends Handle {
   /** Runs at most `maxSteps` steps. Returns an empty chunk past the end. */
   advance(maxSteps: number, options?: AdvanceOptions): SimulationChunk;
   /**
-   * Returns the mean losses of the average of the iterates and of the latest weights, on
-   * `numExamples` examples of the synthetic stream after the horizon. If examples are independent,
-   * the expected risk of the average exceeds that of any fixed weights by at most the average
-   * regret.
+   * Mean losses of the average of the iterates and of the latest weights, on `numExamples` examples
+   * of the synthetic stream after the horizon. If examples are independent, the expected risk of
+   * the average exceeds the risk of any fixed weights by at most the expected average regret.
    */
   heldOutRisk(numExamples: number): HeldOutRisk;
 }

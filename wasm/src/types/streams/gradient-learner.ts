@@ -2,7 +2,7 @@
 
 // Private learning from gradients of any model.
 
-import type { Row, StreamOptions } from './options.js';
+import type { ClippedByCaller, Row, StreamOptions } from './options.js';
 
 /** Parameters of Adam. */
 export interface AdamParameters {
@@ -17,24 +17,24 @@ export interface AdamParameters {
   floor?: number;
 }
 
-export interface GradientLearnerOptions extends StreamOptions {
-  /** Number of weights of the model, and entries of each gradient. */
+export interface GradientLearnerOptions extends StreamOptions, ClippedByCaller {
+  /** Number of weights of the model, and of entries of each gradient. */
   dimension: number;
   /** Learning rate. */
   rate: number;
   /**
-   * Norm to which each gradient, or the sum of a person's gradients of a step, is clipped. Default
+   * Norm to which each gradient, or the sum of a person's gradients in a step, is clipped. Default
    * 1.
    */
   clip?: number;
   /**
-   * Divisor of the sums of gradients, however many there are, and the number of gradients with which
-   * `releaseMany` ends a step. Default 1.
+   * Divisor of the sum of gradients of each step, however many gradients it has, and the number of
+   * gradients after which `releaseMany` ends a step. Default 1.
    */
   batchSize?: number;
   /**
    * Initial weights, which must not depend on the data. Default: zeros. A stream that is reopened
-   * from its store has those it was begun with.
+   * from its store keeps the initial weights with which it began.
    */
   start?: Row;
   /**
@@ -51,8 +51,8 @@ export interface GradientLearnerOptions extends StreamOptions {
   grid?: number;
 }
 
-/** Members of a learner beside those of all streams. */
+/** Members that a gradient learner adds to the members of every stream. */
 export interface GradientLearner {
-  /** Returns the weights at which to compute the next gradients. */
+  /** Weights at which to compute the next gradients. */
   weights(): Float64Array;
 }

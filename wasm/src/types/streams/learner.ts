@@ -2,23 +2,31 @@
 
 // Private online learning of linear models.
 
-import type { BatchLoss, DescentOptions, DomainName, LinearLoss, PenaltyOptions } from './loss.js';
+import type {
+  Algorithm,
+  BatchLoss,
+  DescentOptions,
+  DomainName,
+  LinearLoss,
+  PenaltyOptions,
+} from './loss.js';
 import type { LearnedModel } from './model.js';
 import type { CounterOptions, StreamOptions } from './options.js';
 
 export interface LearnerOptions extends StreamOptions, Pick<CounterOptions, 'grid' | 'lattice'> {
-  /** Number of entries (features) of each example. */
+  /** Entries (features) of each example. */
   dimension: number;
   /** Norm to which the gradient of each example is clipped. Default 1. */
   clip?: number;
   /**
-   * Divisor of the sums of gradients, however many examples a step has, and the number of examples
-   * with which `releaseMany` and `learn` end a step. Default 1.
+   * Divisor of the sum of gradients of each step, however many examples it has, and the number of
+   * examples after which `releaseMany` and `learn` end a step. Default 1.
    */
   batchSize?: number;
   /**
    * Default 'logistic'. A function is called once for all examples that are evaluated at the same
-   * weights; a store cannot keep it, so that it must be given again, and a worker has none.
+   * weights; a store cannot keep a function, so it must be given again, and a worker does not
+   * accept one.
    */
   loss?: LinearLoss | BatchLoss;
   /** Constraint set of the weights. Default 'ball'. */
@@ -34,37 +42,45 @@ export interface LearnerOptions extends StreamOptions, Pick<CounterOptions, 'gri
    */
   lambda?: number;
   /**
-   * Makes `lambda` grow, from its value at the first step, with the square root of the number of
-   * steps, by doubling. Default false.
+   * Makes `lambda` grow with the square root of the number of steps, by doubling. A given `lambda`
+   * is the one of the first step; the default grows to about its value without doubling. Default
+   * false.
    */
   doubling?: boolean;
-  /** Gradient descent on the noisy gradients instead of FTRL: with 'independent' it is DP-SGD. */
+  /**
+   * 'auto' (default): DP-FTRL, or gradient descent if `descent` is given. The certificate names it.
+   */
+  algorithm?: Algorithm;
+  /**
+   * Gradient descent on the noisy gradients instead of FTRL; with 'independent' it is DP-SGD
+   * without sampling.
+   */
   descent?: DescentOptions;
   /**
-   * Penalty of the weights. Not available with `descent`, and only in domains 'whole-space', 'ball'
+   * Penalty on the weights. Not available with `descent`, and only in domains 'whole-space', 'ball'
    * and, without groups, 'box'. Default: none.
    */
   penalty?: PenaltyOptions;
 }
 
-/** Members of a learner beside those of all streams. */
+/** Members that a learner adds to the members of every stream. */
 export interface Learner {
-  /** Returns the weights at which the next step learns: a row for each class, one after the other. */
+  /** Weights at which the next step computes its gradients: one row per class, concatenated. */
   weights(): Float64Array;
   /** `releaseMany` without its readings. */
   learn(features: ArrayLike<number>, labels: ArrayLike<number>): void;
-  /** Returns the current model, all of which is private. */
+  /** The current model, all of which is private. */
   model(): LearnedModel;
   /**
-   * Returns the regularisation strength of the next step, or for descent the inverse of its rate;
-   * both relative to the mean gradient of a step, as the option `lambda`.
+   * Regularisation strength of the next step, or for descent the inverse of its rate; both relative
+   * to the mean gradient of a step, like the option `lambda`.
    */
   lambda(): number;
   /**
-   * Returns the scores of examples at the current weights, one for each class. They are as public
-   * as the examples: NOT private.
+   * Scores of examples at the current weights, one for each class. They are no more private than
+   * the examples: NOT private.
    */
   scores(features: ArrayLike<number>): Float64Array;
-  /** Returns the loss of each example from its scores. It depends on the labels: NOT private. */
+  /** Loss of each example from its scores. It depends on the labels: NOT private. */
   losses(scores: ArrayLike<number>, labels: ArrayLike<number>): Float64Array;
 }

@@ -22,35 +22,11 @@ export type LinearLoss =
 /** Constraint sets of the weights; `radius` sets their size. */
 export type DomainName = 'ball' | 'whole-space' | 'box' | 'simplex' | 'simplex-entropic';
 
-/** Loss, constraint set and update rule of the learners in a simulation. */
-export interface LossOptions {
-  /** Default 'logistic'. */
-  loss?: LossName;
-  /** Level of the `quantile` loss, between 0 and 1. Default 0.5. */
-  quantile?: number;
-  /** Distance from the label, in its units, at which the `huber` loss becomes linear. Default 1. */
-  huberThreshold?: number;
-  /** Constraint set of the weights. Default 'ball'. */
-  domain?: DomainName;
-  /**
-   * Radius of the ball, largest entry of the box, or sum of the non-negative entries of the
-   * simplex. In the whole space it only bounds the comparators of the regret theorem. Default 1.
-   */
-  radius?: number;
-  /**
-   * Regularisation strength relative to the mean gradient of a step: weights follow sums of
-   * gradients divided by `lambda` times the batch size. Default: the value of the regret theorem.
-   */
-  lambda?: number;
-  /** Gradient descent on the noisy gradients instead of FTRL: with 'independent' it is DP-SGD. */
-  descent?: DescentOptions;
-}
-
 /**
- * Penalty of the weights, added to the mean loss of every step, which can make weights exactly 0:
- * `strength` times the sum of their absolute values (L1), or of the norms of groups of them.
- * Privacy is the same as without it, because weights follow from the same releases. Zeros are found
- * in `lastWeights`; an average of weights is 0 only where all of them were.
+ * Penalty on the weights, added to the mean loss of every step, which can make weights exactly 0:
+ * `strength` times the sum of their absolute values (L1), or of the norms of groups of them. The
+ * penalty does not affect privacy, because the weights follow from the same releases. Zeros are
+ * found in `lastWeights`; an average of weights is 0 only where all averaged weights are.
  */
 export interface PenaltyOptions {
   /** At least 0; 0 means no penalty. */
@@ -61,9 +37,15 @@ export interface PenaltyOptions {
    * each weight is a separate group.
    */
   groups?: ArrayLike<number>;
-  /** Number of trailing features that are not penalised, such as an intercept. Default 0. */
+  /** Trailing features that are not penalised, such as an intercept. Default 0. */
   numUnpenalised?: number;
 }
+
+/**
+ * The algorithm of a learner: 'dp-ftrl' follows the regularized leader, 'dp-gd' is gradient descent on
+ * the noisy gradients.
+ */
+export type Algorithm = 'auto' | 'dp-ftrl' | 'dp-gd';
 
 /** Projected gradient descent: everything here is post-processing of the releases. */
 export interface DescentOptions {
@@ -76,10 +58,10 @@ export interface DescentOptions {
   momentum?: number;
   /**
    * 'post-processing' (default): the encoder is built for prefix sums. 'workload': the encoder is
-   * built for sums with these rates and this momentum. Momentum requires a mechanism with an
-   * encoder for every Toeplitz workload ('square-root', its relatives, 'independent'); rates
-   * require 'optimal' (with `objective: 'mean'`, then the default; with momentum, or for momentum
-   * alone, up to 2048 steps, by dense matrices).
+   * built for sums with these rates and this momentum. For momentum alone, this requires a
+   * mechanism with an encoder for every Toeplitz workload, such as 'square-root' or 'independent',
+   * or 'optimal' up to 2048 steps. For rates, it requires 'optimal' with `objective: 'mean'`, which
+   * is then the default; rates with momentum have up to 2048 steps.
    */
   through?: 'post-processing' | 'workload';
 }
@@ -88,10 +70,11 @@ export interface DescentOptions {
  * A loss given by the caller, evaluated for several examples at once. Returns the derivative of
  * each loss with respect to its prediction and, for `losses`, its value. It must not keep the
  * arrays it is given. The slope of an example must depend on that example's prediction and label,
- * and on nothing else that was learned from: with means over the batch, or anything kept from
+ * and on no other data that was learned from: with means over the batch, or anything kept from
  * earlier calls, one example affects others and the learner is NOT private. Comparisons of these
- * learners (regret, `study.comparator`, `study.twin`) are available only in C++, where `FunctionLoss` states
- * the bounds they need; here both refuse the loss.
+ * learners (regret, `study.comparator`, `study.twin`) are available only in C++, where
+ * `FunctionLoss` states the bounds they need; here `study.comparator` and `study.twin` refuse the
+ * loss.
  */
 export type BatchLoss = (
   predictions: Float64Array,

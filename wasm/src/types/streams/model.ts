@@ -18,28 +18,29 @@ export interface LearnedModel {
   format: 'dp-ftrl model';
   version: 1;
   loss: LossName | 'softmax' | 'function';
-  /** Number of classes, for 'softmax'; weights are concatenated by class. */
+  /** Classes, for 'softmax'; weights are concatenated by class. */
   numClasses?: number;
   inputs: ModelInput[];
   /** Whether the last of the weights belongs to a feature that is always 1. */
   intercept: boolean;
   /**
-   * The average of the iterates of a learner that you feed, to which the regret theorem applies.
-   * `learn` chooses others: the latest weights, or the mean of the later ones. So does the command, except with --clip, --state or --average all.
+   * For a learner, the average of its iterates, to which the regret theorem applies. For `learn`,
+   * the latest weights or the mean of the later ones; for the command, as `--average` says.
    */
   weights: number[];
-  /** The latest weights, which adapt to a change sooner. */
+  /** The latest weights, which adapt sooner to a change. */
   lastWeights: number[];
   numExamples: number;
-  /** False if it was made with a fixed seed, or with anything else that was read from the data. */
+  /**
+   * False if the model was made with a fixed seed, or with any setting that was read from the data.
+   */
   private: boolean;
   certificate: Certificate;
   /** The privacy unit of the certificate, in words. */
   protects?: string;
   /**
    * Epsilons of the two parts, at the same delta, if second moments were released first. Epsilon,
-   * mu and rho of the certificate cover both parts; its noise and clip norm are those of the
-   * learner.
+   * mu and rho of the certificate cover both parts; its noise and clip norm describe the learner.
    */
   preconditioning?: { momentsEpsilon: number; learnerEpsilon: number };
   /**
@@ -61,18 +62,16 @@ export interface LearnedModel {
     zeroLoss: number;
     /** Fraction of correctly predicted classes; null if there are no classes. */
     progressiveAccuracy: number | null;
-    /** The same for the learner without noise. */
+    /** Loss and accuracy of the learner without noise. */
     twin?: { progressiveLoss: number; progressiveAccuracy: number | null };
     /**
      * Excess of the mean losses of learner and twin, over all passes, above `bestLoss`, the mean
-     * loss of the best fixed weights in hindsight (in the domain; in the whole space, among those
-     * of norm at most `radius`). The regrets are larger by at most `gap`. Losses exclude the
+     * loss of the best fixed weights in hindsight (in the domain; in the whole space, among weights
+     * of norm at most `radius`). The true regrets are larger by at most `gap`. Losses exclude the
      * penalty. Null if there are too many rows to keep.
      */
     regret?: { private: number; twin: number; bestLoss: number; gap: number } | null;
-    /**
-     * Mean loss of the average weights, and of the latest ones, on rows that were not learned from.
-     */
+    /** Mean losses of the average and of the latest weights, on rows that were not learned from. */
     heldOutLoss?: { average: number; last: number };
   };
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The readings of streams. Objects with the names of a caller have no prototype, so that every name
-// can be used.
+// The readings of streams. Objects whose keys are names of the caller have no prototype, so that
+// every name can be used.
 
-import type { Named } from './options.js';
+import type { NamedRecord } from './options.js';
 
-/** A noisy number, and an interval of the stream's `confidence` that contains the noiseless one. */
+/**
+ * A noisy number, and an interval of the stream's `confidence` that contains the noiseless number.
+ */
 export interface Estimate {
   readonly value: number;
   readonly low: number;
@@ -24,47 +26,62 @@ export interface Estimates {
   readonly halfWidth: number;
 }
 
-/** A part of every reading. */
+/** The fields that every reading has. */
 export interface Step {
   /** Index of the step that was read, from 0. */
   readonly step: number;
 }
 
-export interface Total extends Estimate, Step {}
-export interface Totals extends Estimates, Step {}
+/** The fields of readings that can also be shown without noise. */
+export interface RevealableStep extends Step {
+  /**
+   * With `showNonprivate`: the same reading from the sums without noise, of the same records,
+   * counted and clipped as for the release. It is NOT PRIVATE: never publish it. What it says about
+   * noise (`stddev`, `halfWidth`, `low`, `high`) describes the release.
+   */
+  readonly nonprivate?: this;
+}
 
-/** The weights of a model after a step, at which the next one learns. */
+export interface Total extends Estimate, RevealableStep {}
+export interface Totals extends Estimates, RevealableStep {}
+
+/** The weights of a model after a step, at which the next step computes its gradients. */
 export interface Weights extends Step {
   readonly weights: Float64Array;
 }
 
-export interface Sums<K extends string, One> extends Step {
-  readonly sums: Named<K, One>;
+export interface Sums<K extends string, One> extends RevealableStep {
+  readonly sums: NamedRecord<K, One>;
 }
 
-/** Moments of the records that are summed: clipped to their ranges. */
-export interface Moments<K extends string> extends Step {
+/** Moments of the summed records, which are clipped to the ranges of the columns. */
+export interface Moments<K extends string> extends RevealableStep {
   readonly count: Estimate;
-  readonly mean: Named<K, Estimate>;
+  readonly mean: NamedRecord<K, Estimate>;
   /** Mean squared deviations from the mean. */
-  readonly variance: Named<K, Estimate>;
+  readonly variance: NamedRecord<K, Estimate>;
   /** Square roots of the variances and of their `low` and `high`; `value` is biased. */
-  readonly standardDeviation: Named<K, Estimate>;
-  /** If asked for; the one of a column with itself is its variance. */
-  readonly covariance?: Named<K, Named<K, Estimate>>;
+  readonly standardDeviation: NamedRecord<K, Estimate>;
+  /** If requested. The covariance of a column with itself is its variance. */
+  readonly covariance?: NamedRecord<K, NamedRecord<K, Estimate>>;
 }
 
-export interface Histogram<K extends string> extends Step {
-  /** Unbiased, so that counts may be negative and may decrease. */
-  readonly count: Named<K, Estimate>;
+export interface Histogram<K extends string> extends RevealableStep {
+  /** Unbiased, so counts may be negative and may decrease. */
+  readonly count: NamedRecord<K, Estimate>;
   /** Counts divided by the total, from 0 to 1. */
-  readonly share: Named<K, Estimate>;
+  readonly share: NamedRecord<K, Estimate>;
   readonly total: Estimate;
 }
 
-/** Counts after post-processing: never farther from the truth, but biased. */
+export interface ActiveCounts<K extends string> extends Step {
+  /** Number of active people in each of your windows; unbiased, so it may be negative. */
+  readonly active: NamedRecord<K, Estimate>;
+}
+
+/** Counts after post-processing: biased, but no less accurate (see `consistent`). */
 export interface ConsistentCounts<K extends string> {
-  readonly count: Named<K, number>;
+  readonly count: NamedRecord<K, number>;
   /** Sum of these counts, whose biases add up; the `total` of the histogram is unbiased. */
   readonly total: number;
 }

@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 /// <reference lib="esnext.disposable" preserve="true" />
 
-// A private stream, where it lives, and the functions that make one.
+// Private streams, here or in a worker, and the functions that make them.
 
 import type { Certificate } from '../certificate.js';
 import type { Async, Call } from '../async.js';
 import type { Handle } from '../instance.js';
 import type { Store } from '../store.js';
 import type { Budget, BudgetOptions } from '../budget.js';
-import type { Axes, Bound, Named, PrivacyTarget, Row } from './options.js';
+import type { Axes, NamedRecord, PrivacyTarget, Row } from './options.js';
+import type { Bound } from '../mechanism.js';
 import type { GradientLearner, GradientLearnerOptions } from './gradient-learner.js';
 import type { Learner, LearnerOptions } from './learner.js';
-import type { CounterOptions, HistogramOptions, MomentsOptions } from './options.js';
+import type { ActiveOptions, CounterOptions, HistogramOptions } from './options.js';
+import type { IncrementsOptions, MomentsOptions } from './options.js';
 import type { SumsOptions, TotalsOptions } from './options.js';
-import type { Estimate, Estimates, Histogram, Moments, Sums, Total, Totals } from './readings.js';
-import type { Weights } from './readings.js';
+import type { ActiveCounts, Estimate, Estimates, Histogram, Moments } from './readings.js';
+import type { Sums, Total, Totals, Weights } from './readings.js';
 
-/** Lists of the arguments of `add`, with one entry a record; rows of numbers are concatenated. */
+/** The arguments of `add` as lists, with one entry per record; rows of numbers are concatenated. */
 export type Columns<A extends readonly unknown[]> = {
   [I in keyof A]-?: A[I] extends Row ? Row : ArrayLike<A[I]>;
 };
 
-/** The arguments of a record, after its person where people are protected. */
+/** The arguments of a record, preceded by its person if people are protected. */
 export type RecordArguments<P, A extends readonly unknown[]> = [P] extends [never]
   ? A
   : [person: string, ...record: A];
 
 /**
- * A private stream: records are added to the open step, and each step that ends is read.
+ * A private stream: records are added to the open step, and each step yields a reading when it
+ * ends.
  *
  * @typeParam A  arguments that make a record.
  * @typeParam R  reading after each step.
@@ -37,11 +40,11 @@ export interface Stream<A extends readonly unknown[], R> extends Handle {
   add(...record: A): void;
   /** Adds records to the open step: all of them, or none if one is refused. */
   addMany(...columns: Columns<A>): void;
-  /** Ends the open step, with or without records, and reads. */
+  /** Ends the open step, with or without records, and returns its reading. */
   end(): R;
   /**
-   * Ends that many steps. Past the horizon the call fails, and the error's `released` holds the
-   * readings before.
+   * Ends `steps` steps. Past the horizon the call fails, and the error's `released` holds the
+   * readings up to there.
    */
   endMany(steps: number): R[];
   /** Adds a record and ends the step. If the record is refused, the step stays open. */
@@ -49,48 +52,50 @@ export interface Stream<A extends readonly unknown[], R> extends Handle {
   /** Adds records and ends the step. If one is refused, none is added, and the step stays open. */
   releaseBatch(...columns: Columns<A>): R;
   /**
-   * Ends one step for each record; with a `batchSize`, for as many records, and those that do not
-   * fill the last step are left in the open one. All records are checked before the first step. Past
-   * the horizon the call fails, and the error's `released` holds the readings before.
+   * Ends one step for each record; with a `batchSize`, one step for every `batchSize` records, and
+   * records that do not fill a step stay in the open step. All records are checked before the first
+   * step. Past the horizon the call fails, and the error's `released` holds the readings up to
+   * there.
    */
   releaseMany(...columns: Columns<A>): R[];
   /** Index of the open step, which is the number of readings so far. */
   readonly step: number;
   /** The horizon. */
   readonly steps: number;
-  /** Number of records so far, across restarts: the index of the next one to give. */
+  /** Records so far, across restarts; also the index of the next record to add. */
   readonly records: number;
-  /** Number of records in the open step. */
+  /** Records in the open step. */
   readonly waiting: number;
   /** With `people`: number of records that did not count. It depends on the data: NOT private. */
   readonly dropped: number;
-  /** Claim for all readings together. */
+  /** The privacy guarantee for all readings together. */
   readonly certificate: Certificate;
   readonly grid: number;
   /** True with a fixed seed: nothing is then private, even if the certificate says so. */
   readonly insecure: boolean;
   /**
-   * Returns the standard deviation of the first number in the reading of a step, even a later one;
-   * of a learner, that of the noise in each sum of gradients.
+   * Standard deviation of the first number in the reading of a step, which may lie in the future;
+   * for a learner, of the noise in each sum of gradients.
    */
   stddev(step: number): number;
   /**
-   * Returns the x that the noise in each sum of a step exceeds with at most this probability;
-   * without a step, an x for all sums of all steps together: of a learner, its sums of gradients. Moments and histograms have intervals
-   * instead, and refuse with `unsupported`.
+   * Half width that the noise in each sum of a step exceeds with probability at most `probability`;
+   * without a step, it holds for all sums of all steps together. For a learner, these are its sums
+   * of gradients. Moments and histograms have intervals instead, and refuse with `unsupported`.
    */
   halfWidth(of: { probability: number; step?: number }): number;
 }
 
-/** Verbs that a store adds: its readings can be asked for again. */
+/** Methods that a store adds: they return earlier readings again. */
 export interface Journal<A extends readonly unknown[], R> {
-  /** Returns the reading of a released step again; -1 is the last one. */
+  /** Returns the reading of a released step again; -1 is the last released step. */
   at(step: number): R;
   /**
-   * Makes the step of this index consist of these records. If it was released with them, in this
-   * order, returns its reading again; if with others, fails with `already_released`. If it is open
-   * and empty, releases it; with records in it, fails with `bad_state`. For callers that do not know
-   * whether an earlier call arrived.
+   * Releases the step of this index with exactly these records, once. If the step was already
+   * released with the same records in the same order, returns its reading again; if with others,
+   * fails with `already_released`. If the step is open and empty, releases it; if it is open and
+   * has records, fails with `bad_state`. For callers that do not know whether an earlier call
+   * arrived.
    */
   releaseAt(step: number, ...columns: Columns<A>): R;
   /** 32 hexadecimal digits that identify the key and reveal nothing about it. */
@@ -98,11 +103,11 @@ export interface Journal<A extends readonly unknown[], R> {
 }
 
 /**
- * The form of a stream with these options at this place.
+ * The type of a stream with these options, here or in a worker.
  *
  * @typeParam More  members that only this kind of stream has.
  */
-export type Opened<Where, S, B, A extends readonly unknown[], R, More = unknown> = [S] extends [
+export type StreamAt<Where, S, B, A extends readonly unknown[], R, More = unknown> = [S] extends [
   never,
 ]
   ? Where extends 'worker'
@@ -112,13 +117,24 @@ export type Opened<Where, S, B, A extends readonly unknown[], R, More = unknown>
       : Promise<Stream<A, R> & More>
   : Promise<Async<Stream<A, R> & Journal<A, R> & More>>;
 
-/** A function that makes a stream: in a worker it takes the options of a call, too. */
-type Rest<Where> = Where extends 'worker' ? [call?: Call] : [];
+/** Members specific to counts of active people. */
+export interface Forgets {
+  /**
+   * Forgets a person, whose name is kept only as a keyed hash. The person still counts until the
+   * windows of earlier events end, because an earlier drop would reveal the request; new events of
+   * the person do not count for the length of the longest window. After that, nothing about the
+   * person is kept.
+   */
+  forget(person: string): void;
+}
 
-/** The streams: here, or in a worker, where there are neither stores nor budgets. */
+/** The last arguments of a function that makes a stream: in a worker, the options of the call. */
+type CallArguments<Where> = Where extends 'worker' ? [call?: Call] : [];
+
+/** The functions that make streams: here, or in a worker, which has neither stores nor budgets. */
 export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   /**
-   * Counts: a record is a number, 1 unless said otherwise.
+   * Counts: a record is a number, by default 1.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -130,10 +146,14 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
    * console.log(value.toFixed(0), low < high);
    * ```
    */
-  counter<P extends Bound = never, S extends Stored<Where> = never, B extends Paid<Where> = never>(
+  counter<
+    P extends Bound = never,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
+  >(
     options: CounterOptions & Axes<P, S, B> & PrivacyTarget,
-    ...rest: Rest<Where>
-  ): Opened<Where, S, B, RecordArguments<P, [amount?: number]>, Total>;
+    ...rest: CallArguments<Where>
+  ): StreamAt<Where, S, B, RecordArguments<P, [amount?: number]>, Total>;
   /**
    * Sums of rows of `dimension` numbers.
    * @example
@@ -146,12 +166,16 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
    * console.log(values.length, halfWidth > 0);
    * ```
    */
-  totals<P extends Bound = never, S extends Stored<Where> = never, B extends Paid<Where> = never>(
+  totals<
+    P extends Bound = never,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
+  >(
     options: TotalsOptions & Axes<P, S, B> & PrivacyTarget,
-    ...rest: Rest<Where>
-  ): Opened<Where, S, B, RecordArguments<P, [record: Row]>, Totals>;
+    ...rest: CallArguments<Where>
+  ): StreamAt<Where, S, B, RecordArguments<P, [record: Row]>, Totals>;
   /**
-   * Several sums of one stream with one noise: a total, a week, a month.
+   * Several sums of one stream that share their noise: a total, a week, a month.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -167,12 +191,12 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
     const K extends string,
     D extends number | undefined = undefined,
     P extends Bound = never,
-    S extends Stored<Where> = never,
-    B extends Paid<Where> = never,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
   >(
     options: SumsOptions<K, D> & Axes<P, S, B> & PrivacyTarget,
-    ...rest: Rest<Where>
-  ): Opened<
+    ...rest: CallArguments<Where>
+  ): StreamAt<
     Where,
     S,
     B,
@@ -194,12 +218,12 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   moments<
     const K extends string,
     P extends Bound = never,
-    S extends Stored<Where> = never,
-    B extends Paid<Where> = never,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
   >(
     options: MomentsOptions<K> & Axes<P, S, B> & PrivacyTarget,
-    ...rest: Rest<Where>
-  ): Opened<Where, S, B, RecordArguments<P, [record: Named<K, number>]>, Moments<K>>;
+    ...rest: CallArguments<Where>
+  ): StreamAt<Where, S, B, RecordArguments<P, [record: NamedRecord<K, number>]>, Moments<K>>;
   /**
    * Counts of public categories.
    * @example
@@ -216,12 +240,12 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
     const K extends string,
     const O extends string = never,
     P extends Bound = never,
-    S extends Stored<Where> = never,
-    B extends Paid<Where> = never,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
   >(
     options: HistogramOptions<K, O> & Axes<P, S, B> & PrivacyTarget,
-    ...rest: Rest<Where>
-  ): Opened<
+    ...rest: CallArguments<Where>
+  ): StreamAt<
     Where,
     S,
     B,
@@ -229,13 +253,66 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
     Histogram<K | O>
   >;
   /**
+   * Active people of days, weeks and months: a record is the name of a person who did something in
+   * the open step, any number of times. All that one person does is protected, over all steps
+   * together and before the first. Windows are measured in steps, not by a clock: end one step each
+   * day. Errors of different steps are correlated, so the mean of a year is less precise than the
+   * error of one day suggests.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const windows = { day: 1, week: 7, month: 30 };
+   * const people = dp.active({ windows, steps: 365, epsilon: 1, delta: 1e-6 });
+   * people.add('ann');
+   * people.add('ann'); // the same person
+   * people.add('bob');
+   * const { day, month } = people.end().active;
+   * console.log(day.value, month.low < 2);
+   * ```
+   */
+  active<
+    const K extends string,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
+  >(
+    options: ActiveOptions<K> & Omit<Axes<never, S, B>, 'people'> & PrivacyTarget,
+    ...rest: CallArguments<Where>
+  ): StreamAt<Where, S, B, [person: string], ActiveCounts<K>, Forgets>;
+  /**
+   * Noisy sums of individual steps, for optimisers of your own. Their noise is correlated, so that
+   * it mostly cancels when they are added up: the sum of all readings so far is the reading of
+   * `totals`, with its noise. Without `strategy`, the strategy is 'optimal' up to 4096 steps and
+   * 'blt' beyond. Beyond 4096 steps, every other strategy must have a Toeplitz encoder.
+   * @example
+   * ```js
+   * import { load } from 'dp-ftrl';
+   *
+   * const dp = await load();
+   * const target = { steps: 100, epsilon: 4, delta: 1e-6 };
+   * const gradients = dp.increments({ ...target, dimension: 3, clippedTo: 1 });
+   * const sum = [0.6, 0.3, -0.8]; // of a batch of gradients, each of norm at most 1
+   * const { values, stddev } = gradients.release(sum);
+   * console.log(values.length, stddev > 1, gradients.certificate.clipping); // 3 true by the caller
+   * ```
+   */
+  increments<
+    P extends Bound = never,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
+  >(
+    options: IncrementsOptions & Axes<P, S, B> & PrivacyTarget,
+    ...rest: CallArguments<Where>
+  ): StreamAt<Where, S, B, RecordArguments<P, [record: Row]>, Totals>;
+  /**
    * Private online learning of a linear model: a record is the features of an example and its
    * label, and the reading of a step has the next weights. Gradients are clipped and summed
    * privately, and the weights are computed from the sums alone, so that they, and all that is
    * derived from them, are as private as the certificate says. Class labels are 0 and 1, or -1 and
    * +1. With `people`, the first example of a person in a step counts; the others keep their place
-   * in the batch. Replace an example that is refused by one with features 0: leaving it out would
-   * shift all that follow.
+   * in the batch. Replace a refused example by one whose features are 0: leaving it out would shift
+   * all later examples.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -248,10 +325,14 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
    * console.log(model.weights, dp.predict(model, [0.3, 0.3]));
    * ```
    */
-  learner<P extends Bound = never, S extends Stored<Where> = never, B extends Paid<Where> = never>(
+  learner<
+    P extends Bound = never,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
+  >(
     options: LearnerOptions & Axes<P, S, B> & PrivacyTarget,
-    ...rest: Rest<Where>
-  ): Opened<Where, S, B, RecordArguments<P, [features: Row, label: number]>, Weights, Learner>;
+    ...rest: CallArguments<Where>
+  ): StreamAt<Where, S, B, RecordArguments<P, [features: Row, label: number]>, Weights, Learner>;
   /**
    * Private learning of any model: a record is a gradient, which you compute at `weights()`, and
    * the reading of a step has the next weights. They are computed from private sums alone, so that
@@ -274,20 +355,20 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
    */
   gradientLearner<
     P extends Bound = never,
-    S extends Stored<Where> = never,
-    B extends Paid<Where> = never,
+    S extends StoreAt<Where> = never,
+    B extends BudgetAt<Where> = never,
   >(
     options: GradientLearnerOptions & Axes<P, S, B> & PrivacyTarget,
-    ...rest: Rest<Where>
-  ): Opened<Where, S, B, RecordArguments<P, [gradient: Row]>, Weights, GradientLearner>;
+    ...rest: CallArguments<Where>
+  ): StreamAt<Where, S, B, RecordArguments<P, [gradient: Row]>, Weights, GradientLearner>;
 }
 
 /** A worker has no stores, and no budgets. */
-type Stored<Where> = Where extends 'worker' ? never : Store;
-type Paid<Where> = Where extends 'worker' ? never : Account;
+type StoreAt<Where> = Where extends 'worker' ? never : Store;
+type BudgetAt<Where> = Where extends 'worker' ? never : AnyBudget;
 
 /** A budget in memory, or in a store. */
-export type Account = Budget | Async<Budget>;
+export type AnyBudget = Budget | Async<Budget>;
 
 /** The function that makes budgets. */
 export interface Budgets {

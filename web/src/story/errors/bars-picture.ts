@@ -3,25 +3,28 @@
 // The bars of C^-1, each with a handle: the share of each draw in the noise of a step.
 
 import { quantity } from '../../base/format.ts';
-import { Handle } from '../handle.ts';
+import { DragHandle } from '../handle.ts';
 import { Plane, makeGrip, place } from '../plane.ts';
 import { squareRootBars } from './floor-numbers.ts';
 
-/** Number of bars: the fresh draw, and the earlier ones whose bars can be dragged. */
+/**
+ * Number of bars shown: the bar of the fresh draw, and those of earlier draws, which can be
+ * dragged.
+ */
 const numShown = 9;
 const rootBars = squareRootBars(numShown);
 
-/** Draggable bars; the marks beside them are those of the square root. */
+/** Draggable bars; the marks beside them show the square root. */
 export class BarsPicture {
   readonly plane: Plane;
-  /** Fresh noise at first: nothing is taken back. */
+  /** The user's bars, initially those of fresh noise: nothing is taken back. */
   readonly bars = Float64Array.from(rootBars, (_, bar) => (bar === 0 ? 1 : 0));
-  /** Bars that are drawn instead while the weights change over time. */
+  /** Bars drawn instead of the user's while the weights vary over time. */
   private changing: Float64Array | null = null;
   private readonly ghosts: readonly SVGLineElement[];
   private readonly marks: readonly SVGRectElement[];
   private readonly grips: readonly SVGGElement[];
-  private readonly handles: readonly Handle[];
+  private readonly handles: readonly DragHandle[];
 
   constructor(moved: () => void, settled: () => void) {
     this.plane = new Plane({
@@ -57,7 +60,7 @@ export class BarsPicture {
     this.draw();
   }
 
-  /** Draws other bars, without handles; null for the user's own. */
+  /** Draws other bars, without handles; null returns to the user's own bars. */
   lend(bars: Float64Array | null): void {
     this.changing = bars;
     this.plane.element.classList.toggle('lent', bars !== null);
@@ -69,8 +72,8 @@ export class BarsPicture {
     bar: number,
     moved: () => void,
     settled: () => void,
-  ): Handle {
-    return new Handle(grip, {
+  ): DragHandle {
+    return new DragHandle(grip, {
       label: bar === 1 ? 'Share of the previous draw' : `Share of the draw ${bar} steps ago`,
       min: -1,
       max: 1,

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Errors of a mechanism in which every step mixes the latest noise in the same way. The bars g are
-// the first column of the Toeplitz matrix C^-1: the noise of a step is g_0 of a fresh draw, g_1 of
-// the draw before it, and so on. Scaling all bars changes nothing, so g_0 = 1.
+// Errors of a mechanism in which every step mixes the latest draws of noise in the same way. The
+// bars g are the first column of the Toeplitz matrix C^-1: the noise of a step is g_0 of a fresh
+// draw, g_1 of the draw before it, and so on. Scaling all bars changes nothing, so g_0 = 1.
 
 /** Errors at noise multiplier 1 if each person contributes in one step. */
 export interface BarErrors {
-  /** Norm of the first column of C, which is the longest. */
+  /** Norm of the first column of C, which is the largest column norm. */
   readonly sensitivity: number;
   /** Standard deviation of the noise on the total after each step. */
   readonly stddev: Float64Array;
-  /** Largest standard deviation, which is that of the last step. */
+  /** Largest standard deviation, reached at the last step. */
   readonly worst: number;
   /** Standard deviation of the noise that the last step adds. */
   readonly increment: number;
 }
 
-/** Returns the bars of the square root: the coefficients of (1 - x)^(1/2) = 1 - x/2 - x^2/8 - … */
+/** Coefficients of (1 - x)^(1/2) = 1 - x/2 - x^2/8 - … */
 export function squareRootBars(numSteps: number): Float64Array {
   const bars = new Float64Array(numSteps);
   bars[0] = 1;
@@ -25,8 +25,8 @@ export function squareRootBars(numSteps: number): Float64Array {
 }
 
 /**
- * Returns the squared norm of the first column of C, the inverse of a series whose first term is 1:
- * c_i = -(g_1 c_{i-1} + g_2 c_{i-2} + …). Infinity if it overflows.
+ * Squared norm of the first column of C, the inverse of a series whose first term is 1: c_i = -(g_1
+ * c_{i-1} + g_2 c_{i-2} + …). Infinity if it overflows.
  */
 function squaredSensitivity(bars: Float64Array, numSteps: number): number {
   const column = new Float64Array(numSteps);
@@ -42,7 +42,7 @@ function squaredSensitivity(bars: Float64Array, numSteps: number): number {
   return total;
 }
 
-/** Returns the errors of bars that begin with 1; bars beyond the last are zero. O(steps * bars). */
+/** Errors of bars that begin with 1; bars beyond the last are zero. O(steps * bars). */
 export function errorsOfBars(bars: Float64Array, numSteps: number): BarErrors {
   const sensitivity = Math.sqrt(squaredSensitivity(bars, numSteps));
   const stddev = new Float64Array(numSteps);

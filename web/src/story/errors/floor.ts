@@ -7,7 +7,12 @@ import './errors.css';
 import type { UnitError } from 'dp-ftrl';
 import type { Colour } from '../../figures/colours.ts';
 import { colourOf } from '../../figures/lane-colours.ts';
-import { levelLine, STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
+import {
+  levelLine,
+  STEP_AXIS,
+  type PicturePanel,
+  type ColouredSeries,
+} from '../../figures/picture.ts';
 import { h } from '../../base/dom.ts';
 import { count, counted, fixed, percent, quantity } from '../../base/format.ts';
 import { animate } from '../animate.ts';
@@ -24,7 +29,7 @@ const bufferCounts = [1, 2, 3, 4, 8] as const;
 const rootBars = squareRootBars(numSteps);
 const rootErrors = errorsOfBars(rootBars, numSteps);
 const freshErrors = errorsOfBars(Float64Array.of(1), numSteps);
-/** Errors beyond this one are not distinguished. */
+/** Errors beyond this are not distinguished. */
 const hopeless = 1e6;
 
 interface Optimum {
@@ -32,7 +37,7 @@ interface Optimum {
   readonly stddev: Float64Array;
 }
 
-/** Duration of the steps whose weights change, in milliseconds. */
+/** Duration of the animation of changing weights, in milliseconds. */
 const breathTime = 5000;
 
 class FloorScene implements SceneView {
@@ -50,7 +55,7 @@ class FloorScene implements SceneView {
     {
       kind: 'square-root',
       name: 'the square root',
-      why: ': with fixed weights nobody gets lower',
+      why: ': the lowest with fixed bars',
       error: rootErrors.worst,
     },
   ];
@@ -80,21 +85,23 @@ class FloorScene implements SceneView {
     });
     stage.step(
       null,
-      'Each bar is a share of earlier noise in the noise of a step; below zero, it is taken back. ' +
-        'Drag the bars down, and bring the noisiest count as close to the ',
+      'A bar below zero takes back that share of the noise drawn so many steps ago. Drag the bars ' +
+        'down, and bring the noisiest count as close to the ',
       h('strong', { class: 'of-floor' }, 'floor'),
-      ' as you can.',
+      ' as you can. The short lines are the bars of the square root. Each choice of bars is a ',
+      h('strong', {}, 'factorization'),
+      ' A = BC of the running totals: C is what is measured with noise, B adds the measurements up.',
     );
     stage.words.append(this.verdict);
     stage.step(null, buffersWords);
     stage.words.append(this.drawn.element, this.numbers);
-    stage.curious(h('p', {}, floorWords));
-    stage.figure.append(this.bars.plane.element, this.starts(), this.picture.plane.element);
+    stage.curious(h('p', {}, floorWords), h('p', {}, sensitivityWords));
     this.changed();
   }
 
   /**
-   * The draggable bars, those beyond them, and the buffers drawn; `r` means as in the square root.
+   * The draggable bars, the bars beyond them, and the buffers drawn; `r` stands for the bar of the
+   * square root.
    */
   readonly position: Position = {
     read: () => {
@@ -119,16 +126,21 @@ class FloorScene implements SceneView {
     },
   };
 
-  /** Draws the optimum with so many buffers, whose weights change from step to step; 0 for none. */
+  /**
+   * Draws the optimum with the given number of buffers, whose weights change from step to step; 0
+   * for none.
+   */
   private setBuffers(buffers: number): void {
     this.buffers = buffers;
     this.breaths += 1;
+    this.rest.disabled = buffers > 0;
+    this.writeVerdict();
     this.draw();
     if (buffers > 0) void this.breathe();
     else this.bars.lend(null);
   }
 
-  /** Shows the weights of the optimum while its steps pass. */
+  /** Shows how the weights of the optimum change from step to step. */
   private async breathe(): Promise<void> {
     const turn = ++this.breaths;
     const { engine, queue, calm } = this.context;
@@ -146,7 +158,11 @@ class FloorScene implements SceneView {
     else await animate(breathTime, draw, still);
   }
 
-  /** Computes the optima with the library, and the floor from them. */
+  get figures(): Element[] {
+    return [this.bars.plane.element, this.starts(), this.picture.plane.element];
+  }
+
+  /** Computes the optima with the library, and takes the floor from them. */
   async compute(): Promise<void> {
     const { engine, queue } = this.context;
     const find = async (buffers: number): Promise<[number, Optimum]> => {
@@ -154,23 +170,28 @@ class FloorScene implements SceneView {
       const error = await engine.error({ ...options, perStep: true });
       return [buffers, { error, stddev: error.perStep! }];
     };
-    this.optima = new Map(await queue(() => Promise.all(bufferCounts.map(find))));
-    const bounds = [...this.optima.values()].map(({ error }) => error.lowerBound ?? 1);
-    this.floor = Math.max(...bounds);
     this.toBeat[0]!.error = (
       await queue(() => engine.error({ strategy: 'tree', steps: numSteps }))
     ).maxError;
+    this.optima = new Map(await queue(() => Promise.all(bufferCounts.map(find))));
+    const bounds = [...this.optima.values()].map(({ error }) => error.lowerBound ?? 1);
+    this.floor = Math.max(...bounds);
     this.draw();
   }
 
   restyle(): void {}
 
-  panels(): Panel[] {
+  panels(): PicturePanel[] {
     const { own, buffers, floor } = this;
     const bars = [...this.bars.bars];
     const x = bars.map((_, bar) => bar);
     const steps = Array.from({ length: numSteps }, (_, i) => i + 1);
-    const line = (name: string, error: number, stddev: Float64Array, colour: Colour): Series[] =>
+    const line = (
+      name: string,
+      error: number,
+      stddev: Float64Array,
+      colour: Colour,
+    ): ColouredSeries[] =>
       error > hopeless
         ? []
         : [{ name: `${name}: ${quantity(error)}`, x: steps, y: [...stddev], colour }];
@@ -251,33 +272,48 @@ class FloorScene implements SceneView {
   }
 
   private draw(): void {
+    if (this.optima.size === 0) return;
     const optimal = this.optima.get(this.buffers)?.stddev ?? null;
     const curves = { 'square-root': rootErrors.stddev, optimal, own: this.own.stddev };
     this.picture.show(curves, this.floor);
-    if (this.optima.size > 0) this.writeNumbers();
+    this.writeNumbers();
   }
 
   private writeVerdict(): void {
-    const { own, best } = this;
-    const louder = own.increment / freshErrors.increment;
-    const quieter = freshErrors.worst / own.worst;
-    const join = louder > 1 && quieter > 1 ? 'and yet' : 'and';
+    const { best } = this;
     this.verdict.replaceChildren(
-      ...(own.worst > hopeless
-        ? ['These bars are unstable: the amount taken back grows at every step. ']
-        : own.worst === freshErrors.worst
-          ? ['Nothing is taken back yet: this is fresh noise. ']
-          : [
-              'With these bars a single step is ',
-              number('louder', louder, fixed(louder, 2)),
-              ` times as noisy as with fresh noise, ${join} the noisiest count is `,
-              number('quieter', quieter, fixed(Math.max(quieter, 1 / quieter), 1)),
-              quieter < 1 ? ' times noisier. ' : ' times quieter. ',
-            ]),
+      ...(this.buffers > 0 ? this.wordsOfBuffers() : this.wordsOfBars()),
       'Your best so far: ',
       number('best', best, best > hopeless ? 'none yet' : quantity(best)),
       '.',
     );
+  }
+
+  private wordsOfBuffers(): (Node | string)[] {
+    const above = this.optima.get(this.buffers)!.error.maxError / this.floor - 1;
+    return [
+      `With ${counted(this.buffers, 'buffer')} the noisiest count is `,
+      number('above', above, above < 0.0005 ? `less than ${percent(0.001)}` : percent(above)),
+      ' above the floor. Choose “none” for bars of your own. ',
+    ];
+  }
+
+  private wordsOfBars(): (Node | string)[] {
+    const { own } = this;
+    if (own.worst > hopeless)
+      return ['These bars are unstable: the amount taken back grows at every step. '];
+    if (own.worst === freshErrors.worst)
+      return ['Nothing is taken back yet: this is fresh noise. '];
+    const louder = own.increment / freshErrors.increment;
+    const quieter = freshErrors.worst / own.worst;
+    const join = louder > 1 && quieter > 1 ? 'and yet' : 'and';
+    return [
+      'With these bars a single step is ',
+      number('louder', louder, fixed(louder, 2)),
+      ` times as noisy as with fresh noise, ${join} the noisiest count is `,
+      number('quieter', quieter, fixed(Math.max(quieter, 1 / quieter), 1)),
+      quieter < 1 ? ' times noisier. ' : ' times quieter. ',
+    ];
   }
 
   private writeNumbers(): void {
@@ -294,7 +330,7 @@ class FloorScene implements SceneView {
       return chosen;
     });
     this.numbers.replaceChildren(
-      h('caption', {}, `Noise on the noisiest of ${count(numSteps)} counts`),
+      h('caption', {}, `Noise on the noisiest of ${count(numSteps)} counts (1 = a single count)`),
       headRow('', 'noise', 'above the floor'),
       h(
         'tbody',
@@ -310,8 +346,8 @@ class FloorScene implements SceneView {
 }
 
 /**
- * Returns the weights of the latest draws in the noise of a step, relative to that of its own: the
- * row of C^-1, which is the difference of two rows of the decoder B = A C^-1.
+ * Weights of the latest draws in the noise of a step, relative to the draw of that step: the row of
+ * C^-1, which is the difference of two rows of the decoder B = A C^-1.
  */
 function weightsAt(decoder: Float64Array, step: number, numBars: number): Float64Array {
   const at = (row: number, column: number): number =>
@@ -321,12 +357,12 @@ function weightsAt(decoder: Float64Array, step: number, numBars: number): Float6
 }
 
 const buffersName = (buffers: number): string =>
-  `changing weights, ${counted(buffers, 'buffer')}` +
+  `changing bars, ${counted(buffers, 'buffer')}` +
   (buffers === 8 ? ': “optimal” in the first picture' : '');
 
 const buffersWords =
-  'Now let the weights change over time. They breathe from step to step, and the curve settles on ' +
-  'the floor. No table of them is needed: a few buffers, running mixtures of past noise, do it.';
+  'Now let the bars vary over time. They change from step to step, and the curve settles on the ' +
+  'floor. No table is needed: a few buffers, each a running mix of past noise, are enough.';
 
 const floorWords =
   `The floor is proved for running totals of ${counted(numSteps, 'step')} to which each person ` +
@@ -334,8 +370,13 @@ const floorWords =
   'noise like those drawn here, brings the worst step below it. Other steps may lie below it, and it ' +
   'does not apply to other kinds of methods.';
 
+const sensitivityWords =
+  'The size of the noise follows from the sensitivity of C: how far one person can move all that is ' +
+  'measured, the length of its longest column. The more the bars take back, the larger it gets.';
+
 export const mount: Mount = async (stage, context) => {
   const scene = new FloorScene(stage, context);
   await scene.compute();
+  stage.figure.append(...scene.figures);
   return scene;
 };

@@ -30,7 +30,7 @@ export async function handOver(file: File): Promise<void> {
   input.dispatchEvent(new Event('change'));
 }
 
-/** Returns a control to choose a file. Files can also be dropped anywhere on the story. */
+/** A visible place to drop a file, although files can be dropped anywhere on the story. */
 export function dropPlace(): HTMLElement {
   const accept = '.csv,text/csv,text/plain';
   const input = h('input', { type: 'file', accept, id: 'yours-file' });

@@ -9,7 +9,7 @@ export function number(name: string, value: number, text: string): HTMLDataEleme
   return h('data', { class: name, value }, text);
 }
 
-/** Creates a table row: a swatch and a name, then cells. */
+/** Creates a table row: a swatch and a name, followed by cells. */
 export function row(
   swatch: string,
   name: string,
@@ -46,7 +46,7 @@ export class Choices<T extends string | number> {
     this.put(chosen);
   }
 
-  /** Selects one without an event. */
+  /** Selects a choice without an event. */
   put(value: T): void {
     this.inputs.get(value)!.checked = true;
   }

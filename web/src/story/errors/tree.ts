@@ -5,9 +5,9 @@
 import './errors.css';
 import { h, setText } from '../../base/dom.ts';
 import { colourOf } from '../../figures/lane-colours.ts';
-import { STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
-import { count, counted, fixed } from '../../base/format.ts';
-import { Handle } from '../handle.ts';
+import { STEP_AXIS, type PicturePanel, type ColouredSeries } from '../../figures/picture.ts';
+import { count, counted, fixed, unbroken } from '../../base/format.ts';
+import { DragHandle } from '../handle.ts';
 import { blocksOf, numBlocks, numHeights } from './tree-numbers.ts';
 import { Choices, number, row } from './parts.ts';
 import { evenTicks, lineThrough, Plane, type Scale, makeGrip, place } from '../plane.ts';
@@ -15,7 +15,7 @@ import { joined, placesOf, type Position } from '../position.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 import type { Stage } from '../stage.ts';
 
-/** Horizons on offer, each with the step selected at first, one with several blocks. */
+/** Available horizons, each with the initially selected step, whose total has several blocks. */
 const firstSteps: ReadonlyMap<number, number> = new Map([
   [16, 11],
   [64, 46],
@@ -24,7 +24,7 @@ const firstSteps: ReadonlyMap<number, number> = new Map([
 
 const curveNames = ['independent', 'tree', 'honaker'] as const;
 type CurveName = (typeof curveNames)[number];
-type Curves = Readonly<Record<CurveName, Float64Array>>;
+type TreeCurves = Readonly<Record<CurveName, Float64Array>>;
 
 const words: Readonly<Record<CurveName, string>> = {
   independent: 'fresh noise on every record',
@@ -33,19 +33,19 @@ const words: Readonly<Record<CurveName, string>> = {
 };
 
 /**
- * Smallest width of a block; narrower ones are merged to one bar, and a highlighted one is at least
- * as wide.
+ * Smallest width of a block; narrower blocks are merged into one bar, and a highlighted block is at
+ * least this wide.
  */
 const narrowest = 3;
 
 class TreeScene implements SceneView {
   private numSteps = 1024;
   private step = 700;
-  private curves: Curves | null = null;
+  private curves: TreeCurves | null = null;
   private readonly blocks: Plane;
   private readonly errors: Plane;
   private readonly grip: SVGGElement;
-  private readonly handle: Handle;
+  private readonly handle: DragHandle;
   private readonly rows: SVGPathElement;
   private readonly lit: SVGPathElement;
   private readonly cursors: readonly SVGLineElement[];
@@ -54,9 +54,9 @@ class TreeScene implements SceneView {
   private readonly dense = h('p', { class: 'small', hidden: true });
   private readonly numbers = h('table', { class: 'scene-numbers' });
   private readonly lengths = new Choices(
-    'Length of the stream',
+    'Steps in the stream',
     'tree-steps',
-    [...firstSteps.keys()].map((value) => ({ value, text: counted(value, 'step') })),
+    [...firstSteps.keys()].map((value) => ({ value, text: count(value) })),
     this.numSteps,
     (numSteps) => void this.show(numSteps).then(() => this.context.settled()),
   );
@@ -153,7 +153,7 @@ class TreeScene implements SceneView {
 
   restyle(): void {}
 
-  panels(): Panel[] {
+  panels(): PicturePanel[] {
     return this.curves === null
       ? []
       : [blocksPanel(this.numSteps, this.step), errorsPanel(this.curves)];
@@ -178,9 +178,9 @@ class TreeScene implements SceneView {
     };
   }
 
-  private makeHandle(): Handle {
+  private makeHandle(): DragHandle {
     const longest = (): number => this.numSteps;
-    return new Handle(this.grip, {
+    return new DragHandle(this.grip, {
       label: 'Step whose total is shown',
       min: 1,
       get max() {
@@ -262,7 +262,7 @@ class TreeScene implements SceneView {
     return this.blocks.x(2 ** height) - this.blocks.x(0) < narrowest + 1;
   }
 
-  /** Returns a box with a gap around it, at least as wide as the narrowest. */
+  /** Draws a box with a gap around it, at least as wide as the narrowest box. */
   private box(height: number, start: number, size: number): string {
     const plane = this.blocks;
     // Uses whole pixels, because antialiasing would blur the gap.
@@ -316,7 +316,8 @@ class TreeScene implements SceneView {
         `${counted(number, 'noise term')} instead of ${count(step)}. ` +
         `The price: every record is in ${counted(heights, 'block')}, one of each length, so a block needs ` +
         `√${heights} times the noise of a single count. Together that is ` +
-        `√(${heights} × ${number}) = ${tree}, against √${count(step)} = ${fresh} with fresh noise.`,
+        unbroken(`√(${heights} × ${number}) = ${tree}`) +
+        `, against ${unbroken(`√${count(step)} = ${fresh}`)} with fresh noise.`,
     );
   }
 
@@ -325,15 +326,15 @@ class TreeScene implements SceneView {
       const worst = Math.max(...this.curves![name]);
       return row(`of-${name}`, words[name], number(name, worst, fixed(worst, 2)));
     });
-    const heading = `Noise on the noisiest of ${count(this.numSteps)} totals`;
+    const heading = `Noise on the noisiest of ${count(this.numSteps)} totals (1 = a single count)`;
     this.numbers.replaceChildren(h('caption', {}, heading), h('tbody', {}, ...rows));
   }
 }
 
-/** Returns a picture of the blocks of a total, stacked by length. */
-function blocksPanel(numSteps: number, step: number): Panel {
+/** Blocks of a total, stacked by length. */
+function blocksPanel(numSteps: number, step: number): PicturePanel {
   const name = `blocks of the total after step ${count(step)}`;
-  const box = ({ height, start }: { height: number; start: number }): Series => ({
+  const box = ({ height, start }: { height: number; start: number }): ColouredSeries => ({
     name: 'block',
     of: name,
     x: [start, start + 2 ** height],
@@ -358,7 +359,7 @@ function blocksPanel(numSteps: number, step: number): Panel {
   };
 }
 
-function errorsPanel(curves: Curves): Panel {
+function errorsPanel(curves: TreeCurves): PicturePanel {
   const series = curveNames.map((name) => ({
     name: `${words[name]}: ${fixed(Math.max(...curves[name]), 2)}`,
     x: Array.from(curves[name], (_, i) => i + 1),

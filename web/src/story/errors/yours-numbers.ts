@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Largest error of some mechanisms at many horizons, precomputed with the library.
+// Largest errors of several mechanisms at many horizons, precomputed with the library.
 
 import type { MechanismName } from 'dp-ftrl';
 import { errorRows } from './yours-table.ts';
@@ -32,7 +32,7 @@ export const horizons: readonly HorizonErrors[] = errorRows.map((row) => ({
   floor: row.at(-1)!,
 }));
 
-/** Returns the index of the nearest horizon on a logarithmic scale. */
+/** The horizon nearest on a logarithmic scale. */
 export function nearestHorizon(numSteps: number): number {
   const distance = (index: number): number =>
     Math.abs(Math.log(horizons[index]!.numSteps / numSteps));
@@ -41,13 +41,10 @@ export function nearestHorizon(numSteps: number): number {
   return best;
 }
 
-/** Number of standard deviations that 95 of 100 normal numbers stay within. */
+/** Number of standard deviations within which 95 of 100 normal numbers lie. */
 export const deviationsShown = 2;
 
-/**
- * Returns the noise multiplier at which twice the standard deviation of the worst total is
- * `margin`.
- */
+/** Noise multiplier at which twice the standard deviation of the worst total is `margin`. */
 export function bearableMultiplier(margin: number, error: number): number {
   return margin / (deviationsShown * error);
 }

@@ -4,13 +4,15 @@
 // the laboratory.
 
 import './errors.css';
+import { noiseMultiplier } from 'virtual:privacy';
 import { parseNumber } from '../../../../wasm/src/shared/number.ts';
 import { colourOf } from '../../figures/lane-colours.ts';
-import { STEP_AXIS, type Panel, type Series } from '../../figures/picture.ts';
+import { STEP_AXIS, type PicturePanel, type ColouredSeries } from '../../figures/picture.ts';
 import { h, setText } from '../../base/dom.ts';
 import { count, counted, fixed, quantity } from '../../base/format.ts';
+import { privacy } from '../hero-numbers.ts';
 import { dropPlace } from './hand-over.ts';
-import { Handle } from '../handle.ts';
+import { DragHandle } from '../handle.ts';
 import {
   bearableMultiplier,
   deviationsShown,
@@ -30,11 +32,11 @@ import {
   place,
 } from '../plane.ts';
 import { joined, placesOf, type Position } from '../position.ts';
-import type { Context, Mount, SceneView } from '../scene.ts';
+import type { Frame, Mount, SceneView } from '../scene.ts';
 import type { Stage } from '../stage.ts';
 
-const delta = 1e-6;
-/** Largest sensible error of a count, in people. */
+const { delta } = privacy;
+/** Largest error of a count that is accepted, in people. */
 const greatestMargin = 1e6;
 
 const names: Readonly<Record<(typeof rankedMechanisms)[number], string>> = {
@@ -81,17 +83,18 @@ class YoursScene implements SceneView {
   });
   private readonly readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   private readonly numbers = h('table', { class: 'scene-numbers' });
-  private readonly link = h('a', { class: 'button', id: 'yours-lab', hidden: true });
-  private readonly handle: Handle;
+  private readonly link = h('a', { class: 'button', id: 'yours-lab' });
+  private readonly handle: DragHandle;
+  private readonly state: DOMStringMap;
 
-  /** Noise multiplier at epsilon 1. */
-  private unit: number | null = null;
-  /** The numbers in the table, which appear after the scene. */
+  /**
+   * Resolves once the numbers in the table are computed, which happens after the scene is shown.
+   */
   working = Promise.resolve();
 
   constructor(
     stage: Stage,
-    private readonly context: Context,
+    private readonly context: Frame,
   ) {
     this.plane = new Plane({
       label: 'Noise on the noisiest total, by the number of counts',
@@ -132,13 +135,16 @@ class YoursScene implements SceneView {
     );
     stage.curious(h('p', {}, smallPrint));
     stage.figure.append(plane.element);
+    this.state = stage.figure.dataset;
     this.write(this.horizon, this.margin, null);
+    this.writeLink(this.horizon.numSteps, null);
+    setText(this.readout, 'Computing ε…');
     this.refresh();
   }
 
   restyle(): void {}
 
-  panels(): Panel[] {
+  panels(): PicturePanel[] {
     const { horizon } = this;
     const x = horizons.map(({ numSteps }) => numSteps);
     const lines = rankedMechanisms.map((id, i) => ({
@@ -147,7 +153,7 @@ class YoursScene implements SceneView {
       y: horizons.map(({ errors }) => errors[i]!),
       colour: colourOf(id),
     }));
-    const floor: Series = {
+    const floor: ColouredSeries = {
       name: `the floor: ${short(horizon.floor)}`,
       x,
       y: horizons.map((row) => row.floor),
@@ -190,8 +196,8 @@ class YoursScene implements SceneView {
     return horizons[this.index]!;
   }
 
-  private makeHandle(): Handle {
-    return new Handle(this.grip, {
+  private makeHandle(): DragHandle {
+    return new DragHandle(this.grip, {
       label: 'Number of counts',
       min: 0,
       max: horizons.length - 1,
@@ -260,39 +266,38 @@ class YoursScene implements SceneView {
   }
 
   private async compute(): Promise<void> {
-    const { engine, queue } = this.context;
     this.busy = true;
+    this.state['work'] = 'running';
+    const engine = await this.context.library();
     while (this.stale) {
       this.stale = false;
       const { horizon, margin } = this;
       const errors = [...horizon.errors, horizon.floor];
-      const epsilons = await queue(async () => {
-        this.unit ??= (await engine.calibrate({ epsilon: 1, delta })).noiseMultiplier;
-        return Promise.all(errors.map((error) => this.epsilonFor(margin, error)));
-      });
+      // Takes no turn in the queue, because it is short and others may take seconds.
+      const epsilons = await Promise.all(
+        errors.map(async (error) => {
+          const mu = 1 / bearableMultiplier(margin, error);
+          return (await engine.calibrate({ mu, delta })).epsilon;
+        }),
+      );
       if (!this.stale) this.write(horizon, margin, epsilons);
     }
+    this.state['work'] = 'done';
     this.busy = false;
   }
 
-  private async epsilonFor(margin: number, error: number): Promise<number> {
-    const mu = 1 / bearableMultiplier(margin, error);
-    return (await this.context.engine.calibrate({ mu, delta })).epsilon;
-  }
-
-  /** Writes the table; without epsilons, for what is not computed yet, with dashes. */
+  /** Writes the table, with dots for epsilons that are being computed. */
   private write(horizon: HorizonErrors, margin: number, epsilons: readonly number[] | null): void {
     const { numSteps, errors, floor } = horizon;
     const line = (id: string, name: string, error: number, i: number): HTMLElement => {
       const noise = number(`${id} noise`, error, short(error));
-      if (epsilons === null) return row(`of-${id}`, name, noise, '–', '–');
-      const offBy = deviationsShown * this.unit! * error;
+      const offBy = deviationsShown * noiseMultiplier * error;
       return row(
         `of-${id}`,
         name,
         noise,
         number(`${id} margin`, offBy, `±${count(Math.round(offBy))}`),
-        number(`${id} epsilon`, epsilons[i]!, quantity(epsilons[i]!, 3)),
+        epsilons === null ? '…' : number(`${id} epsilon`, epsilons[i]!, quantity(epsilons[i]!, 3)),
       );
     };
     const lines = rankedMechanisms.map((id, i) => line(id, names[id], errors[i]!, i));
@@ -313,26 +318,30 @@ class YoursScene implements SceneView {
     this.writeLink(numSteps, epsilons.at(-2)!);
   }
 
-  /** Links to the laboratory, which counts with this horizon at the epsilon for the error. */
-  private writeLink(numSteps: number, exact: number): void {
-    const epsilon = Number(Math.max(exact, 1e-3).toPrecision(3));
+  /**
+   * Links to the laboratory, with this horizon and the epsilon that the error requires, once it is
+   * known.
+   */
+  private writeLink(numSteps: number, exact: number | null): void {
+    const epsilon = exact === null ? null : Number(Math.max(exact, 1e-3).toPrecision(3));
     const settings = new URLSearchParams({
       ...{ data: 'shop_day', column: 'count', label: '-', compare: 'independent' },
-      ...{ epsilon: String(epsilon), steps: String(numSteps), speed: 'max' },
+      ...(epsilon !== null && { epsilon: String(epsilon) }),
+      ...{ steps: String(numSteps), speed: 'max' },
     });
     this.link.setAttribute('href', `#${settings}`);
-    this.link.hidden = false;
-    setText(this.link, `Count in the laboratory at ε = ${epsilon}`);
+    const at = epsilon === null ? '' : ` at ε = ${epsilon}`;
+    setText(this.link, `Count in the laboratory${at}`);
   }
 }
 
-/** Returns the error in a text, or null if it is not a sensible number of people. */
+/** The error that a text states; null if the text is not a plausible number of people. */
 function marginOf(text: string): number | null {
   const value = parseNumber(text) ?? NaN;
   return Number.isInteger(value) && value >= 1 && value <= greatestMargin ? value : null;
 }
 
-/** Returns a logarithmic axis from the first tick to the last. */
+/** A logarithmic axis from the first tick to the last. */
 function logarithmic(ticks: readonly number[]): Omit<Scale, 'text'> {
   return { from: ticks[0]!, to: ticks.at(-1)!, logarithmic: true, ticks };
 }
@@ -352,4 +361,4 @@ function short(value: number): string {
   return value >= 100 ? count(Math.round(value)) : fixed(value, value >= 10 ? 1 : 2);
 }
 
-export const mount: Mount = async (stage, context) => new YoursScene(stage, context);
+export const mount: Mount<Frame> = async (stage, context) => new YoursScene(stage, context);

@@ -5,20 +5,20 @@
 
 import { svg } from '../../base/dom.ts';
 import { colourOf } from '../../figures/lane-colours.ts';
-import type { Panel, Series } from '../../figures/picture.ts';
+import type { PicturePanel, ColouredSeries } from '../../figures/picture.ts';
 import { count, percent, roundPercent } from '../../base/format.ts';
-import { areaBetween, lineThrough, Plane, type Point } from '../plane.ts';
+import { areaBetween, lineThrough, place, Plane, type Point } from '../plane.ts';
 import { NAMES } from './models.ts';
-import { NOISES, type Look, type Noise } from './numbers/learners.ts';
+import { NOISES, type Evaluation, type NoiseName } from './numbers/learners.ts';
 
-interface Parts {
+interface LearnerMarks {
   band: SVGPathElement;
   line: SVGPathElement;
   share: SVGTextElement;
 }
 
-/** Curves of one learner, one per seed, evaluated at the same times; some may be behind. */
-export type Curves = readonly (readonly Look[])[];
+/** Curves of one learner, one per seed, evaluated at the same times; some may be shorter. */
+export type AccuracyCurves = readonly (readonly Evaluation[])[];
 
 export interface Spread {
   mean: number;
@@ -36,8 +36,8 @@ export function spreadOf(accuracies: readonly number[]): Spread {
 
 export class AccuracyChart {
   readonly plane: Plane;
-  private readonly parts = new Map<Noise, Parts>();
-  private curves = new Map<Noise, Curves>();
+  private readonly parts = new Map<NoiseName, LearnerMarks>();
+  private curves = new Map<NoiseName, AccuracyCurves>();
 
   constructor(numImages: number) {
     this.plane = new Plane({
@@ -51,20 +51,20 @@ export class AccuracyChart {
     for (const noise of NOISES) {
       const band = this.plane.add('path', { class: `band ${noise}` });
       const line = this.plane.add('path', { class: `line ${noise}` });
-      const share = svg('text', { class: `share ${noise}`, 'text-anchor': 'end' });
+      const share = svg('text', { class: `share ${noise}` });
       this.parts.set(noise, { band, line, share });
     }
-    // Texts are drawn above all lines.
+    // Texts are drawn in front of all lines.
     for (const { share } of this.parts.values()) this.plane.element.append(share);
   }
 
-  show(curves: ReadonlyMap<Noise, Curves>): void {
+  show(curves: ReadonlyMap<NoiseName, AccuracyCurves>): void {
     this.curves = new Map(curves);
     this.draw();
   }
 
-  panel(): Panel {
-    const series = NOISES.flatMap((noise): Series[] => {
+  panel(): PicturePanel {
+    const series = NOISES.flatMap((noise): ColouredSeries[] => {
       const runs = this.curves.get(noise) ?? [];
       const whole = runs[0] ?? [];
       if (whole.length === 0) return [];
@@ -97,7 +97,7 @@ export class AccuracyChart {
     for (const noise of NOISES) this.drawOne(noise, this.curves.get(noise) ?? []);
   }
 
-  private drawOne(noise: Noise, curves: Curves): void {
+  private drawOne(noise: NoiseName, curves: AccuracyCurves): void {
     const { band, line, share } = this.parts.get(noise)!;
     const { plane } = this;
     const whole = curves[0] ?? [];
@@ -116,8 +116,14 @@ export class AccuracyChart {
     share.textContent = '';
     if (last === undefined) return;
     share.textContent = percent(spreadOf(complete.map((looks) => looks.at(-1)!.accuracy)).mean);
-    share.setAttribute('x', String(last.x));
-    // The top line has its text above it, the others below.
-    share.setAttribute('y', String(noise === 'none' ? last.y - 9 : last.y + 22));
+    // A line that still grows has its text before it. At the end, the top line has its text above it,
+    // and the other lines have theirs below.
+    const grows = last.x < plane.right - 70;
+    const beside = noise === 'none' ? -9 : 22;
+    place(share, {
+      x: grows ? last.x + 8 : last.x,
+      y: last.y + (grows ? 4 : beside),
+      'text-anchor': grows ? 'start' : 'end',
+    });
   }
 }

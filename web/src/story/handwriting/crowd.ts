@@ -3,12 +3,13 @@
 // A crowd: phones train a model together while their images stay on them, one group per round.
 
 import './crowd.css';
-import { STEP_AXIS, type MapPanel, type Panel } from '../../figures/picture.ts';
+import { STEP_AXIS, type MapPanel, type PicturePanel } from '../../figures/picture.ts';
 import { h, setText, svg } from '../../base/dom.ts';
 import { count, percent, quantity, roundPercent, scientific } from '../../base/format.ts';
 import { Slider } from '../handle.ts';
 import { lineThrough, Plane } from '../plane.ts';
 import { joined, placesOf } from '../position.ts';
+import { ProgressLine } from '../progress-line.ts';
 import type { Context, Mount, SceneView } from '../scene.ts';
 import type { Stage } from '../stage.ts';
 import { loadDigits, type DigitSet } from './numbers/digits.ts';
@@ -25,25 +26,25 @@ import {
   runCrowd,
   SEPARATION,
   type Crowd,
-  type Round,
+  type CrowdRound,
 } from './numbers/crowd-rounds.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
-import { digitsPanel, largestIn, Picture } from './picture.ts';
+import { digitsPanel, largestIn, DigitPicture } from './picture.ts';
 
 const EPSILONS = [0.5, 1, 2, 4, 8];
 /** Index at which the slider starts. */
 const START = 2;
 const SEED = 1;
 
-/** Number of phones per row. */
+/** Phones per row. */
 const COLUMNS = 50;
 /**
- * Stride between phones of a group, coprime to their number, which spreads the group over the
- * picture.
+ * Stride between the phones of a group. It is coprime to the number of phones and spreads the group
+ * over the picture.
  */
 const STRIDE = 203;
 
-/** All phones as dots, with those of the round highlighted. */
+/** All phones as dots, with the phones of the round highlighted. */
 class Phones {
   readonly element: SVGSVGElement;
   private readonly dots: SVGCircleElement[];
@@ -79,10 +80,10 @@ class Phones {
 }
 
 /** A row of ten pictures with a title and a text above them. */
-class Row {
+class PhoneRow {
   readonly element: HTMLElement;
   private readonly text = h('span', {});
-  private readonly pictures: Picture[];
+  private readonly pictures: DigitPicture[];
   private values: Float64Array = new Float64Array(NUM_CLASSES * NUM_PIXELS);
   private full = 1;
 
@@ -92,7 +93,7 @@ class Row {
   ) {
     this.pictures = Array.from(
       { length: NUM_CLASSES },
-      (_, digit) => new Picture(`${title}, part for the ${digit}`),
+      (_, digit) => new DigitPicture(`${title}, part for the ${digit}`),
     );
     this.element = h(
       'div',
@@ -117,8 +118,13 @@ class Row {
   }
 }
 
-/** Returns a chart of the held-out images read correctly after each round. */
-function progressPanel(rounds: readonly Round[], at: number): Panel {
+/** The digits of the columns, below the rows. */
+function digitNames(): HTMLElement[] {
+  return Array.from({ length: NUM_CLASSES }, (_, digit) => h('span', {}, String(digit)));
+}
+
+/** Picture of the share of held-out images read correctly after each round. */
+function progressPanel(rounds: readonly CrowdRound[], at: number): PicturePanel {
   const accuracies = rounds.map(({ accuracy }) => accuracy);
   const here = `after round ${at + 1}: ${percent(accuracies[at]!)}`;
   return {
@@ -137,13 +143,13 @@ function progressPanel(rounds: readonly Round[], at: number): Panel {
   };
 }
 
-/** Returns the root mean square of some numbers. */
+/** Root mean square. */
 function sizeOf(values: Float64Array): number {
   return Math.sqrt(values.reduce((total, value) => total + value ** 2, 0) / values.length);
 }
 
 /** Chart of the held-out images that the model reads correctly, by round. */
-class Progress {
+class ProgressView {
   readonly plane: Plane;
   private readonly line: SVGPathElement;
   private readonly now: SVGLineElement;
@@ -163,7 +169,7 @@ class Progress {
     this.now = this.plane.add('line', { class: 'now' });
   }
 
-  show(rounds: readonly Round[], round: number): void {
+  show(rounds: readonly CrowdRound[], round: number): void {
     this.accuracies = rounds.map(({ accuracy }) => accuracy);
     this.round = round;
     this.draw();
@@ -183,22 +189,23 @@ class Progress {
 class CrowdView {
   readonly figure: HTMLElement;
   readonly rounds: HTMLElement;
-  readonly progress = new Progress();
+  readonly progress = new ProgressView();
   readonly phones = new Phones();
   readonly hidden = h('span', { class: 'crowd-hidden' });
   readonly total = h('span', { class: 'crowd-total' });
   readonly accuracy = h('p', { class: 'crowd-accuracy', 'aria-live': 'polite' });
-  private readonly one = new Row('secret', 'What one phone sends');
-  private readonly sum = new Row('secret', `All ${GROUP} phones together`);
-  private readonly noise = new Row('noise', 'Noise');
-  private readonly out = new Row('published', 'Published');
-  private readonly model = new Row('published', 'The model');
+  private readonly one = new PhoneRow('secret', 'What one phone sends');
+  private readonly sum = new PhoneRow('secret', `All ${GROUP} phones together`);
+  private readonly noise = new PhoneRow('noise', 'Noise');
+  private readonly out = new PhoneRow('published', 'Published');
+  private readonly model = new PhoneRow('published', 'The model');
   private readonly same: HTMLInputElement;
   private readonly round: Slider;
-  private made: readonly Round[] = [];
+  private readonly next: HTMLElement;
+  private made: readonly CrowdRound[] = [];
   private at = 0;
   private member = 0;
-  /** Round that the user selected, from 1; null for the latest. */
+  /** The round that the user selected, counted from 1; null for the latest. */
   chosen: number | null = null;
 
   constructor(
@@ -224,6 +231,7 @@ class CrowdView {
       this.member = (this.member + 1) % GROUP;
       this.draw();
     };
+    this.next = h('button', { type: 'button', class: 'next-round', onclick: next }, 'Next round');
     this.same = h('input', { type: 'checkbox', id: 'crowd-same', onchange: () => this.draw() });
     const rows = [this.one, this.sum, this.noise, this.out, this.model];
     this.figure = h(
@@ -236,22 +244,18 @@ class CrowdView {
         h('button', { type: 'button', class: 'other-phone', onclick: other }, 'Another phone'),
       ),
       ...rows.map(({ element }) => element),
+      h('div', { class: 'ten', 'aria-hidden': true }, ...digitNames()),
     );
-    this.rounds = h(
-      'div',
-      { class: 'rounds' },
-      this.round.element,
-      h('button', { type: 'button', class: 'next-round', onclick: next }, 'Next round'),
-    );
+    this.rounds = h('div', { class: 'rounds' }, this.round.element, this.next);
   }
 
-  /** Shows the selected round, or the latest available. */
-  show(rounds: readonly Round[]): void {
+  /** Shows the selected round, or the latest round available. */
+  show(rounds: readonly CrowdRound[]): void {
     this.made = rounds;
     this.go((this.chosen ?? rounds.length) - 1);
   }
 
-  panels(): (Panel | MapPanel)[] {
+  panels(): (PicturePanel | MapPanel)[] {
     if (this.made.length === 0) return [];
     const rows = [this.one, this.sum, this.noise, this.out, this.model];
     return [progressPanel(this.made, this.at), ...rows.map((row) => row.panel())];
@@ -262,7 +266,7 @@ class CrowdView {
     this.go((round ?? this.made.length) - 1);
   }
 
-  /** Puts what is sent and what is published on the same scale, or each row on its own. */
+  /** Shows the sent and the published values on one scale, or each row on its own. */
   compare(isSame: boolean): void {
     this.same.checked = isSame;
     this.draw();
@@ -282,23 +286,24 @@ class CrowdView {
   private go(round: number): void {
     this.at = Math.min(round, this.made.length - 1);
     this.round.put(this.at + 1);
+    setText(this.next, this.at + 1 < NUM_ROUNDS ? 'Next round' : 'From the first round');
     this.draw();
   }
 
   private draw(): void {
     const round = this.made[this.at];
     if (round === undefined) return;
-    const { clipNorm } = CROWD_MANNER;
+    const { clip } = CROWD_MANNER;
     const { training } = this.digits;
     const { sum, published } = round;
     const phone = round.group[this.member]!;
-    const { clipped, length } = contributionOf(phone, round.weights, training, clipNorm);
+    const { clipped, length } = contributionOf(phone, round.weights, training, clip);
     const noise = published.map((value, i) => value - sum[i]!);
     this.phones.show(round.group, phone);
     const all = this.same.checked
       ? Math.max(...[clipped, sum, noise, published].map(largestIn))
       : undefined;
-    const cut = length > clipNorm ? `, shortened to ${clipNorm}` : '';
+    const cut = length > clip ? `, shortened to ${clip}` : '';
     this.one.show(clipped, `length ${quantity(length, 2)}${cut}`, all);
     this.sum.show(sum, 'their sum', all);
     this.noise.show(noise, 'later rounds take part of it back', all);
@@ -333,7 +338,7 @@ function tell(stage: Stage, view: CrowdView, numImages: number): void {
   stage.step(
     () => view.compare(false),
     h('strong', {}, 'Every dot is a phone'),
-    `, each with ${numImages} of the images above. In each round ${GROUP} of them send how their `,
+    `, each with ${numImages} handwritten digits. In each round ${GROUP} phones send how their `,
     'images would change the model.',
   );
   stage.words.append(view.phones.element, view.rounds);
@@ -341,8 +346,8 @@ function tell(stage: Stage, view: CrowdView, numImages: number): void {
     () => view.compare(false),
     'What one phone sends shows its handwriting. So only ',
     h('strong', {}, 'sums'),
-    ' are used, and no phone may send more than ',
-    `length ${CROWD_MANNER.clipNorm}.`,
+    ' are used, and what a phone sends is shortened to ',
+    `length ${CROWD_MANNER.clip} at most.`,
   );
   const vanishing = stage.step(
     () => view.compare(true),
@@ -366,16 +371,18 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
   const digits = await loadDigits();
   const view = new CrowdView(digits, context.settled);
   const promised = h('p', { class: 'promise', 'aria-live': 'polite' });
-  const bar = h('progress', { max: NUM_ROUNDS, value: 0, 'aria-label': 'Rounds computed' });
+  const progress = new ProgressLine();
   let running = new AbortController();
   let learning = Promise.resolve();
   const run = async (epsilon: number): Promise<void> => {
     running.abort();
     const { signal } = (running = new AbortController());
     setText(promised, promise(epsilon));
-    figure.dataset['learning'] = 'running';
-    const made = (rounds: readonly Round[]): void => {
-      bar.value = rounds.length;
+    figure.dataset['work'] = 'running';
+    progress.show(`Preparing ${NUM_ROUNDS} rounds…`, null);
+    const made = (rounds: readonly CrowdRound[]): void => {
+      const done = rounds.length;
+      progress.show(`Computing round ${done} of ${NUM_ROUNDS}…`, done / NUM_ROUNDS);
       if (rounds.length === NUM_ROUNDS || (!context.calm && rounds.length % 5 === 1)) {
         view.show(rounds);
       }
@@ -384,11 +391,11 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
       const { engine } = context;
       const options = { epsilon, seed: SEED, manner: CROWD_MANNER, signal, made };
       view.finish(await context.queue(() => runCrowd(engine, digits, options), { patient: true }));
-      figure.dataset['learning'] = 'done';
+      figure.dataset['work'] = 'done';
     } catch (error) {
       if (signal.aborted) return;
       setText(promised, `Learning failed: ${error instanceof Error ? error.message : error}`);
-      figure.dataset['learning'] = 'failed';
+      figure.dataset['work'] = 'failed';
     }
   };
   const epsilon = new Slider({
@@ -408,7 +415,7 @@ export const mount: Mount = async (stage, context: Context): Promise<SceneView> 
   tell(stage, view, imagesOfPhone(0, digits.training).length);
   words.append(epsilon.element, promised);
   stage.curious(h('p', {}, smallPrint));
-  figure.append(bar, view.figure);
+  figure.append(progress.element, view.figure);
   learning = run(EPSILONS[START]!);
   return {
     restyle: () => {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Handwriting: three models learn to read digits from the same images, two of them privately, and
+// Handwriting: three models learn to read digits from the same images, two of them privately, which
 // then read what the user draws.
 
 import '../errors/errors.css';
@@ -10,15 +10,22 @@ import { count, counted, percent, scientific } from '../../base/format.ts';
 import { Choices } from '../errors/parts.ts';
 import { Slider, type SliderOptions } from '../handle.ts';
 import { joined, placesOf, type Position } from '../position.ts';
+import { ProgressLine } from '../progress-line.ts';
 import type { Mount, SceneView } from '../scene.ts';
 import type { Stage } from '../stage.ts';
-import { AccuracyChart, spreadOf, type Curves } from './accuracy-chart.ts';
+import { AccuracyChart, spreadOf, type AccuracyCurves } from './accuracy-chart.ts';
 import { Models, NAMES } from './models.ts';
 import { loadDigits, type DigitSet } from './numbers/digits.ts';
-import { BATCH_SIZES, DELTA, NOISES, type Noise, type PrivateNoise } from './numbers/learners.ts';
+import {
+  BATCH_SIZES,
+  DELTA,
+  NOISES,
+  type NoiseName,
+  type PrivateNoise,
+} from './numbers/learners.ts';
 import { Reading } from './reading.ts';
 import { SumsChart } from './sums-chart.ts';
-import { Training, WATCHED, type Wish } from './training.ts';
+import { Training, WATCHED, type TrainingProgress, type TrainingSettings } from './training.ts';
 
 const EPSILONS = [0.25, 0.5, 1, 2, 4, 8];
 const LISTS = { epsilon: EPSILONS, batch: BATCH_SIZES };
@@ -30,7 +37,7 @@ type Field = Pick<SliderOptions, 'label' | 'ends' | 'say'>;
 /** The accuracies in words: the mean of the finished seeds, and their spread. */
 class Results {
   readonly element: HTMLElement;
-  private readonly cells = new Map<Noise, HTMLElement>();
+  private readonly cells = new Map<NoiseName, HTMLElement>();
 
   constructor() {
     for (const noise of NOISES) this.cells.set(noise, h('dd', { 'data-noise': noise }, '–'));
@@ -43,7 +50,7 @@ class Results {
     );
   }
 
-  show(curves: ReadonlyMap<Noise, Curves>): void {
+  show(curves: ReadonlyMap<NoiseName, AccuracyCurves>): void {
     for (const noise of NOISES) {
       const cell = this.cells.get(noise)!;
       const runs = curves.get(noise) ?? [];
@@ -60,7 +67,6 @@ class Results {
   }
 }
 
-/** Returns the small print. */
 function origin({ training, heldOut }: DigitSet): HTMLElement[] {
   const [learned, kept] = [count(training.labels.length), count(heldOut.labels.length)];
   return [
@@ -88,6 +94,11 @@ function origin({ training, heldOut }: DigitSet): HTMLElement[] {
   ];
 }
 
+function progressText({ noise, isFirst }: TrainingProgress, numImages: number): string {
+  if (!isFirst) return 'The same again with other noise, to see how much depends on luck…';
+  return `Learning from ${count(numImages)} images: ${NAMES[noise]}…`;
+}
+
 /** Two sliders: the privacy, and how often a new model is published. */
 class Wishes {
   readonly element: HTMLElement;
@@ -109,7 +120,7 @@ class Wishes {
 
   constructor(
     private readonly numImages: number,
-    private readonly changed: (wish: Wish) => void,
+    private readonly changed: (wish: TrainingSettings) => void,
     settled: () => void,
   ) {
     const field = (key: keyof typeof START, options: Field): HTMLElement => {
@@ -149,7 +160,7 @@ class Wishes {
     );
   }
 
-  private get wish(): Wish {
+  private get wish(): TrainingSettings {
     return { epsilon: EPSILONS[this.at.epsilon]!, batchSize: BATCH_SIZES[this.at.batch]! };
   }
 
@@ -170,7 +181,7 @@ class Wishes {
   }
 }
 
-/** The charts of the training, and which kind of noise the running total has. */
+/** The charts of the training, and the choice of the noise in the running total. */
 class Charts {
   readonly element: HTMLElement;
   readonly accuracy: AccuracyChart;
@@ -201,7 +212,7 @@ class Charts {
     this.sums.show(training.sums);
   }
 
-  /** Shows the running total with one kind of noise. */
+  /** Shows the running total with the given kind of noise. */
   choose(training: Training, noise: PrivateNoise): void {
     this.noise.put(noise);
     this.sums.show(training.sums, noise);
@@ -220,7 +231,9 @@ const symbol = (name: string, index: string): HTMLElement[] => [
 
 const coloured = (kind: string, text: string): HTMLElement => h('span', { class: kind }, text);
 
-/** Adds the steps; `show` marks a part of the figure, with one kind of noise in the running total. */
+/**
+ * Adds the steps; `show` marks a part of the figure, and selects the noise in the running total.
+ */
 function tell(
   stage: Stage,
   numImages: number,
@@ -229,11 +242,11 @@ function tell(
   stage.step(
     () => show('models'),
     h('strong', {}, 'Draw a digit. '),
-    `Three models learned from the same ${count(numImages)} images. Ink on `,
+    `Three models learn from the same ${count(numImages)} images. Ink on `,
     coloured('plus', 'blue'),
-    ' speaks for a digit, ink on ',
+    ' pixels is evidence for a digit, on ',
     coloured('minus', 'yellow'),
-    ' against it; what a model reads lights up.',
+    ' against it. The digit the model reads is framed.',
   );
   stage.step(
     () => show('models'),
@@ -275,13 +288,16 @@ function tell(
   stage.step(
     () => show('sums', 'independent'),
     coloured('independent', 'Fresh noise'),
-    ' piles up in it, as it does in a count.',
+    ' piles up in it, as it does in a count. The true total differs, too: each learner takes the ',
+    'gradients at its own weights.',
   );
   stage.step(
     () => show('sums', 'optimal'),
     'Such a learner is called ',
     h('strong', {}, 'FTRL'),
-    ', “follow the regularized leader”. Its ',
+    ', “follow the regularized leader”; with private totals, ',
+    h('strong', { class: 'formula' }, 'DP-FTRL'),
+    '. Its ',
     h('strong', {}, 'regret'),
     ', how much more it lost on the way than the best fixed weights would have, grows with the ',
     'noise in its totals: less noise, less regret.',
@@ -299,21 +315,21 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   const numImages = digits.training.labels.length;
   const [models, results] = [new Models(WATCHED), new Results()];
   const reading = new Reading(digits, (features) => models.ask(features));
-  const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Learning' });
-  const training: Training = new Training(context, digits, (share) => {
-    bar.value = share;
-    figure.dataset['learning'] = share === 1 ? 'done' : 'running';
+  const progress = new ProgressLine();
+  const training: Training = new Training(context, digits, (now) => {
+    progress.show(progressText(now, numImages), now.share);
+    figure.dataset['work'] = now.share === 1 ? 'done' : 'running';
     charts.show(training);
     results.show(training.curves);
-    models.show(training.models);
+    models.show(training.models, now.noise);
   });
   const charts = new Charts(numImages, () => training);
   let learning = Promise.resolve();
-  const wished = (wish: Wish): void => {
-    figure.dataset['learning'] = 'running';
+  const wished = (wish: TrainingSettings): void => {
+    figure.dataset['work'] = 'running';
     learning = training.start(wish).catch((error: unknown) => {
       wishes.fail(error);
-      figure.dataset['learning'] = 'failed';
+      figure.dataset['work'] = 'failed';
     });
   };
   const wishes = new Wishes(numImages, wished, context.settled);
@@ -324,7 +340,7 @@ export const mount: Mount = async (stage, context): Promise<SceneView> => {
   words.append(wishes.element, results.element);
   stage.curious(...origin(digits));
   figure.append(
-    bar,
+    progress.element,
     h('div', { class: 'desk' }, reading.drawing, models.element),
     reading.offered,
     charts.element,

@@ -7,25 +7,25 @@ import type { MapPanel } from '../../figures/picture.ts';
 import { h, setText, svg } from '../../base/dom.ts';
 import { roundPercent } from '../../base/format.ts';
 import { NUM_PIXELS } from './numbers/image.ts';
-import { NOISES, type Noise } from './numbers/learners.ts';
+import { NOISES, type NoiseName } from './numbers/learners.ts';
 import { answer, largestOf, NUM_CLASSES, NUM_WEIGHTS } from './numbers/softmax.ts';
-import { digitsPanel, largestIn, Picture } from './picture.ts';
+import { digitsPanel, largestIn, DigitPicture } from './picture.ts';
 
 /** Names of the learners, used everywhere. */
-export const NAMES: Readonly<Record<Noise, string>> = {
+export const NAMES: Readonly<Record<NoiseName, string>> = {
   optimal: 'noise taken back',
   independent: 'fresh noise',
   none: 'no noise',
 };
 
-interface Cell {
+interface DigitCell {
   element: HTMLElement;
-  picture: Picture;
+  picture: DigitPicture;
   bar: SVGRectElement;
 }
 
-function makeCell(noise: Noise, digit: number): Cell {
-  const picture = new Picture(`${NAMES[noise]}: what counts for and against a ${digit}`);
+function makeCell(noise: NoiseName, digit: number): DigitCell {
+  const picture = new DigitPicture(`${NAMES[noise]}: what counts for and against a ${digit}`);
   const bar = svg('rect', { height: 1, width: 0 });
   const share = svg(
     'svg',
@@ -37,20 +37,21 @@ function makeCell(noise: Noise, digit: number): Cell {
 }
 
 /** The row of one model. */
-class Row {
+class ModelRow {
   readonly element: HTMLElement;
   private readonly guess: HTMLElement;
+  private readonly reads = h('span', {});
   private readonly sure = h('span', {});
-  private readonly cells: Cell[];
+  private readonly cells: DigitCell[];
 
-  constructor(noise: Noise) {
+  constructor(noise: NoiseName) {
     this.guess = h('b', { class: 'guess', 'data-noise': noise }, '–');
     this.cells = Array.from({ length: NUM_CLASSES }, (_, digit) => makeCell(noise, digit));
     const head = h(
       'p',
       {},
       h('strong', {}, NAMES[noise]),
-      h('span', {}, 'reads ', this.guess, this.sure),
+      h('span', {}, this.reads, this.guess, this.sure),
     );
     const pictures = this.cells.map(({ element }) => element);
     this.element = h(
@@ -61,9 +62,16 @@ class Row {
     );
   }
 
-  /** Marks the pixel of a weight. */
+  /** Marks the pixel that belongs to a weight. */
   mark(weight: number): void {
     this.cells[Math.floor(weight / NUM_PIXELS)]!.picture.mark(weight % NUM_PIXELS);
+  }
+
+  /** Explains why there is no answer yet. */
+  wait(isLearning: boolean): void {
+    setText(this.reads, '');
+    setText(this.guess, '');
+    setText(this.sure, isLearning ? 'learning…' : 'learns next');
   }
 
   show(weights: Float64Array): void {
@@ -73,11 +81,12 @@ class Row {
     });
   }
 
-  /** Lights up the digit with the largest share; returns it. */
+  /** Lights up the digit with the largest share, and returns the digit. */
   light(shares: Float64Array | null): number | null {
     const guess = shares === null ? null : largestOf(shares);
     setText(this.guess, guess === null ? '–' : String(guess));
     setText(this.sure, guess === null ? '' : `, ${roundPercent(shares![guess]!)} sure`);
+    setText(this.reads, 'reads ');
     this.cells.forEach(({ element, bar }, digit) => {
       bar.setAttribute('width', (shares?.[digit] ?? 0).toFixed(4));
       element.classList.toggle('guessed', digit === guess);
@@ -88,16 +97,16 @@ class Row {
 
 export class Models {
   readonly element: HTMLElement;
-  private readonly rows = new Map<Noise, Row>();
-  private models: ReadonlyMap<Noise, Float64Array> = new Map();
+  private readonly rows = new Map<NoiseName, ModelRow>();
+  private models: ReadonlyMap<NoiseName, Float64Array> = new Map();
   private features: Float64Array | null = null;
   /** The answers as a sentence, for users who cannot see the rows. */
   private readonly said = h('p', { class: 'visually-hidden', 'aria-live': 'polite' });
 
-  /** `watched` is a weight to mark in every row. */
+  /** `watched` is the weight to mark in every row. */
   constructor(watched: number) {
     for (const noise of NOISES) {
-      const row = new Row(noise);
+      const row = new ModelRow(noise);
       row.mark(watched);
       row.show(new Float64Array(NUM_WEIGHTS));
       this.rows.set(noise, row);
@@ -106,16 +115,18 @@ export class Models {
     this.element = h('div', { class: 'models' }, ...elements, this.said);
   }
 
-  show(models: ReadonlyMap<Noise, Float64Array>): void {
+  /** `learning` is the learner in training. */
+  show(models: ReadonlyMap<NoiseName, Float64Array>, learning: NoiseName): void {
     for (const [noise, row] of this.rows) {
       const weights = models.get(noise) ?? new Float64Array(NUM_WEIGHTS);
       if (models.get(noise) !== this.models.get(noise)) row.show(weights);
     }
     this.models = models;
     this.ask(this.features);
+    for (const [noise, row] of this.rows) if (!models.has(noise)) row.wait(noise === learning);
   }
 
-  /** Shows the models' answers for some features; a model still in training has none. */
+  /** Shows the answers of the models for some features; a model still in training has no answer. */
   ask(features: Float64Array | null): void {
     this.features = features;
     const said: string[] = [];

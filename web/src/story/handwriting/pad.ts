@@ -4,14 +4,13 @@
 
 import { svg } from '../../base/dom.ts';
 import { lineThrough } from '../plane.ts';
-import type { Point } from './numbers/strokes.ts';
+import type { StrokePoint } from './numbers/strokes.ts';
 
 const SIDE = 280;
 
 export class Pad {
   readonly element = svg('svg', {
     class: 'pad',
-    'data-part': 'draw',
     viewBox: `0 0 ${SIDE} ${SIDE}`,
     role: 'img',
     'aria-label':
@@ -25,10 +24,10 @@ export class Pad {
     'text-anchor': 'middle',
     'aria-hidden': 'true',
   });
-  private strokes: Point[][] = [];
+  private strokes: StrokePoint[][] = [];
 
   /** `drawn` is called with all strokes so far, whenever they change. */
-  constructor(private readonly drawn: (strokes: readonly Point[][]) => void) {
+  constructor(private readonly drawn: (strokes: readonly StrokePoint[][]) => void) {
     this.hint.textContent = 'draw a digit here';
     this.element.append(this.hint, this.ink);
     this.element.addEventListener('pointerdown', (event) => this.begin(event));

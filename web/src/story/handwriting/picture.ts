@@ -9,20 +9,21 @@ import { quantity } from '../../base/format.ts';
 import { NUM_PIXELS, SIDE } from './numbers/image.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
 
-/** Number of shades of each sign in a picture. */
+/** Shades of each sign in a picture. */
 const NUM_SHADES = 15;
 
-/** Returns the squares of one shade as one path. */
 function squares(places: readonly number[]): string {
   return places.map((at) => `M${at % SIDE} ${Math.floor(at / SIDE)}h1v1h-1z`).join('');
 }
 
-/** Returns the largest absolute value. */
+/** Largest absolute value. */
 export function largestIn(values: Float64Array): number {
   return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 }
 
-/** Returns pictures of the ten digits in two rows, on a common scale: by default their own. */
+/**
+ * Picture of the ten digits in two rows, on a common scale, by default that of their largest value.
+ */
 export function digitsPanel(
   title: string,
   values: Float64Array,
@@ -38,7 +39,7 @@ export function digitsPanel(
   return { title, note, numColumns: perRow * SIDE, shades };
 }
 
-export class Picture {
+export class DigitPicture {
   readonly element: SVGSVGElement;
   private marks: SVGElement[] = [];
 
@@ -52,7 +53,7 @@ export class Picture {
     });
   }
 
-  /** Marks a pixel from the next time that values are shown. */
+  /** Marks a pixel, beginning with the next drawing. */
   mark(at: number): void {
     const [x, y] = [at % SIDE, Math.floor(at / SIDE)];
     this.marks = [svg('rect', { class: 'mark', x, y, width: 1, height: 1 })];

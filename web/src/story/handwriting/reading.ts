@@ -6,18 +6,18 @@ import { featuresOf, NUM_PIXELS, NUM_SHADES, reduce } from './numbers/image.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
 import { imageOf, type Stroke } from './numbers/strokes.ts';
 import { Pad } from './pad.ts';
-import { Picture } from './picture.ts';
+import { DigitPicture } from './picture.ts';
 
-/** Drawing area, and images to choose from. */
+/** A drawing area, and images from which to choose. */
 export class Reading {
   readonly drawing: HTMLElement;
   readonly offered: HTMLElement;
   private readonly pad: Pad;
-  private readonly seen = new Picture('The digit as the models see it');
+  private readonly seen = new DigitPicture('The digit as the models see it');
   private readonly chooser: HTMLElement;
   private firstChoice = 0;
 
-  /** `asked` is called with the features of each image to read; null if there is none. */
+  /** `asked` is called with the features of each image to read; null if there is no image. */
   constructor(
     private readonly digits: DigitSet,
     private readonly asked: (features: Float64Array | null) => void,
@@ -60,7 +60,7 @@ export class Reading {
     const { images, labels } = this.digits.heldOut;
     const buttons = Array.from({ length: NUM_CLASSES }, (_, i) => {
       const at = this.firstChoice + i;
-      const picture = new Picture(null);
+      const picture = new DigitPicture(null);
       picture.show(images[at]!, NUM_SHADES - 1);
       const choose = (): void => {
         this.pad.clear();

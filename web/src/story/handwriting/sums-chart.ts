@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The training as a running total: the sum of the gradients of one weight after each step, as it is
-// published and as it is without noise.
+// The training as a running total: the sum of the gradients with respect to one weight after each
+// step, as published and without noise.
 
 import { count, quantity } from '../../base/format.ts';
 import { colourOf } from '../../figures/lane-colours.ts';
-import type { Panel } from '../../figures/picture.ts';
+import type { PicturePanel } from '../../figures/picture.ts';
 import { areaBetween, evenTicks, lineThrough, Plane, type Point, type Scale } from '../plane.ts';
 import { NAMES } from './models.ts';
 import type { PrivateNoise, WeightSums } from './numbers/learners.ts';
 
-/** Number of standard deviations in the band. */
+/** Half width of the band, in standard deviations. */
 const deviations = 2;
 
 export class SumsChart {
@@ -35,7 +35,7 @@ export class SumsChart {
     this.published = this.plane.add('path', { class: 'line published' });
   }
 
-  /** Shows the sums with one kind of noise, on the scale of all. */
+  /** Shows the sums with one kind of noise, on a scale that fits all kinds. */
   show(sums: ReadonlyMap<PrivateNoise, WeightSums>, noise = this.noise): void {
     this.sums = sums;
     this.noise = noise;
@@ -43,7 +43,7 @@ export class SumsChart {
     this.plane.rescale({ y: this.scale() });
   }
 
-  panel(): Panel {
+  panel(): PicturePanel {
     const { published, truth, stddev } = this.shown;
     const x = published.map((_, i) => this.numReadAt(i));
     const name = `published, with ${NAMES[this.noise]}`;
@@ -69,13 +69,15 @@ export class SumsChart {
     return ((step + 1) * this.numImages) / this.shown.stddev.length;
   }
 
-  /** Returns an axis for the sums with all kinds of noise, and their bands. */
+  /** Scale of the axis, which fits the sums with all kinds of noise and their bands. */
   private scale(): Scale {
     const reached = [...this.sums.values()].flatMap(({ published, truth, stddev }) => [
       ...published,
       ...truth.flatMap((value, i) => [-1, 1].map((sign) => value + sign * deviations * stddev[i]!)),
     ]);
-    const [from, to] = [Math.min(-1, ...reached), Math.max(1, ...reached)];
+    const [low, high] = [Math.min(-1, ...reached), Math.max(1, ...reached)];
+    // Space below the name of the axis.
+    const [from, to] = [low, high + 0.06 * (high - low)];
     const up = evenTicks(Math.max(-from, to), 4);
     const ticks = [...up.slice(1).map((value) => -value), ...up];
     return { from, to, ticks: ticks.filter((tick) => tick >= from && tick <= to), text: quantity };

@@ -1,38 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Trains the learners one after the other in the worker: first one seed of each, then the other
-// seeds.
+// Trains the learners one after the other in the worker: first one seed of each learner, then the
+// other seeds.
 
 import type { Context } from '../scene.ts';
-import type { Curves } from './accuracy-chart.ts';
+import type { AccuracyCurves } from './accuracy-chart.ts';
 import type { DigitSet } from './numbers/digits.ts';
 import { SIDE } from './numbers/image.ts';
 import { mannerOf, NOISES, NUM_LOOKS, train } from './numbers/learners.ts';
-import type { BatchSize, Noise, PrivateNoise, Trained, WeightSums } from './numbers/learners.ts';
+import type {
+  BatchSize,
+  NoiseName,
+  PrivateNoise,
+  TrainingResult,
+  WeightSums,
+} from './numbers/learners.ts';
 
 /** Seeds of the noise; the models of the first seed are shown. */
 const SEEDS = [1, 2, 3, 4, 5];
-/** Weight of a pixel in the middle of the 0, where a 0 has no ink: it moves far. */
+/**
+ * Index of the weight of a pixel in the middle of the digit 0, which has no ink there, so that the
+ * weight moves far.
+ */
 export const WATCHED = 7 * SIDE + 7;
 
-type Progress = Pick<Trained, 'looks' | 'sums'>;
-
 /** Settings chosen by the user. */
-export interface Wish {
+export interface TrainingSettings {
   epsilon: number;
   batchSize: BatchSize;
 }
 
-interface Job extends Wish {
-  noise: Noise;
+export interface TrainingProgress {
+  /** The learner in training. */
+  readonly noise: NoiseName;
+  /** True for the run whose model is shown. */
+  readonly isFirst: boolean;
+  /** Share of all runs that is done. */
+  readonly share: number;
+}
+
+interface Job extends TrainingSettings {
+  noise: NoiseName;
   seed: number;
   signal: AbortSignal;
 }
 
 /** Training with two kinds of noise and with none, and the results so far. */
 export class Training {
-  private readonly done = new Map<Noise, Trained[]>();
-  private open: (Progress & { noise: Noise }) | null = null;
+  private readonly done = new Map<NoiseName, TrainingResult[]>();
+  private open: (TrainingResult & { noise: NoiseName }) | null = null;
   private running = new AbortController();
   /** Batch size of all results so far. */
   private batchSize: BatchSize | null = null;
@@ -40,18 +56,20 @@ export class Training {
   constructor(
     private readonly context: Context,
     private readonly digits: DigitSet,
-    private readonly changed: (share: number) => void,
+    private readonly changed: (progress: TrainingProgress) => void,
   ) {}
 
-  /** Returns the models of the first seed. */
-  get models(): Map<Noise, Float64Array> {
-    const models = new Map<Noise, Float64Array>();
+  /** Models of the first seed, one of which may still be in training. */
+  get models(): Map<NoiseName, Float64Array> {
+    const models = new Map<NoiseName, Float64Array>();
     for (const [noise, [first]] of this.done) if (first) models.set(noise, first.weights);
+    const { open } = this;
+    if (open !== null && !models.has(open.noise)) models.set(open.noise, open.weights);
     return models;
   }
 
-  get curves(): Map<Noise, Curves> {
-    const curves = new Map<Noise, Curves>();
+  get curves(): Map<NoiseName, AccuracyCurves> {
+    const curves = new Map<NoiseName, AccuracyCurves>();
     for (const [noise, trained] of this.done)
       curves.set(
         noise,
@@ -62,10 +80,9 @@ export class Training {
     return curves;
   }
 
-  /** Returns the sums of the watched weight with the first seed. */
   get sums(): Map<PrivateNoise, WeightSums> {
     const sums = new Map<PrivateNoise, WeightSums>();
-    const add = (noise: Noise, one: WeightSums): void => {
+    const add = (noise: NoiseName, one: WeightSums): void => {
       if (noise !== 'none' && !sums.has(noise)) sums.set(noise, one);
     };
     for (const [noise, [first]] of this.done) if (first) add(noise, first.sums);
@@ -74,7 +91,7 @@ export class Training {
   }
 
   /** Restarts the training; resolves when all seeds are done or another setting is chosen. */
-  async start(wish: Wish): Promise<void> {
+  async start(wish: TrainingSettings): Promise<void> {
     this.running.abort();
     const { signal } = (this.running = new AbortController());
     // Without noise, nothing depends on epsilon.
@@ -89,14 +106,17 @@ export class Training {
       ),
     );
     for (const [i, { noise, seed }] of jobs.entries()) {
-      const trained = await this.one({ ...wish, noise, seed, signal }, (progress) => {
-        this.open = { noise, ...progress };
-        this.changed((i + progress.looks.length / NUM_LOOKS) / jobs.length);
+      const tell = (part: number): void =>
+        this.changed({ noise, isFirst: seed === SEEDS[0], share: (i + part) / jobs.length });
+      tell(0);
+      const trained = await this.one({ ...wish, noise, seed, signal }, (result) => {
+        this.open = { noise, ...result };
+        tell(result.looks.length / NUM_LOOKS);
       });
       if (trained === null) return;
       this.open = null;
       this.done.set(noise, [...(this.done.get(noise) ?? []), trained]);
-      this.changed((i + 1) / jobs.length);
+      tell(1);
     }
   }
 
@@ -105,11 +125,14 @@ export class Training {
   }
 
   /** Trains one learner; null if another setting was chosen meanwhile. */
-  private async one(job: Job, looked: (progress: Progress) => void): Promise<Trained | null> {
+  private async one(
+    job: Job,
+    looked: (result: TrainingResult) => void,
+  ): Promise<TrainingResult | null> {
     const { noise, epsilon, batchSize, seed, signal } = job;
     const manner = mannerOf(noise, batchSize);
     try {
-      const work = async (): Promise<Trained> => {
+      const work = async (): Promise<TrainingResult> => {
         signal.throwIfAborted();
         return train(this.context.engine, this.digits, {
           noise,
@@ -118,9 +141,9 @@ export class Training {
           seed,
           ...(noise !== 'none' && seed === SEEDS[0] && { watched: WATCHED }),
           signal,
-          looked: (progress) => {
+          looked: (result) => {
             signal.throwIfAborted();
-            if (!this.context.calm) looked(progress);
+            if (!this.context.calm) looked(result);
           },
         });
       };

@@ -3,8 +3,8 @@
 
 /// l2-sensitivity of an encoder C under a participation schema:
 ///
-///     sens^2 = max over patterns pi of  sup over ||u_i|| <= 1 of  || sum_{i in pi} C_{:,i} u_i^T
-///     ||_F^2
+///     sens^2 = max over patterns pi of  sup over ||u_i|| <= 1 of
+///                  || sum_{i in pi} C_{:,i} u_i^T ||_F^2
 ///           <= max over pi of sum_{i,j in pi} |X_ij|,        X = C^T C,
 ///
 /// with equality where X_ij >= 0 on the pattern.
@@ -38,7 +38,7 @@ struct Sensitivity {
 };
 
 /// l2-sensitivity of a strategy: how far C G moves when one user's rows of G change by norm 1 each.
-/// Returns the first of these that is exact, else the smallest:
+/// It is the first of the following that is exact, else the smallest:
 ///
 ///     one participation          largest column norm
 ///     dyadic trees               exact search over the tree, else a bound level by level
@@ -47,7 +47,7 @@ struct Sensitivity {
 ///     any C, up to 1024 steps    gram_sensitivity of the dense C^T C
 ///     any C                      k times the largest column norm (triangle inequality)
 ///
-/// For active people, whose records are changes of -1, 0 and 1, it is the largest distance of
+/// For active people, whose records are changes of -1, 0 and 1, it is the largest distance between
 /// neighbouring streams over neighbour_distance: in closed form, or from the dense C^T C up to 1024
 /// steps (docs/math/active.md).
 ///
@@ -60,11 +60,12 @@ struct Sensitivity {
 /// @checked-by     sensitivity_test "never below brute force ...", active_sensitivity_test
 Sensitivity sensitivity(const Strategy& strategy, const Participation& participation);
 
-/// The same if the rows of one user are replaced by others at any steps that the participation
-/// allows, where rows have norm at most 1 / sqrt(2) and no two of them a negative inner product:
+/// Sensitivity if the rows of one user are replaced by others at any steps that the participation
+/// allows, where rows have norm at most 1 / sqrt(2) and no two of them have a negative inner
+/// product:
 ///
-///     sup over patterns pi, pi' of || sum_{i in pi} C_{:,i} u_i^T - sum_{j in pi'} C_{:,j} v_j^T
-///     ||_F
+///     sup over patterns pi, pi' of
+///         || sum_{i in pi} C_{:,i} u_i^T - sum_{j in pi'} C_{:,j} v_j^T ||_F
 ///
 /// It is `sensitivity` for every encoder without negative inner products of columns, and at most
 /// sqrt(2) times as much for any.
@@ -82,15 +83,16 @@ Sensitivity sensitivity(const Strategy& strategy, const Participation& participa
 Sensitivity moving_sensitivity(const Strategy& strategy, const Participation& participation);
 
 /// Sensitivity of the lower-triangular Toeplitz encoder with the given first column,
-/// steps = coefficients.size(). Exact for one participation, for non-negative coefficients in
-/// fixed epochs (the first phase is the worst), and for non-negative non-increasing ones at a
-/// minimum separation (the pattern 0, b, 2b, ... is the worst). For other coefficients in fixed
-/// epochs, the result is the square root of the sum of |X_ij| over the first phase, X = C^T C: an
-/// upper bound, exact if none of these X_ij is negative. If that takes more than 2^27 operations,
-/// it is the bound for |c_j|. For other coefficients at a minimum separation, it is an upper bound:
-/// that for the non-increasing majorant max_{j >= i} |c_j|. Takes O(steps) time and as many
-/// pairs of doubles as the separation; with both signs over epochs, p / b times O(p + k), where p
-/// counts the coefficients up to the last non-zero one.
+/// steps = coefficients.size(). Exact for one participation, for non-negative coefficients in fixed
+/// epochs (the first phase is the worst), and for non-negative non-increasing ones at a minimum
+/// separation (the pattern 0, b, 2b, ... is the worst). For other coefficients in fixed epochs, the
+/// result is the square root of the sum of |X_ij| over the first phase, X = C^T C: an upper bound,
+/// exact if none of these X_ij is negative. If that takes more than 2^27 operations, it is the
+/// bound for |c_j|. For other coefficients at a minimum separation, it is an upper bound: the
+/// sensitivity for the non-increasing majorant max_{j >= i} |c_j|. Takes O(steps) time,
+/// and memory for one pair of doubles per step of the separation; for coefficients of both signs in
+/// fixed epochs, p / b times O(p + k) time, where p counts the coefficients up to the last non-zero
+/// one.
 /// @source  Kalinin, Lampert, arXiv 2405.13763, Theorem 2; docs/math/sensitivity.md.
 Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
                                  const Participation& participation);
@@ -108,10 +110,10 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
 
 /// Sensitivity from the Gram matrix X = C^T C. Its square is the max over patterns of sum |X_ij|
 /// for single participation and fixed epochs, exact if no X_ij involved is negative. For a minimum
-/// separation, the same if 2^20 steps of a dynamic program find the worst pattern, because few
-/// columns have non-zero inner products or k is small; also exact if signs of the contributions
-/// attain it. Otherwise the bound of Choquette-Choo et al., arXiv 2306.08153:
-/// v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v). O(n^2 k).
+/// separation, it is the same if a dynamic program finds the worst pattern in 2^20 operations, as
+/// it does if few columns have non-zero inner products or k is small; it is then also exact if some
+/// signs of the contributions attain it. Otherwise, it is the bound of Choquette-Choo et al., arXiv
+/// 2306.08153: v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v). O(n^2 k).
 Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation);
 
 /// l1-sensitivity of a strategy: how far C G moves in l1-norm, over all entries of all
@@ -123,8 +125,9 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
 ///
 /// @exactness   exact for one participation, and for more if C has no negative entry, except for
 ///              k-ary trees with many steps and participations; otherwise an upper bound
-/// @throws Error{unsupported} more than kMaxDenseSteps steps, except for k-ary trees
-/// @source      docs/math/mechanisms.md, "Pure differential privacy"
+/// @throws Error{unsupported} more than kMaxDenseSteps steps, except for k-ary trees and multiples
+///         of the identity
+/// @source      docs/math/pure.md, section 3
 /// @checked-by  sensitivity_test "Laplace noise of this scale is purely private, against adaptive
 ///              adversaries, too"
 Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& participation);

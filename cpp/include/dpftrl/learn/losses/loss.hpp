@@ -69,7 +69,7 @@ struct SmoothedLossAt {
   double excess;
 };
 
-/// One convex loss l(p, y) of a single score. A new loss is one small class and one line in
+/// A convex loss l(p, y) of a single score. A new loss is one small class and one line in
 /// `make_loss`.
 class Loss : public VectorLoss {
  public:
@@ -104,14 +104,14 @@ class Loss : public VectorLoss {
   }
 };
 
-/// Losses of real labels, any finite y.
+/// Losses for real labels, any finite y.
 class RegressionLoss : public Loss {
  public:
   bool classifies() const final { return false; }
   double label(double raw) const final;
 };
 
-/// Losses of two classes, -1 and +1; 0 is treated as -1.
+/// Losses for two classes, with labels -1 and +1; a label 0 is treated as -1.
 class MarginLoss : public Loss {
  public:
   bool classifies() const final { return true; }
@@ -146,8 +146,8 @@ class HuberLoss final : public RegressionLoss {
   double threshold_;
 };
 
-/// tau (y - p) below the label and (1 - tau) (p - y) above it: least on average at the tau-quantile
-/// of the labels. The absolute loss |p - y| is twice that for tau = 1/2.
+/// tau (y - p) below the label and (1 - tau) (p - y) above it: its mean is least at the
+/// tau-quantile of the labels. The absolute loss |p - y| is twice this loss for tau = 1/2.
 class QuantileLoss final : public RegressionLoss {
  public:
   /// @param quantile  tau, 0 < tau < 1.
@@ -203,12 +203,12 @@ struct LossParameters {
 ///         this loss out of range.
 std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameters& parameters = {});
 
-/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip / ||slope * x||), and if it
-/// is clipped, also shortened by (16 + entries) 2^-51 of its length, so that rounding never makes
-/// it longer.
+/// Gradient of l(<w, x>, y) in w, clipped: slope * x * min(1, clip / ||slope * x||), and if it is
+/// clipped, also shortened by (16 + entries) 2^-51 of its length, so that rounding never makes it
+/// longer than `clip`.
 ///
-/// @param slope      not NaN. An infinite one, of a loss that overflowed, is clipped like any
-/// other.
+/// @param slope      not NaN. An infinite slope, of a loss that overflowed, is clipped like any
+///                   other.
 /// @param features   x, finite.
 /// @param clip       > 0.
 /// @param out        as long as `features`.
@@ -218,13 +218,13 @@ std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameter
 void clipped_gradient(double slope, std::span<const double> features, double clip,
                       std::span<double> out);
 
-/// The same for several scores: slopes x^T, row after row, clipped by its Frobenius norm
-/// ||slopes|| ||x||. Beside infinite slopes, finite ones count as 0.
-/// @param out  as long as `slopes` times `features`.
+/// clipped_gradient for several scores: slopes x^T, row by row, clipped by its Frobenius norm
+/// ||slopes|| ||x||. If any slope is infinite, finite slopes count as 0.
+/// @param out  slopes.size() * features.size() entries.
 void clipped_gradient(std::span<const double> slopes, std::span<const double> features, double clip,
                       std::span<double> out);
 
-/// The same without materialising the gradient: its row k is scales[k] * x.
+/// clipped_gradient without materialising the gradient: its row k is scales[k] * x.
 /// @param scales  as long as `slopes`, or `slopes` itself.
 void scales_of_clipped_gradient(std::span<const double> slopes, std::span<const double> features,
                                 double clip, std::span<double> scales);
@@ -247,7 +247,7 @@ class SoftmaxLoss final : public VectorLoss {
   std::optional<double> curvature() const override { return 0.5; }
   bool classifies() const override { return true; }
   double label(double raw) const override;
-  /// True if the first of the largest scores is that of the label.
+  /// True if the label is the first class with the largest score.
   bool says(std::span<const double> scores, double label) const override;
 
  private:
@@ -256,8 +256,8 @@ class SoftmaxLoss final : public VectorLoss {
 
 // A loss given by the caller as a function.
 
-/// Constants of a loss, stated by the caller. One that is too small invalidates bounds on regret,
-/// but not privacy, because gradients of every loss are clipped.
+/// Constants of a loss, stated by the caller. A constant that is too small invalidates bounds on
+/// regret, but not privacy, because gradients of every loss are clipped.
 struct FunctionLossOptions {
   std::optional<double> lipschitz = {};  ///< sup of |dl/dp|; >= 0
   std::optional<double> curvature = {};  ///< sup of the second derivative; unset: kinks allowed
@@ -305,7 +305,7 @@ class FunctionLoss final : public RegressionLoss {
     double far = prediction - width * here.slope;  // at or beyond q, because slopes increase
     for (int i = 0; i < kBisections; ++i) {
       const double middle = near + (far - near) / 2;
-      // Far out a slope may overflow, which still gives the right sign.
+      // A slope far away may overflow, but its sign is still right.
       const double pull = function_(middle, label).slope - (prediction - middle) / width;
       ((pull > 0) == (here.slope > 0) ? near : far) = middle;
     }

@@ -31,14 +31,14 @@ enum class Regulariser {
 };
 std::string_view to_string(Regulariser regulariser);
 
-/// Term psi of a composite loss: the learner minimises the mean loss of a step plus psi(w). The
-/// weights of a feature are those of all scores.
+/// Term psi of a composite loss: the learner minimises the mean loss of a step plus psi(w). A
+/// feature has weights for all scores.
 struct Penalty {
   double strength = 0;  ///< alpha >= 0; 0: no penalty
-  /// Sizes of groups of consecutive features, in order, which together are all penalised features.
-  /// With groups psi = alpha sum_g ||w_g||_2; without, psi = alpha sum_i |w_i|.
+  /// Sizes of groups of consecutive features, in order, which together make up all penalised
+  /// features. With groups psi = alpha sum_g ||w_g||_2; without, psi = alpha sum_i |w_i|.
   std::vector<std::int64_t> groups = {};
-  std::int64_t num_unpenalised = 0;  ///< number of last features left out of psi: intercept, etc.
+  std::int64_t num_unpenalised = 0;  ///< trailing features left out of psi, such as an intercept
 };
 
 /// A model has a row of weights, one per feature, for each score.
@@ -58,7 +58,7 @@ double penalty_value(const Penalty& penalty, const ModelShape& shape,
 /// @throws Error{invalid_argument} the penalty is invalid for this shape, or the slope overflows.
 double penalty_slope(const Penalty& penalty, const ModelShape& shape);
 
-/// One closed convex set K with its regulariser R. A new set is one small class and one line in
+/// A closed convex set K with its regulariser R. A new set is one small class and one line in
 /// `make_domain`. Functions that modify a point neither throw nor allocate.
 class Domain {
  public:
@@ -68,14 +68,15 @@ class Domain {
   /// Overwrites the point with the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
   virtual void project(std::span<double> point) const = 0;
-  /// Projects up to a factor that every coordinate is still to be multiplied by, and returns that
-  /// factor, so that a caller that reads the coordinates anyway can apply it. Here 1.
+  /// Projects up to a factor by which every coordinate must still be multiplied, and returns that
+  /// factor, so that a caller that reads the coordinates anyway can apply it. By default, projects
+  /// completely and returns 1.
   /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 if the exact value
   ///                        overflows or underflows.
   virtual double project_up_to_factor(std::span<double> point, double sum_of_squares) const;
   /// True if `factor_of` has a value for all points except extreme ones.
   virtual bool projects_by_factor() const { return false; }
-  /// The factor that alone projects a point with this sum of squares, if there is one and it is
+  /// The factor that alone projects a point with this sum of squares, if it exists and is
   /// numerically safe: project_up_to_factor without reading the point.
   virtual std::optional<double> factor_of(double /*sum_of_squares*/) const { return std::nullopt; }
   /// max over K of <direction, w>, which certifies comparators; +infinity if unbounded.
@@ -93,10 +94,10 @@ class Domain {
   /// @source      docs/math/learning.md, section 11.
   /// @checked-by  penalty_test "the leader minimises the composite sum over the domain"
   virtual bool projects_what_shrank(const Penalty& /*penalty*/) const { return false; }
-  /// Overwrites `point`, a point w_1 of K, by the leader argmin_{w in K} <sums, w> + lambda R(w),
+  /// Overwrites `point`, a point w_1 of K, with the leader argmin_{w in K} <sums, w> + lambda R(w),
   /// with R centred at w_1, in two parts: `lead`, for all coordinates or for some at a time, then
-  /// `finish_leader`. Here these are w_1 - sums / lambda, and its projection.
-  /// @param sums  must not be `point`; w_1 - sums / lambda must be finite.
+  /// `finish_leader`. By default, these compute w_1 - sums / lambda and its projection.
+  /// @param sums  must not overlap `point`; w_1 - sums / lambda must be finite.
   virtual void lead(std::span<const double> sums, double lambda, std::span<double> point) const;
   /// @return  as `project_up_to_factor`.
   virtual double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
@@ -173,8 +174,8 @@ class Simplex final : public Domain {
   Vector start(std::int64_t dimension) const override;
   std::optional<double> diameter(std::int64_t dimension) const override;
   Regulariser regulariser() const override { return regulariser_; }
-  /// In the entropic case, `lead` does nothing and `finish_leader` returns, in `point`,
-  /// radius * softmax(ln w_1 - sums / (lambda radius)), whose largest exponent is 0.
+  /// In the entropic case, `lead` does nothing and `finish_leader` sets `point` to
+  /// radius * softmax(ln w_1 - sums / (lambda radius)), computed with largest exponent 0.
   void lead(std::span<const double> sums, double lambda, std::span<double> point) const override;
   double finish_leader(std::span<const double> sums, double lambda, std::span<double> point,
                        double sum_of_squares) const override;

@@ -45,7 +45,7 @@ struct DyadicEncoder {
 
 /// y_t = sum_j coefficients_j q_{t-j}; the first coefficient is positive.
 struct ToeplitzEncoder {
-  std::vector<std::int64_t> coefficients;  ///< one a step, or fewer for a band
+  std::vector<std::int64_t> coefficients;  ///< one per step, or fewer for a band
 };
 
 /// With p = precision_bits and round(x) = floor(x + 1/2):
@@ -83,40 +83,41 @@ class IntegerEncoder {
   ///     any other Toeplitz C   ToeplitzEncoder: a band where C is banded, else all coefficients
   ///
   /// @throws Error{unsupported} any other strategy (the message names it and the reason), another
-  ///         workload, a negative weight of a buffer or one above 1; Error{invalid_argument}
-  ///         precision_bits outside 0 .. 30, not 0 if there is nothing to round, or so small that
+  ///         workload, a buffer weight that is negative or above 1; Error{invalid_argument}
+  ///         precision_bits outside 0 .. 30, nonzero if there is nothing to round, or so small that
   ///         the first coefficient becomes 0; more than 2^24 steps, except for trees and C = I.
   static IntegerEncoder of(const Strategy& strategy, std::optional<int> precision_bits = {});
 
   const Form& form() const { return form_; }
   std::int64_t steps() const { return steps_; }
   std::int64_t num_measurements() const { return num_measurements_before(steps_); }
-  /// Number of measurements of the steps before `step`.
+  /// Measurements of the steps before `step`.
   std::int64_t num_measurements_before(std::int64_t step) const;
   int precision_bits() const { return precision_bits_; }
 
-  /// Computes the sensitivity in integers, from the rounded coefficients only. Empty if it is 2^62
-  /// or more.
+  /// Computes the sensitivity in integers, from the rounded coefficients only. Empty if its square
+  /// would be kMaxSquaredSensitivity or more.
   ///
   /// @exactness   exact for trees where sensitivity() is, and for Toeplitz encoders with one
-  ///              participation, with bands up to the separation, without negative coefficients in
-  ///              fixed epochs, or without negative and increasing ones; else an UPPER bound. For
-  ///              buffers always an UPPER bound, for coefficients that are rounded up.
+  ///              participation, with bands up to the separation, with non-negative coefficients in
+  ///              fixed epochs, or with non-negative, non-increasing coefficients; else an UPPER
+  ///              bound. For buffers it is always an UPPER bound, computed from coefficients that
+  ///              are rounded up.
   /// @guarantee   never below the true value.
-  /// @throws Error{invalid_argument} a fixed-epoch schema of another horizon.
+  /// @throws Error{invalid_argument} a fixed-epoch schema for another horizon.
   /// @cost        O(steps) and as much memory.
   /// @checked-by  integer_encoder_test "sensitivity is that of all patterns"
   std::optional<IntegerSensitivity> sensitivity(const Participation& participation) const;
 
-  /// Bound on how much the difference of any coordinate of any measurement between two streams can
-  /// deviate from that of the matrix, in units of a measurement; 0 for a matrix.
+  /// Bound on how much rounding can change the difference between two streams in any coordinate of
+  /// any measurement, in units of a measurement; 0 for encoders without rounding.
   /// @guarantee  sum_i (1 + weights_i min(steps, 1 / (1 - decays_i))), rounded up
   ///             (docs/math/lattice.md).
   /// @checked-by integer_encoder_test "roundings deviate by no more than the bound"
   double rounding_deviation() const;
 
-  /// Bound on every intermediate integer for records with entries up to 1 (units of a record
-  /// entry).
+  /// Bound on every intermediate integer for records with entries up to 1 (in units of record
+  /// entries).
   double largest_number() const;
 
  private:
@@ -147,14 +148,14 @@ struct LatticeOptions {
   LatticeNoise noise = LatticeNoise::discrete_gaussian;
   /// Unit of record entries, a power of two; default `default_grid`.
   std::optional<double> grid = {};
-  /// Bits after the point of the encoder's coefficients. Default: that of IntegerEncoder, reduced
+  /// Fractional bits of the encoder's coefficients. Default: as in IntegerEncoder::of, but reduced
   /// to as few as 16 to leave room for 2^20 contributions per step, and further if the integer
   /// widths require it.
   std::optional<int> precision_bits = {};
 };
 
-/// Everything the privacy claim rests on. Lengths are in units of a measurement unless marked as
-/// input units.
+/// Everything the privacy guarantee rests on. Lengths are in units of a measurement unless marked
+/// as input units.
 struct LatticeCertificate {
   std::string strategy;
   std::string participation;
@@ -180,7 +181,7 @@ struct LatticeCertificate {
 
 class LatticeMechanism {
  public:
-  /// @param mechanism  strategy, participation and target; its own noise is for mode grid.
+  /// @param mechanism  provides strategy, participation and target; its own noise is for mode grid.
   /// @guarantee  noise_variance is at least distance^2 / (2 rho) (discrete Gaussian) or
   ///             (distance / mu)^2 (rounded Gaussian), where rho and mu do not exceed what the
   ///             target allows; distance is never below the true value.
@@ -196,29 +197,29 @@ class LatticeMechanism {
   const IntegerEncoder& encoder() const { return encoder_; }
   std::int64_t steps() const { return encoder_.steps(); }
 
-  /// Std of each coordinate of the release at a step, input units: the std of a measurement's
+  /// Std, in input units, of each coordinate of the release at a step: the std of a measurement's
   /// integer noise times the norm of the decoder's row.
   /// @throws Error{invalid_argument} step out of range; as PrefixSum.
   /// @cost   trees O(log n), others as much as the releases up to the latest step requested.
   /// @checked-by lattice_test "the predicted std is that of the releases, of small integers too"
   double release_stddev(std::int64_t step) const;
-  /// The same with real noise: sqrt(noise_variance) times the norm of the decoder's row.
+  /// release_stddev for continuous noise: sqrt(noise_variance) times the norm of the decoder's row.
   double ideal_stddev(std::int64_t step) const;
 
-  /// x such that the noise of a coordinate of the release at a step exceeds x in magnitude with at
-  /// most this probability, input units, with the roundings of buffers.
+  /// x, in input units, such that the noise of a coordinate of the release at a step exceeds x in
+  /// magnitude with at most this probability, including the rounding of buffers.
   /// @exactness  an upper bound: the tail of a sub-Gaussian variable. A discrete Gaussian has the
   ///             parameter sqrt(noise_variance); the rounding of a normal to an integer adds 1/2.
   /// @source     docs/math/lattice.md, section 7.
   /// @checked-by half_width_test
   double release_half_width(std::int64_t step, double probability) const;
-  /// The same for all coordinates of all releases together: a union bound.
+  /// release_half_width for all coordinates of all releases together: a union bound.
   double simultaneous_half_width(double probability) const;
 
-  /// Bound on the error of the totals of a BufferedEncoder without noise, because its buffers are
-  /// rounded, input units; 0 for the other encoders.
+  /// Bound, in input units, on the error that the rounding of buffers adds to the noiseless totals
+  /// of a BufferedEncoder; 0 for other encoders.
   /// @guarantee  an upper bound, to the rounding of doubles.
-  /// @cost       n releases.
+  /// @cost       that of n releases.
   /// @checked-by lattice_test "totals of buffers stay within the stated bias"
   double decoding_bias() const;
 

@@ -4,7 +4,7 @@
 
 import type { CompletedCommand, CompletedOption } from './table.js';
 
-/** Options with named values, which are the same in every command with that option. */
+/** Options with named values; the values are the same in every command that has the option. */
 function named(commands: readonly CompletedCommand[]): Map<string, readonly string[]> {
   const all = commands.flatMap(({ options }) => options).filter(({ values }) => values.length > 0);
   return new Map(all.map(({ name, values }) => [name, values]));
@@ -48,8 +48,9 @@ function zshOption(option: CompletedOption): string {
   const { name, isFlag, isFile, repeats, description, values } = option;
   const text = description.replace(/[[\]:\\]/g, (letter) => `\\${letter}`);
   const often = repeats ? '*' : '';
-  const choice = values.length > 0 ? `(${values.join(' ')})` : isFile ? '_files' : ' ';
-  const value = isFlag ? '' : `:${name}:${choice}`;
+  const words = values.join(' ');
+  const choice = isFile ? (words ? `{compadd ${words}; _files}` : '_files') : words && `(${words})`;
+  const value = isFlag ? '' : `:${name}:${choice || ' '}`;
   return quoted(`${often}--${name}[${text}]${value}`);
 }
 

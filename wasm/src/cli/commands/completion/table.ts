@@ -24,10 +24,13 @@ export interface CompletedCommand extends Pick<Command, 'summary'> {
   words: readonly string[];
 }
 
-/** Longest description; longer ones are lists. */
+/** Maximum length of a description; a longer clause is a list. */
 const MOST_LETTERS = 80;
 
-/** Returns the first clause of an option's meaning, unless its values or a list say enough. */
+/**
+ * First clause of an option's meaning, or the name in words if the option has named values or the
+ * clause is too long.
+ */
 function descriptionOf(name: string, option: Option, catalogue: readonly StrategyInfo[]): string {
   const text = option.brief ?? meaningOf(option, catalogue);
   const clause = /^.*?(?=[;:(]|\. |$)/.exec(text)![0].trim();

@@ -2,9 +2,9 @@
 
 // Writes counts as text, with one row per bucket and category.
 
-import { partOf, type Counts, type Part } from '../../output/counts.js';
+import { partOf, type Counts, type CountPart } from '../../output/counts.js';
 import type { Sink } from '../../output/output.js';
-import type { Step } from '../../output/released.js';
+import type { ReleasedStep } from '../../output/released.js';
 import { RowText, type Format } from '../../output/row-text.js';
 import { StepWriter } from '../stream/step-writer.js';
 
@@ -13,7 +13,7 @@ interface CountTable {
   format: Format;
   showTrue: boolean;
   timeColumn: string;
-  parts: readonly Part[];
+  parts: readonly CountPart[];
   /** Column of the categories, and the categories; undefined if all rows are counted together. */
   by: string | undefined;
   labels: readonly string[] | undefined;
@@ -37,18 +37,19 @@ export class CountWriter extends StepWriter<Counts> {
     return labels ? { by, categories: labels } : {};
   }
 
-  protected step({ reading, time = '', truth }: Step<Counts>): string {
+  protected step({ reading, time = '' }: ReleasedStep<Counts>): string {
     const { parts, labels = [undefined] } = this.shown;
-    const all = parts.map((part, i) => ({
+    const { nonprivate } = reading;
+    const all = parts.map((part) => ({
       part,
       ...partOf(reading, part),
-      truths: truth?.slice(i * labels.length, (i + 1) * labels.length),
+      truths: nonprivate && partOf(nonprivate, part).values,
     }));
     const lines = labels.map((label, j) => {
       if (!this.json) {
         const names = label === undefined ? [time] : [time, label];
         const numbers = all.flatMap(({ values, stddev }) => [values[j]!, stddev]);
-        const truths = truth ? all.map(({ truths: own }) => own![j]!) : [];
+        const truths = nonprivate ? all.map(({ truths: own }) => own![j]!) : [];
         return this.text.line([...names, ...numbers, ...truths]);
       }
       const numbers = all.flatMap(({ part, values, stddev, truths }) => [

@@ -4,17 +4,22 @@
 
 import type { ConsistentCounts, Estimate, Histogram } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
-import type { Step } from '../../output/released.js';
-import { cellNames, cellsOf, ReadingWriter, type Shown } from '../stream/reading-writer.js';
+import type { ReleasedStep } from '../../output/released.js';
+import {
+  cellNames,
+  cellsOf,
+  ReadingWriter,
+  type OutputSettings,
+} from '../stream/reading-writer.js';
 
-type Reading = Histogram<string>;
+type HistogramReading = Histogram<string>;
 
 interface PostProcess {
   kind: 'non-negative' | 'monotone';
-  apply(readings: readonly Reading[]): ConsistentCounts<string>[];
+  apply(readings: readonly HistogramReading[]): ConsistentCounts<string>[];
 }
 
-interface ShownHistogram extends Shown {
+interface HistogramOutput extends OutputSettings {
   /** Column of the categories, and the categories. */
   by: string;
   categories: readonly string[];
@@ -22,16 +27,16 @@ interface ShownHistogram extends Shown {
   postProcess: PostProcess | undefined;
 }
 
-export class HistogramWriter extends ReadingWriter<Reading> {
+export class HistogramWriter extends ReadingWriter<HistogramReading> {
   /** Steps kept until they can be post-processed. */
-  private readonly kept: Step<Reading>[] = [];
-  /** Post-processed counts of the steps to be written next. */
+  private readonly kept: ReleasedStep<HistogramReading>[] = [];
+  /** Post-processed counts of the steps that are written next. */
   private consistent: ConsistentCounts<string>[] = [];
   private numConsistent = 0;
 
   constructor(
     sink: Sink,
-    private readonly shown: ShownHistogram,
+    private readonly shown: HistogramOutput,
   ) {
     const { by, postProcess } = shown;
     const names = [by, ...['count', 'share', 'total'].flatMap(cellNames)];
@@ -40,7 +45,7 @@ export class HistogramWriter extends ReadingWriter<Reading> {
   }
 
   /** Writes the steps, or keeps them if their post-processing depends on later ones. */
-  override async steps(steps: readonly Step<Reading>[]): Promise<void> {
+  override async steps(steps: readonly ReleasedStep<HistogramReading>[]): Promise<void> {
     const { postProcess } = this.shown;
     if (postProcess === undefined) return super.steps(steps);
     for (const step of steps) this.kept.push(step);
@@ -58,11 +63,11 @@ export class HistogramWriter extends ReadingWriter<Reading> {
     return { by, categories, confidence, ...(postProcess && { postProcessing: postProcess.kind }) };
   }
 
-  protected countOf({ total }: Reading): Estimate {
+  protected countOf({ total }: HistogramReading): Estimate {
     return total;
   }
 
-  protected reading(step: Step<Reading>): string {
+  protected reading(step: ReleasedStep<HistogramReading>): string {
     const { total, count, share } = step.reading;
     const consistent = this.consistent[this.numConsistent++];
     const { categories } = this.shown;

@@ -4,12 +4,12 @@
 
 import { classifies } from '../../../api/learning/loss.js';
 import { slopeSquared, type Rates } from '../../../api/learning/setup.js';
-import type { DpFtrl, LearnPlanOptions, LossName } from '../../../types/all.js';
+import type { Algorithm, DpFtrl, LearnPlanOptions, LossName } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
 import { counted } from '../../../shared/counted.js';
 import { lossOf, type LearnerSettings, type LossSettings } from '../../options/learner.js';
 
-/** Explains how labels that are numbers of any size are bounded. */
+/** Explains how the influence of labels without a bound is limited. */
 export const BOUNDS_LABEL =
   '--clip C bounds what a label does, as the gradient is the error of its prediction times the row ' +
   '(of norm at most the root of 1 + features, with ranges); divide large labels by a known bound first';
@@ -17,50 +17,53 @@ export const BOUNDS_LABEL =
 /** Setup of a run without a clip norm. */
 export type Setup = NonNullable<LearnPlanOptions['setup']>;
 
-type Target = LossSettings & Pick<LearnPlanOptions, 'epsilon' | 'delta' | 'neighbours'>;
+type LearnTarget = LossSettings & Pick<LearnPlanOptions, 'epsilon' | 'delta' | 'neighbours'>;
 type PlanOptions = Pick<LearnPlanOptions, 'setup' | 'rates' | 'rows' | 'batchSize' | 'dimension'>;
 
-/** Options of the learner; if one is given, only the clip norm is chosen by default. */
+/** Options of the learner; with any of them, only the clip norm is chosen by default. */
 const OF_LEARNER = [
-  ...['domain', 'radius', 'regularisation', 'doubling', 'descent', 'mode'],
-  ...['l1', 'group-norm'],
+  ...['domain', 'radius', 'regularisation', 'doubling', 'momentum', 'momentum-through'],
+  ...['rates', 'mode', 'l1', 'group-norm'],
 ];
 const OF_PASSES = ['steps', 'batch', 'state'];
 
-/** Returns the setup of a run, or undefined if a clip norm is given. */
+/** Undefined if a clip norm is given. */
 export function setupOf(
   has: (option: string) => boolean,
   {
+    algorithm,
     loss,
     isFile,
     mechanismOptions,
   }: {
+    algorithm: Algorithm;
     loss: LossName | 'softmax';
     isFile: boolean;
-    /** Names of options for the mechanism and the participation. */
+    /** Names of the options for the mechanism and for the participation pattern. */
     mechanismOptions: readonly string[];
   },
 ): Setup | undefined {
   if (has('clip')) return undefined;
   const others = [...OF_LEARNER, ...mechanismOptions, 'passes'];
   if (!classifies(loss) || others.some(has)) return 'unclipped';
-  return isFile && !OF_PASSES.some(has) ? 'table' : 'stream';
+  const isTable = isFile && !OF_PASSES.some(has);
+  if (algorithm !== 'dp-gd') return isTable && algorithm === 'auto' ? 'table' : 'stream';
+  return isTable ? 'table' : 'unclipped';
 }
 
-/** Returns what the library plans. */
-function planned(dp: DpFtrl, target: Target, facts: PlanOptions): LearnerSettings {
+/** Asks the library for its plan. */
+function planned(dp: DpFtrl, target: LearnTarget, facts: PlanOptions): LearnerSettings {
   const { epsilon, delta, neighbours } = target;
   const same = { loss: lossOf(target), epsilon, delta, ...(neighbours && { neighbours }) };
   return dp.learnPlan({ ...same, ...facts }).options;
 }
 
-/** Returns the default number of passes over the rows. */
-export function passesOf(dp: DpFtrl, setup: Setup | undefined, target: Target): number {
+/** Default number of passes over the rows. */
+export function passesOf(dp: DpFtrl, setup: Setup | undefined, target: LearnTarget): number {
   if (setup !== 'table') return 1;
   return planned(dp, target, { setup, rows: 1, dimension: 1 }).steps;
 }
 
-/** Returns the options chosen for a setup. */
 export function optionsFor(
   dp: DpFtrl,
   setup: Setup,
@@ -69,7 +72,7 @@ export function optionsFor(
     rates,
     ...facts
   }: {
-    target: Target;
+    target: LearnTarget;
     /** Rate schedule for a table. */
     rates?: Rates | undefined;
     rows: number;
@@ -83,11 +86,10 @@ export function optionsFor(
   return planned(dp, target, { setup, ...(rates && { rates }), ...facts });
 }
 
-/** Describes the passes over a table. */
-export function passesText({ steps, descent }: LearnerSettings): string {
-  const why = 'steps of all rows, for whose sum independent noise is the smallest';
-  const fall = descent?.rates ? ' and rates that fall linearly to 0' : '';
-  return `set up for a whole table: ${steps} ${why}, with momentum${fall}`;
+/** Explains why each step takes all rows, and names its momentum and rates. */
+export function passesText({ descent }: LearnerSettings): string {
+  const why = 'each step takes all rows, for whose sum independent noise is the smallest';
+  return `${why}, with momentum${descent?.rates ? ' and rates that fall linearly to 0' : ''}`;
 }
 
 /** Describes the chosen settings and what they depend on. */
@@ -99,7 +101,7 @@ export function reasonFor(
     how,
     numRows,
   }: {
-    target: Target;
+    target: LearnTarget;
     how: LearnerSettings;
     numRows: number;
   },
@@ -113,6 +115,6 @@ export function reasonFor(
   const common =
     `clipped to ${Number(share.toPrecision(2))} of the longest possible gradient, unbounded weights, ` +
     `rate set by ${counted(numRows, 'row')}, ${counted(how.dimension, 'weight')} per score, epsilon and delta`;
-  if (setup === 'stream') return `set up for one pass: ${common}`;
+  if (setup === 'stream') return common;
   return `${passesText(how)}; ${common}`;
 }

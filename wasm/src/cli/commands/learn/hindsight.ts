@@ -4,16 +4,16 @@
 
 import type { Comparator, DpFtrl, LearnedModel, LinearLoss, Twin } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
-import { Examples, survey } from '../../input/examples.js';
+import { ExampleRows, survey } from '../../input/examples.js';
 import type { TableFormat } from '../../input/format.js';
-import type { Labelled } from '../../input/labels.js';
+import type { LabelKind } from '../../input/labels.js';
 import type { Missing } from '../../input/missing.js';
 import { RowStream } from '../../input/stream.js';
 import { warn } from '../../output/notices.js';
 import type { LearnerSettings } from '../../options/learner.js';
-import { Progressive, type Losses } from './progressive.js';
+import { Progressive, type ProgressiveLosses } from './progressive.js';
 
-/** Most numbers of the examples that are kept to find the best fixed weights (128 MB). */
+/** Maximum number of features and labels kept in memory to find the best fixed weights (128 MB). */
 export const MAX_KEPT = 2 ** 24;
 
 const SHARED = ['domain', 'radius', 'dimension'] as const;
@@ -35,10 +35,10 @@ export class Hindsight {
   private readonly twin: Twin;
   private readonly comparator: Comparator | undefined;
 
-  /** @param numRows  largest number of distinct rows. */
+  /** @param numRows  upper bound on the number of distinct rows. */
   constructor(
     dp: DpFtrl,
-    learner: Losses,
+    learner: ProgressiveLosses,
     { how, numRows }: { how: LearnerSettings; numRows: number },
   ) {
     this.own = new Progressive(learner);
@@ -48,7 +48,9 @@ export class Hindsight {
     if (numRows * (how.dimension + 1) <= MAX_KEPT) this.comparator = dp.study.comparator(shared);
   }
 
-  /** Adds examples that the learner learned from; `areNew` if for the first time. */
+  /**
+   * Adds examples that the learner has learned from; `areNew` is true in the first pass over them.
+   */
   async learn(
     features: Float64Array,
     labels: Float64Array,
@@ -89,17 +91,17 @@ export function warnTest(test: { file: string } | undefined): void {
 }
 
 /**
- * Opens the file of --test, which has the columns of the input, and reads it once, so that its
- * faults are reported before any budget is spent.
+ * Opens the file of --test, which must have the columns of the input, and reads it once, so that
+ * faults in it are reported before any budget is spent.
  */
 export async function openTest(
   { file, format, missing }: { file: string; format: TableFormat; missing: Missing },
-  { columns, label, target }: { columns: readonly string[]; label: string; target: Labelled },
+  { columns, label, target }: { columns: readonly string[]; label: string; target: LabelKind },
 ): Promise<RowStream> {
   try {
     const wanted = { columns, texts: [], format, missing, label: { column: label, ...target } };
     const rows = await RowStream.open([file], wanted);
-    const examples = new Examples(rows.columns, label);
+    const examples = new ExampleRows(rows.columns, label);
     const how = { inputs: [], fromData: false, target, numKept: 0 };
     await survey(rows, examples, how);
     return rows;
@@ -109,7 +111,7 @@ export async function openTest(
   }
 }
 
-/** Evaluates the weights of the model, and the latest ones, on held-out rows. */
+/** Evaluates both the weights of the model and the latest weights on held-out rows. */
 export async function heldOut(
   dp: DpFtrl,
   {
@@ -118,13 +120,13 @@ export async function heldOut(
     label,
     rows,
   }: {
-    learner: Losses;
+    learner: ProgressiveLosses;
     model: LearnedModel;
     label: string;
     rows: RowStream;
   },
 ): Promise<{ average: Progressive; last: Progressive }> {
-  const examples = new Examples(rows.columns, label);
+  const examples = new ExampleRows(rows.columns, label);
   const [average, last] = [new Progressive(learner), new Progressive(learner)];
   for await (const batch of rows.rows()) {
     const features: number[] = [];

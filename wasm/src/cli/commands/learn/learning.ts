@@ -11,36 +11,39 @@ import type { Async } from '../../../types/async.js';
 import type { Stream } from '../../../types/streams/stream.js';
 import type { WeightsChart } from '../../charts/weights.js';
 import { addNote, inOptions, Misuse } from '../../base/failure.js';
-import { Examples, RowsHash } from '../../input/examples.js';
+import { ExampleRows, RowsHash } from '../../input/examples.js';
 import { placeOf, placeText } from '../../input/place.js';
-import type { Batch } from '../../input/rows.js';
+import type { RowBatch } from '../../input/rows.js';
 import { pastHorizon } from '../../input/steps.js';
 import { Interruption } from '../../base/signals.js';
 import { entryText } from '../../input/columns.js';
-import { State, type Continued } from '../../state/state.js';
+import { State, type Continuation } from '../../state/state.js';
 import { unfinished } from '../../state/state-file.js';
 import type { Hindsight } from './hindsight.js';
 import type { LearnerSettings } from '../../options/learner.js';
-import type { Problem } from './problem.js';
-import { lossesOf, type Losses } from './progressive.js';
-import type { Settings } from './settings.js';
+import type { LearnProblem } from './problem.js';
+import { lossesOf, type ProgressiveLosses } from './progressive.js';
+import type { LearnSettings } from './settings.js';
 
-type Own = Stream<[features: ArrayLike<number>, label: number], Weights> & Learner;
+type ExampleLearner = Stream<[features: ArrayLike<number>, label: number], Weights> & Learner;
 
 /** A learner of this run only, or of several runs with columns in the order of the first. */
-interface Made {
-  learner: Own | Async<Own>;
-  examples: Examples;
+interface LearnerSource {
+  learner: ExampleLearner | Async<ExampleLearner>;
+  examples: ExampleRows;
   inputs: readonly ModelInput[];
   /** Present for a learner over several runs. */
   state: State | undefined;
 }
 
 /** A learner in a file, which can be stored before its first step. */
-type KeptLearner = Async<Own> & { identity: string; begin(): Promise<void> };
+type KeptLearner = Async<ExampleLearner> & { identity: string; begin(): Promise<void> };
 
-/** Facts of a run that the next one must repeat, beside the options of its learner. */
-function continuedBy({ label, intercept }: Settings, { rows, inputs }: Problem): Continued {
+/** Facts of a run that the next run must repeat, beyond the options of the learner. */
+function continuedBy(
+  { label, intercept }: LearnSettings,
+  { rows, inputs }: LearnProblem,
+): Continuation {
   const ranged = inputs.filter(({ low }) => low !== undefined);
   const ranges = ranged
     .map(({ name, low, high }) => entryText({ name, low: low!, high: high! }))
@@ -58,20 +61,20 @@ function continuedBy({ label, intercept }: Settings, { rows, inputs }: Problem):
 
 async function makeLearner(
   dp: DpFtrl,
-  settings: Settings,
-  { how, problem }: { how: LearnerSettings; problem: Problem },
-): Promise<Made> {
+  settings: LearnSettings,
+  { how, problem }: { how: LearnerSettings; problem: LearnProblem },
+): Promise<LearnerSource> {
   const { rows, examples, inputs } = problem;
   const { state: file, label } = settings;
   if (!file) return { learner: dp.learner(how), examples, inputs, state: undefined };
   const state = await State.open(file, continuedBy(settings, problem));
   try {
     const learner = await state.open(
-      undefined,
+      {},
       (options) => dp.learner({ ...how, ...options }) as unknown as Promise<KeptLearner>,
     );
     rows.arrange(state.columns);
-    const own = new Examples(state.columns, label);
+    const own = new ExampleRows(state.columns, label);
     const arranged = own.features.map((column) => inputs.find(({ name }) => name === column)!);
     return { learner, examples: own, inputs: arranged, state };
   } catch (error) {
@@ -80,42 +83,45 @@ async function makeLearner(
   }
 }
 
-/** Parameters that a refusal names where the row alone is at fault. */
+/** Parameters that a refusal names only if the row alone is at fault. */
 const OF_INPUT = ['label', 'features'];
 
 /** A learner and its progress. */
 export class Learning {
-  /** Number of rows learned from so far; with --state, only those stored. */
+  /** Number of rows learned from so far; with --state, of stored ones only. */
   private numLearned = 0;
   /** Number of rows after these that a failed save may or may not have stored. */
   private numInDoubt = 0;
-  /** Number of steps known to be stored. */
+  /** Steps known to be stored. */
   step: number;
   /** Present if the learner is evaluated on the data. */
   hindsight: Hindsight | undefined;
   /** Present if the weights are drawn. */
   chart: WeightsChart | undefined;
-  readonly learner: Own | Async<Own>;
+  readonly learner: ExampleLearner | Async<ExampleLearner>;
   /** Computes the losses of scores. */
-  readonly losses: Losses;
+  readonly losses: ProgressiveLosses;
   readonly inputs: readonly ModelInput[];
   readonly state: State | undefined;
   /** Present if the model is the average of the later weights. */
   readonly tail: TailAverage | undefined;
-  private readonly examples: Examples;
-  /** Rows of batches that may be read again, in the learner's format. */
-  private readonly readied = new WeakMap<Batch, { features: Float64Array; labels: Float64Array }>();
-  /** Present with --state, where the next run continues a batch that is not full. */
+  private readonly examples: ExampleRows;
+  /** Rows in the learner's format, kept for batches that are read again. */
+  private readonly readied = new WeakMap<
+    RowBatch,
+    { features: Float64Array; labels: Float64Array }
+  >();
+  /** Present with --state, with which the next run can continue a partial batch. */
   private readonly interruption: Interruption | undefined;
 
   private readonly batchSize: number;
   private readonly dimension: number;
-  /** Number of examples that earlier runs learned from. */
+  /** Examples that earlier runs learned from. */
   private readonly numBefore: number;
 
   private constructor(
-    { learner, examples, inputs, state }: Made,
-    { average, target }: Settings,
+    { learner, examples, inputs, state }: LearnerSource,
+    { average, target }: LearnSettings,
     { batchSize = 1, dimension }: LearnerSettings,
   ) {
     this.learner = learner;
@@ -127,21 +133,21 @@ export class Learning {
     this.inputs = inputs;
     this.state = state;
     this.step = learner.step;
-    if (average === 'tail' && !state) this.tail = new TailAverage(learner as Own);
+    if (average === 'tail' && !state) this.tail = new TailAverage(learner as ExampleLearner);
     if (state) this.interruption = new Interruption();
   }
 
   static async open(
     dp: DpFtrl,
-    settings: Settings,
-    given: { how: LearnerSettings; problem: Problem },
+    settings: LearnSettings,
+    given: { how: LearnerSettings; problem: LearnProblem },
   ): Promise<Learning> {
     return new Learning(await makeLearner(dp, settings, given), settings, given.how);
   }
 
   /** Makes all passes, each over the same rows. */
   async learnAll(
-    { rows, digest }: Problem,
+    { rows, digest }: LearnProblem,
     { passes, report }: { passes: number; report: () => void },
   ): Promise<void> {
     const { interruption, learner, hindsight } = this;
@@ -161,7 +167,7 @@ export class Learning {
         hindsight?.endBatch();
         await this.look();
       }
-      // A row that changed between passes may be another person's.
+      // A row that changed between passes may belong to another person.
       if (passes > 1 && hash.digest() !== digest) {
         throw new Misuse(`the rows of pass ${pass} are not those that were read before`);
       }
@@ -180,7 +186,10 @@ export class Learning {
     else await this.learner.dispose();
   }
 
-  /** Adds to the error that ends a run with --state which rows the next run must leave out. */
+  /**
+   * With --state, adds to the error that ends the run a note on the rows that the next run must
+   * leave out.
+   */
   withRows(failure: unknown): unknown {
     const { state, numLearned, numInDoubt } = this;
     if (!state) return failure;
@@ -194,8 +203,8 @@ export class Learning {
     return error;
   }
 
-  /** Learns from a batch; an error names the row that was refused. */
-  private async learnFrom(batch: Batch, areNew: boolean): Promise<void> {
+  /** Learns from a batch; an error names the refused row. */
+  private async learnFrom(batch: RowBatch, areNew: boolean): Promise<void> {
     const { learner, hindsight, tail, chart, dimension } = this;
     const { numRows } = batch;
     const { features, labels } = this.ready(batch);
@@ -225,7 +234,10 @@ export class Learning {
     await hindsight.learn(features, labels, { predictions, areNew });
   }
 
-  /** Learns from the examples before a refused one, which the call left out as well. */
+  /**
+   * Learns from the examples before a refused one, because the failed call learned from none of its
+   * rows.
+   */
   private async learnBefore(count: number, rows: Float64Array, labels: Float64Array) {
     if (count > 0) {
       await this.learner.learn(rows.subarray(0, count * this.dimension), labels.subarray(0, count));
@@ -239,8 +251,8 @@ export class Learning {
     await this.chart?.look();
   }
 
-  /** Returns the rows in the learner's format, computed once per batch. */
-  private ready(batch: Batch): { features: Float64Array; labels: Float64Array } {
+  /** Converts rows to the learner's format, once per batch. */
+  private ready(batch: RowBatch): { features: Float64Array; labels: Float64Array } {
     const before = this.readied.get(batch);
     if (before) return before;
     const { examples, inputs } = this;
@@ -250,7 +262,7 @@ export class Learning {
     const labels = new Float64Array(numRows);
     for (let i = 0; i < numRows; ++i) {
       if (batch.blank?.has(i)) {
-        // Zero features make its gradient zero.
+        // With zero features, the gradient of the row is zero.
         features.fill(0, i * dimension, (i + 1) * dimension);
         continue;
       }
@@ -272,19 +284,20 @@ export class Learning {
   /** Names the row at which the learner stopped, if the row alone is at fault. */
   private refusedRow(
     error: unknown,
-    batch: Batch,
+    batch: RowBatch,
     { begin, done }: { begin: number; done: number },
   ): unknown {
     const { code = 'internal' } = error as { code?: string };
     if (code === 'past_horizon') {
       return pastHorizon({ numSteps: this.learner.steps }, batch, begin + done);
     }
-    // Left out of the message, because the value may belong to a private row.
+    // The value is left out of the message, because it may belong to a private row.
     const { value, row: example, ...refusal } = refusalOf(error);
     if (!example) return error;
     const place = placeOf(batch, begin + example.index);
     const what = refusal.constraint === undefined ? (error as Error).message : inOptions(refusal);
-    // Others depend on noisy weights as well, which the number of the row would tell.
+    // Other errors also depend on the noisy weights, about which the row number would reveal
+    // something.
     if (!OF_INPUT.includes(refusal.parameter ?? '')) return new Error(what, { cause: error });
     return new Misuse(`${placeText(place)}: ${what}`, { code, ...place }, value);
   }

@@ -10,7 +10,7 @@ import { heldOut, MAX_KEPT } from './hindsight.js';
 import type { LearnerSettings } from '../../options/learner.js';
 import type { Learning } from './learning.js';
 import { regretBoundText } from './regret-bound.js';
-import type { Settings } from './settings.js';
+import type { LearnSettings } from './settings.js';
 import { counted } from '../../../shared/counted.js';
 
 const UNLESS_PUBLIC = 'NOT private unless the file is public';
@@ -23,10 +23,9 @@ export async function testOf(dp: DpFtrl, given: Parameters<typeof heldOut>[1]) {
   return { ...tested, test };
 }
 
-/** Returns the current model with its metadata and measurements. */
 export async function modelOf(
   dp: DpFtrl,
-  settings: Settings,
+  settings: LearnSettings,
   {
     learning,
     protects,
@@ -60,7 +59,7 @@ export async function modelOf(
   return { ...model, nonprivate };
 }
 
-/** Report rows of the regret, with the gap by which it may be larger. */
+/** Rows of the report on the regret, with the gap by which the true regret may be larger. */
 function regretFacts(
   regret: NonNullable<LearnedModel['nonprivate']>['regret'] | null,
   { domain, radius = 1 }: LearnerSettings,
@@ -80,7 +79,7 @@ function regretFacts(
   };
 }
 
-/** Report rows of measurements on the data. */
+/** Rows of the report with measurements on the data. */
 function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how: LearnerSettings) {
   const { progressiveLoss, zeroLoss, progressiveAccuracy, twin, regret, heldOutLoss } = nonprivate;
   return {
@@ -98,7 +97,7 @@ function measuredFacts(nonprivate: NonNullable<LearnedModel['nonprivate']>, how:
   };
 }
 
-/** Returns a name for each weight. */
+/** Names of the weights, in their order. */
 export function weightNames({ inputs, intercept, weights, numClasses }: LearnedModel): string[] {
   const names = [...inputs.map(({ name }) => name), ...(intercept ? ['(intercept)'] : [])];
   return weights.map((_, j) => {
@@ -107,7 +106,7 @@ export function weightNames({ inputs, intercept, weights, numClasses }: LearnedM
   });
 }
 
-/** Report rows of the weights, and the features that they are for. */
+/** Rows of the report that list the weights with their features. */
 function weightFacts(model: LearnedModel) {
   const names = weightNames(model);
   const { inputs } = model;
@@ -122,7 +121,7 @@ function weightFacts(model: LearnedModel) {
   };
 }
 
-/** Report rows of measurements on the rows of --test. */
+/** Rows of the report with measurements on the file of --test. */
 function testFacts({ test }: LearnedModel) {
   if (!test) return {};
   return {
@@ -136,7 +135,7 @@ function rowsOf(facts: Record<string, unknown>): string {
   return report(facts, false, Object.fromEntries(Object.keys(facts).map((key) => [key, key])));
 }
 
-/** Report rows of the model's guarantee. */
+/** Rows of the report that state the model's guarantee. */
 function guaranteeFacts({ certificate, private: isPrivate, protects }: LearnedModel) {
   return {
     private: isPrivate ? 'yes' : 'NO',
@@ -147,10 +146,11 @@ function guaranteeFacts({ certificate, private: isPrivate, protects }: LearnedMo
   };
 }
 
-/** Returns the report on a model learned from a table kept in memory. */
+/** Reports on a model learned from a table kept in memory. */
 export function describeWhole(model: LearnedModel, numRows: number): string {
   const { preconditioning, certificate, loss } = model;
   return rowsOf({
+    algorithm: certificate.algorithm,
     loss,
     examples: counted(numRows, 'row'),
     ...guaranteeFacts(model),
@@ -166,7 +166,7 @@ export function describeWhole(model: LearnedModel, numRows: number): string {
 
 /** Writes the model to the file of --model, and the result to standard output. */
 export async function writeShown(
-  { model: file, json }: Settings,
+  { model: file, json }: LearnSettings,
   model: LearnedModel,
   { text, isGuarded }: { text: () => string; isGuarded: boolean },
 ): Promise<void> {
@@ -177,7 +177,6 @@ export async function writeShown(
   await new StandardOutput().write(json ? `${JSON.stringify(model)}\n` : text());
 }
 
-/** Returns the report on a model. */
 export function describe(
   dp: DpFtrl,
   model: LearnedModel,
@@ -187,6 +186,7 @@ export function describe(
   const { waiting } = learner;
   const { certificate, loss, numExamples, nonprivate } = model;
   return rowsOf({
+    algorithm: certificate.algorithm,
     loss,
     examples: `${numExamples} of a horizon of ${certificate.numSteps * batchSize}`,
     ...(waiting > 0 && { 'in a batch that is not full, not yet in the weights': waiting }),

@@ -2,6 +2,7 @@
 
 // The options of dp-ftrl learn.
 
+import { ALGORITHMS } from '../../../api/learning/algorithm.js';
 import { DOMAINS, LOSSES } from '../../../api/learning/loss.js';
 import { RATES } from '../../../api/learning/setup.js';
 import { PLOT_OPTIONS } from '../../charts/file.js';
@@ -12,7 +13,13 @@ import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { MODE_OPTIONS } from '../../options/mode.js';
 import { COUNT, FRACTION, POSITIVE, PROBABILITY, STEPS } from '../../options/numbers.js';
 import { under } from '../../options/option.js';
-import { jsonOption, QUIET_OPTION, SEED_OPTION, SHOW_OPTION } from '../../options/output.js';
+import {
+  DRY_OPTION,
+  jsonOption,
+  QUIET_OPTION,
+  SEED_OPTION,
+  SHOW_OPTION,
+} from '../../options/output.js';
 import { PARTICIPATION_OPTIONS } from '../../options/participation.js';
 import { NEIGHBOURS_OPTION, PRIVACY_OPTIONS } from '../../options/privacy.js';
 import { BUDGET_OPTIONS } from '../../state/budget.js';
@@ -29,8 +36,8 @@ const MODEL_OPTIONS = under('Model', {
     value: 'NAME',
     isName: true,
     meaning:
-      'column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1 (no and yes, false ' +
-      'and true are read as 0 and 1). A label is not scaled; --clip bounds what it does',
+      'column to predict; with --loss logistic and hinge 0 and 1, or -1 and 1 (no and yes, ' +
+      'false and true are read as 0 and 1). It is not scaled; --clip bounds what it does',
     brief: 'column to predict: 0 and 1, or -1 and 1',
   },
   loss: {
@@ -56,12 +63,11 @@ const MODEL_OPTIONS = under('Model', {
   columns: {
     ...COLUMNS_OPTION.columns,
     meaning:
-      'features, and the range of each, known without the data: LOW becomes -1, HIGH 1, and what ' +
-      "lies outside is moved to the edge. A * stands for any letters: 'p*=0:16', or '*=LOW:HIGH' " +
-      'for all others; the pattern with most letters wins. Features without a range are clipped to ' +
-      '[-1, 1], of which a warning names them, but used as they are with --clip. Weights are for ' +
-      'features scaled to [-1, 1]. A name with a comma or = needs quotes. May be repeated. ' +
-      'Default: all columns but the label',
+      'features, and the range of each, known without the data: LOW becomes -1, HIGH 1, and ' +
+      "what lies outside is moved to the edge. A * stands for any letters: 'p*=0:16', or " +
+      "'*=LOW:HIGH' for all others; the pattern with most letters wins. Features without a " +
+      'range are clipped to [-1, 1], but used as they are with --clip. A name with a comma or ' +
+      '= needs quotes. May be repeated. Default: all columns but the label',
     brief:
       "features, and the range of each, known without the data; '*=LOW:HIGH' for all others. " +
       'Without it a feature is clipped to [-1, 1]: good models need it',
@@ -70,6 +76,19 @@ const MODEL_OPTIONS = under('Model', {
 });
 
 const LEARNER_OPTIONS = under('Learner', {
+  algorithm: {
+    value: 'A',
+    values: ALGORITHMS,
+    meaning:
+      'dp-ftrl (follow the regularized leader): one pass, correlated noise; dp-gd: gradient ' +
+      'descent, 120 passes over a FILE with independent noise, or, with --clip or other ' +
+      'options of the learner, at the rate 1 / L (with --strategy independent, DP-SGD without ' +
+      'sampling); auto (default): dp-gd for a FILE of classes without such options, else ' +
+      'dp-ftrl. The output says which one ran',
+    brief:
+      'dp-ftrl (follow the regularized leader), dp-gd, or auto (default): dp-gd for a whole ' +
+      'FILE, else dp-ftrl',
+  },
   clip: {
     value: 'C',
     number: POSITIVE,
@@ -82,8 +101,8 @@ const LEARNER_OPTIONS = under('Learner', {
     value: 'K',
     values: DOMAINS,
     meaning:
-      'set of allowed weights: ball of l2-norm R (default), box of entries from -R to R, simplex ' +
-      'of weights >= 0 and sum R, simplex-entropic (the same, with multiplicative steps), or ' +
+      'set of allowed weights: ball of l2-norm R (default), box of entries from -R to R, ' +
+      'simplex of weights >= 0 and sum R, simplex-entropic (with multiplicative steps), or ' +
       'whole-space',
   },
   radius: {
@@ -95,34 +114,28 @@ const LEARNER_OPTIONS = under('Learner', {
     value: 'L',
     number: POSITIVE,
     meaning:
-      'of the mean gradient of a step, whatever --batch is: the weights follow sums of gradients ' +
-      'divided by L * batch. Default: chosen with the clip norm; with --clip the value of the ' +
-      'regret theorem',
+      'of the mean gradient of a step: weights follow sums of gradients divided by L * batch. ' +
+      'Default: chosen with the clip norm; with --clip the value of the regret theorem',
   },
   doubling: {
     meaning: 'L is that of the first step, and grows with the square root of the steps',
   },
   ...PENALTY_OPTIONS,
-  descent: {
-    meaning:
-      'gradient descent of rate 1 / L instead of FTRL; with --mechanism independent it is DP-SGD',
-  },
-  momentum: { value: 'B', number: FRACTION, meaning: 'with --descent' },
+  momentum: { value: 'B', number: FRACTION, meaning: 'with --algorithm dp-gd' },
   rates: {
     value: 'A,B,...|linear|constant',
     values: RATES,
     meaning:
-      'with --descent: rates in units of 1 / L, the last one for the rest. Without: the rate ' +
-      'chosen for a FILE falls to 0 linearly, and the model has the latest weights (linear, the ' +
-      'default); or it is constant, and the model has the mean of the later weights',
+      'with --algorithm dp-gd: rates in units of 1 / L, the last one for the rest. The rate ' +
+      'chosen for a FILE falls to 0 linearly, and the model has the latest weights (linear, ' +
+      'the default); or it is constant, and the model has the mean of the later ones',
   },
   'momentum-through': {
     value: 'T',
     values: THROUGH,
     meaning:
       'post-processing: the encoder for prefix sums (default), or workload: one made for the ' +
-      'momentum or, with --mechanism optimal, for the rates (momentum for optimal: minutes at ' +
-      '1024 steps)',
+      'momentum or, with --strategy optimal, for the rates',
   },
   batch: {
     value: 'B',
@@ -135,16 +148,16 @@ const LEARNER_OPTIONS = under('Learner', {
     value: 'K',
     number: COUNT,
     meaning:
-      'reads the rows K times, in the same order: the noise protects one row in all passes, and ' +
-      '--steps, if given, is K times that of one pass. The input is read once before. Default: ' +
-      '1, but chosen for a FILE without --clip and other options of the learner',
+      'reads the rows K times, in the same order; the noise protects a row in all passes. ' +
+      '--steps, if given, is K times that of one pass. Default: 1, or 120 by --algorithm ' +
+      'dp-gd of a FILE',
   },
   average: {
     value: 'A',
     values: AVERAGES,
     meaning:
-      'all, tail or last: the weights are the mean of all iterates, the mean of those after half ' +
-      'the horizon, or the latest (default tail, but last if the rate falls to 0, and all with ' +
+      'all, tail or last: the weights are the mean of all iterates, of those after half the ' +
+      'horizon, or the latest (default tail, but last if the rate falls to 0, and all with ' +
       '--clip or --state)',
   },
   ...WHOLE_OPTIONS,
@@ -162,8 +175,8 @@ export const LEARN_OPTIONS = {
   missing: {
     ...MISSING_OPTIONS.missing,
     meaning:
-      'rows with a missing cell: refuse (default); zero: a missing feature is 0, a missing label ' +
-      'is refused; or skip: the row adds no gradient, and still takes its place in a step. A ' +
+      'rows with a missing cell: refuse (default); zero: a missing feature is 0, moved to ' +
+      'its range, and a missing label is refused; or skip: the row adds no gradient, and still takes its place in a step. A ' +
       'skipped row is protected like any other one: no other row moves to another step. Rows of ' +
       '--test that are skipped are left out',
   },
@@ -175,9 +188,9 @@ export const LEARN_OPTIONS = {
       value: 'N',
       number: STEPS,
       meaning:
-        'horizon: steps the noise is calibrated for. Without it the input is read twice, and the ' +
-        'number of its rows is public. With it a bad row, or one too many, is found while ' +
-        'learning, and there is no model then',
+        'horizon: steps the noise is calibrated for. Without it the input is read twice, and ' +
+        'the number of its rows is public. With it a bad row is found while learning, and ' +
+        'there is no model then',
     },
   }),
   ...CONTINUE_OPTIONS,
@@ -185,11 +198,10 @@ export const LEARN_OPTIONS = {
     ...CONTINUE_OPTIONS.state,
     meaning:
       'continues after the last row that earlier runs with this file learned from; all runs ' +
-      'together are one learning with horizon --steps, and each ends with its model. FILE holds ' +
-      'the key and the true sums of gradients: it is as secret as the rows. Options and columns, ' +
-      'matched by name, are those of the first run. A --batch that a run leaves unfilled ' +
-      'continues in the next. A header without rows gives the model again, and reports how many ' +
-      'rows were learned from, also after a crash. Not with --passes, --show-nonprivate',
+      'together are one learning with horizon --steps, and each ends with its model. FILE ' +
+      'holds the key and the true sums of gradients: it is as secret as the rows. A header ' +
+      'without rows gives the model again, and reports how many rows were learned from. Not ' +
+      'with --passes, --show-nonprivate',
   },
   ...under('Output', {
     model: {
@@ -203,9 +215,8 @@ export const LEARN_OPTIONS = {
   plot: {
     ...PLOT_OPTIONS.plot,
     meaning:
-      'plots the weights after each step, and those of the model: FILE.svg, or FILE.html with the ' +
-      'numbers as a table. They are functions of private sums; no band is drawn, as the effect ' +
-      'of noise on them depends on the rows',
+      'plots the weights after each step, and those of the model: FILE.svg, or FILE.html with ' +
+      'the numbers as a table',
   },
   ...jsonOption(
     'the model on standard output: format, version, loss, inputs, intercept, weights (of each ' +
@@ -216,25 +227,30 @@ export const LEARN_OPTIONS = {
     'prints the model as JSON',
   ),
   ...QUIET_OPTION,
+  ...DRY_OPTION,
+  'dry-run': {
+    ...DRY_OPTION['dry-run'],
+    meaning:
+      'shows the guarantee, the algorithm, its noise and what a --budget would say, and learns ' +
+      'nothing. It reads no values, and counts the rows of a FILE if the horizon follows from them',
+  },
   ...SEED_OPTION,
   ...SHOW_OPTION,
   'show-nonprivate': {
     ...SHOW_OPTION['show-nonprivate'],
     meaning:
-      'adds loss and accuracy of the predictions made before each label was known, the loss of ' +
-      'predicting 0, that of the same learner without noise, and how much both lose beyond the ' +
-      'best fixed weights in hindsight (the regret, with its possible error; for rows * ' +
-      '(features + 1) up to 16,777,216 numbers): NOT private. Losses exclude --l1 and ' +
-      '--group-norm. For true sums of gradients use simulation of the library',
+      'adds loss and accuracy of the predictions made before each label was known, the losses ' +
+      'of predicting 0 and of the same learner without noise, and how much both lose beyond ' +
+      'the best fixed weights in hindsight (the regret): NOT private. Losses exclude --l1 and ' +
+      '--group-norm',
   },
   ...under('NOT private', {
     test: {
       value: 'FILE.csv',
       file: 'read',
       meaning:
-        'adds loss and accuracy of the model on other rows, as test in the JSON but not in the ' +
-        '--model file: NOT private unless FILE.csv is public. With --show-nonprivate also the ' +
-        'loss of the latest weights',
+        'adds loss and accuracy of the model on other rows, to the output but not to --model: ' +
+        'NOT private unless FILE.csv is public',
     },
     'ranges-from-data': {
       meaning:

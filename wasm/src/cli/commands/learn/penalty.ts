@@ -17,7 +17,7 @@ export const PENALTY_OPTIONS = {
     meaning:
       "adds A times the sum of the weights' absolute values to the mean loss of a step: a weight is " +
       '0 while the mean of its gradients, with their noise, is below A. For --domain ball, ' +
-      'whole-space and box, not with --descent; the intercept is not penalised. The zeros are in ' +
+      'whole-space and box, not with --algorithm dp-gd; the intercept is not penalised. The zeros are in ' +
       'the latest weights (--average last). The guarantee is the same; a bound on the regret ' +
       'covers losses and penalty together',
   },
@@ -57,11 +57,13 @@ export function readPenalty(args: Args): Penalty | undefined {
   if (groups.length > 0 && norm === undefined) throw new Misuse('--group needs --group-norm');
   if (strength === undefined) return undefined;
   const name = l1 === undefined ? 'group-norm' : 'l1';
-  if (args.has('descent')) throw new Misuse(`--${name} does not go with --descent`);
+  if (args.text('algorithm') === 'dp-gd') {
+    throw new Misuse(`--${name} does not go with --algorithm dp-gd`);
+  }
   return { strength, groups: norm === undefined ? undefined : groups };
 }
 
-/** Returns the indices of the features in a group, which must be consecutive. */
+/** Indices of the features in a group, which must be consecutive. */
 function membersOf(pattern: string, inputs: readonly ModelInput[]): number[] {
   const names = inputs.map(({ name }) => name);
   const members = names.flatMap((name, i) => (matches(pattern, name) ? [i] : []));
@@ -73,7 +75,7 @@ function membersOf(pattern: string, inputs: readonly ModelInput[]): number[] {
   throw new Misuse(`${what}, but ${stranger} is between them: name them in order with --columns`);
 }
 
-/** Returns the sizes of all groups; a feature in no pattern forms a group of size 1. */
+/** Sizes of all groups; a feature in no pattern forms a group of size 1. */
 function sizesOf(patterns: readonly string[], inputs: readonly ModelInput[]): number[] {
   const owners = new Map<number, string>();
   for (const pattern of patterns) {

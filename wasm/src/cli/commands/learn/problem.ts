@@ -5,40 +5,55 @@
 import { DEFAULT_RANGE, withRanges } from '../../../api/learning/setup.js';
 import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
-import { Examples, survey } from '../../input/examples.js';
+import { ExampleRows, survey } from '../../input/examples.js';
 import { columnList, unknownColumn } from '../../input/header.js';
+import { FEATURE_WORDS } from '../../input/labels.js';
 import { inputsOf, readColumns } from '../../input/columns.js';
-import type { Batch } from '../../input/rows.js';
+import { isRegularFile } from '../../input/input.js';
+import type { RowBatch } from '../../input/rows.js';
 import { pastHorizon } from '../../input/steps.js';
 import { RowStream } from '../../input/stream.js';
 import type { Args } from '../../options/args.js';
 import { BOUNDS_LABEL, type Setup } from './defaults.js';
-import type { Settings } from './settings.js';
+import type { LearnSettings } from './settings.js';
 import { counted } from '../../../shared/counted.js';
 
-export interface Problem {
+export interface LearnProblem {
   rows: RowStream;
-  examples: Examples;
+  examples: ExampleRows;
   inputs: ModelInput[];
   numSteps: number;
   /** Rows per step. */
   batchSize: number;
   /** Digest of the rows at the first reading, if they are read more than once. */
   digest: string | undefined;
+  /** Names the part of the table that was read so far. */
+  read: string;
 }
 
-/** Most cells of a table that are kept for later passes (128 MB). */
+/** Maximum number of cells of a table kept in memory for later passes (128 MB). */
 export const MAX_KEPT = 2 ** 24;
+
+/** Counts the rows of a file without reading their cells as numbers. */
+async function countRows(
+  files: readonly string[],
+  how: Pick<LearnSettings, 'format' | 'missing'>,
+): Promise<number> {
+  const rows = await RowStream.open(files, { columns: [], onlyTexts: true, texts: [], ...how });
+  let numRows = 0;
+  await rows.survey((batch) => void (numRows += batch.numRows));
+  return numRows;
+}
 
 /**
  * Opens the table; reads it once if ranges or the horizon (unless `given`) depend on it, or if a
- * budget pays for the whole of it: a fault in a row must be found before noise is used.
+ * budget pays for the whole table, because a fault in a row must be found before any noise is used.
  */
 export async function readProblem(
   args: Args,
-  { label, target, passes, fromData, setup, format, missing, budget, state }: Settings,
+  { label, target, passes, fromData, setup, format, missing, budget, state, isDry }: LearnSettings,
   given: number | undefined,
-): Promise<Problem> {
+): Promise<LearnProblem> {
   const { columns: wanted, ranges } = readColumns(args);
   if (ranges.some(({ name }) => name === label)) {
     const what = `ranges in --columns are for features, and ${JSON.stringify(label)} is the label`;
@@ -47,20 +62,37 @@ export async function readProblem(
   if (wanted.includes(label)) throw new Misuse('the label cannot be a feature as well');
   const columns = wanted.length === 0 ? [] : [...wanted, label];
   const labelled = { column: label, ...target };
-  const table = { columns, hasPatterns: true, texts: [], format, missing, label: labelled };
+  const table = {
+    columns,
+    hasPatterns: true,
+    texts: [],
+    format,
+    missing,
+    label: labelled,
+    ofWords: FEATURE_WORDS,
+  };
   const rows = await RowStream.open(args.files, table);
   if (!rows.columns.includes(label)) throw unknownColumn('column', label, rows.columns);
-  const examples = new Examples(rows.columns, label);
+  const examples = new ExampleRows(rows.columns, label);
   const stated = inputsOf(ranges, examples.features);
   const inputs = setup === undefined || fromData ? stated : withRanges(stated);
   const { batchSize: stepSize } = target;
   const known = given !== undefined && passes === 1;
-  if (known && !fromData && (!budget || state)) {
-    return { rows, examples, inputs, numSteps: given, batchSize: stepSize, digest: undefined };
+  if (isDry && !known && (await isRegularFile(args.files))) {
+    const numRows = await countRows(args.files, { format, missing });
+    const batchSize = setup === 'table' ? numRows : stepSize;
+    const numSteps = passes * Math.ceil(numRows / batchSize);
+    const read = 'the number of its rows';
+    return { rows, examples, inputs, numSteps, batchSize, digest: undefined, read };
+  }
+  if (known && !fromData && (!budget || state || isDry)) {
+    const read = 'nothing but the names of its columns';
+    const numSteps = given;
+    return { rows, examples, inputs, numSteps, batchSize: stepSize, digest: undefined, read };
   }
   const isWhole = setup === 'table';
   let numChecked = 0;
-  const check = (batch: Batch, i: number) => {
+  const check = (batch: RowBatch, i: number) => {
     if (known && ++numChecked > given * stepSize) throw pastHorizon({ numSteps: given }, batch, i);
   };
   const how = { inputs, fromData, target, numKept: isWhole ? MAX_KEPT : 0, check };
@@ -80,16 +112,18 @@ export async function readProblem(
     numSteps: known ? given : numSteps,
     batchSize,
     digest,
+    read: 'all of it',
   };
 }
 
-/** Most features that a warning names. */
+/** Maximum number of features named in a warning. */
 const MOST_NAMES = 10;
 
 /**
  * Reports features without a known range. If no clip norm is given, they are clipped to [-1, 1],
- * which leaves nothing of a column whose numbers are all larger, so a warning names them. If one is
- * given, large features crowd out the others when gradients are clipped, so a clause counts them.
+ * which destroys a column whose numbers are all larger, so a warning names the features. If a clip
+ * norm is given, large features crowd out the others when gradients are clipped, so a clause counts
+ * the features.
  */
 export function unscaledText(
   args: Args,

@@ -10,9 +10,9 @@ import type { LossSettings } from '../../options/learner.js';
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 
 /** Computes the losses of scores. */
-export interface Losses {
+export interface ProgressiveLosses {
   loss: LearnedModel['loss'];
-  /** Number of scores of an example. */
+  /** Scores of an example. */
   numScores: number;
   losses(scores: Float64Array, labels: Float64Array): Float64Array | Promise<Float64Array>;
 }
@@ -20,8 +20,8 @@ export interface Losses {
 /** The losses of a learner. */
 export function lossesOf(
   { loss, numClasses = 1 }: LossSettings,
-  learner: Pick<Losses, 'losses'>,
-): Losses {
+  learner: Pick<ProgressiveLosses, 'losses'>,
+): ProgressiveLosses {
   return { loss, numScores: numClasses, losses: (...given) => learner.losses(...given) };
 }
 
@@ -34,11 +34,11 @@ export class Progressive {
   private lossOfAll = 0;
   private numOfAll = 0;
 
-  constructor(private readonly of: Losses) {}
+  constructor(private readonly of: ProgressiveLosses) {}
 
   /**
    * Adds predictions; `scores` has `numScores` entries for each label. Examples that are not new
-   * only count for the mean loss.
+   * count only towards the mean loss.
    */
   async add(scores: Float64Array, labels: Float64Array, areNew = true): Promise<void> {
     const loss = sum(await this.of.losses(scores, labels));

@@ -16,7 +16,7 @@ function isNeverClipped(how: LearnerSettings, { inputs, intercept, certificate }
   return areBounded && slopeSquared(how.loss) * normSquared <= certificate.clipNorm ** 2;
 }
 
-/** Text with the bound on the expected average regret, or the reason why there is none. */
+/** The bound on the expected average regret as a text, or the reason why no bound holds. */
 export function regretBoundText(
   dp: DpFtrl,
   model: LearnedModel,
@@ -25,7 +25,7 @@ export function regretBoundText(
     learner,
   }: {
     how: LearnerSettings;
-    /** Number of steps made, and of examples in the open one. */
+    /** Steps made so far, and examples waiting in the open step. */
     learner: { readonly step: number; readonly waiting: number };
   },
 ): string {
@@ -39,7 +39,7 @@ export function regretBoundText(
   if (!expected) return 'none: no theorem for this descent';
   const { numSteps } = certificate;
   const { step, waiting } = learner;
-  // The bound is for the mean over full batches.
+  // The bound is on the mean over full batches.
   if (model.numExamples - waiting !== step * batchSize) return 'none: a batch was not full';
   const when = step < numSteps ? ` after all ${counted(numSteps, 'step')}` : '';
   const bound = `${roundedUp(expected.total)}${when}`;

@@ -10,12 +10,10 @@ import type { Setup } from './defaults.js';
 export const WHOLE_OPTIONS = {
   precondition: {
     meaning:
-      'second moments of the features are released first, with a tenth of the squared mu, to learn ' +
-      'in coordinates in which they are equal. That is better if features are correlated, worse if ' +
-      'there are too few rows for the number of features. For a FILE without --clip and other ' +
-      'options of the learner, up to 512 features. Default: if there are enough rows, which only ' +
-      'public numbers decide, in a table of up to 16,777,216 cells, without --average, --plot, ' +
-      '--show-nonprivate and --missing skip',
+      'second moments of the features are released first, with a tenth of the squared mu, to ' +
+      'learn in coordinates in which they are equal: better if features are correlated, worse ' +
+      'with too few rows. For --algorithm dp-gd of a FILE with up to 512 features. Default: ' +
+      'if there are enough rows, which only public numbers decide',
   },
   'no-precondition': { meaning: 'spends no budget on second moments of the features first' },
 };
@@ -24,7 +22,7 @@ export const WHOLE_OPTIONS = {
 export interface Whole {
   /** Whether second moments are estimated first; undefined if the number of rows decides. */
   precondition: boolean | undefined;
-  /** Option that prevents keeping the table. */
+  /** Option given that rules out keeping the table in memory. */
   without: string | undefined;
 }
 

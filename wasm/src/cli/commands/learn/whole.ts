@@ -17,29 +17,29 @@ import { openTest, warnTest } from './hindsight.js';
 import { lossOf } from '../../options/learner.js';
 import { lossesOf } from './progressive.js';
 import { describeWhole, testOf, writeShown } from './model-report.js';
-import { MAX_KEPT, unscaledText, type Problem } from './problem.js';
-import type { Settings } from './settings.js';
+import { MAX_KEPT, unscaledText, type LearnProblem } from './problem.js';
+import type { LearnSettings } from './settings.js';
 
 const PROTECTS = 'one row';
 
 interface WholeRun {
-  settings: Settings;
-  /** Budgets of the second moments and of the learner after them. */
+  settings: LearnSettings;
+  /** How the privacy budget is split between the second moments and the learner. */
   moments: LearnPlan;
-  problem: Problem;
+  problem: LearnProblem;
 }
 
-const dimensionOf = ({ intercept }: Settings, { inputs }: Problem) =>
+const dimensionOf = ({ intercept }: LearnSettings, { inputs }: LearnProblem) =>
   inputs.length + Number(intercept);
 
-/** Returns the budgets of second moments and of the learner after them. */
-function momentsOf(dp: DpFtrl, settings: Settings, problem: Problem): LearnPlan {
+/** How the privacy budget is split between the second moments and the learner. */
+function momentsOf(dp: DpFtrl, settings: LearnSettings, problem: LearnProblem): LearnPlan {
   const { epsilon, delta, neighbours } = settings.target;
   const dimension = dimensionOf(settings, problem);
   return dp.learnPlan({ epsilon, delta, neighbours, rows: problem.batchSize, dimension });
 }
 
-/** @throws Misuse if second moments cannot be estimated, before any budget is charged. */
+/** @throws Misuse if second moments cannot be estimated; called before any budget is charged. */
 function requireMoments({ momentsEpsilon }: LearnPlan, dimension: number, delta: number): void {
   if (dimension > MAX_MOMENTS_DIMENSION) {
     const limit = `${MAX_MOMENTS_DIMENSION} features, the intercept included`;
@@ -50,14 +50,14 @@ function requireMoments({ momentsEpsilon }: LearnPlan, dimension: number, delta:
 }
 
 /** Whether a table is small enough to be kept in memory by default. */
-const isKept = (settings: Settings, problem: Problem) =>
+const isKept = (settings: LearnSettings, problem: LearnProblem) =>
   problem.batchSize * dimensionOf(settings, problem) <= MAX_KEPT;
 
-/** Returns the budgets if second moments come first, else undefined. */
+/** The split of the privacy budget; undefined unless second moments are estimated first. */
 export function momentsFirst(
   dp: DpFtrl,
-  settings: Settings,
-  problem: Problem,
+  settings: LearnSettings,
+  problem: LearnProblem,
 ): LearnPlan | undefined {
   const { whole } = settings;
   if (!whole || whole.without !== undefined) return undefined;
@@ -68,8 +68,8 @@ export function momentsFirst(
   return moments;
 }
 
-/** Says why second moments are not estimated first, if by default they would be. */
-export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): string {
+/** Says why second moments are not estimated first although that is the default; '' otherwise. */
+export function withoutText(dp: DpFtrl, settings: LearnSettings, problem: LearnProblem): string {
   const { whole } = settings;
   if (!whole || whole.precondition === false) return '';
   if (!momentsOf(dp, settings, problem).precondition) return '';
@@ -80,13 +80,19 @@ export function withoutText(dp: DpFtrl, settings: Settings, problem: Problem): s
   return `without second moments first, ${why}`;
 }
 
-interface Rows {
+interface ExampleRows {
   features: Float64Array;
   labels: Float64Array;
 }
 
-/** Returns all rows, read again if they were not kept. */
-async function readRows({ rows, examples, inputs, batchSize, digest }: Problem): Promise<Rows> {
+/** Reads all rows again if they were not kept. */
+async function readRows({
+  rows,
+  examples,
+  inputs,
+  batchSize,
+  digest,
+}: LearnProblem): Promise<ExampleRows> {
   const features = new Float64Array(batchSize * inputs.length);
   const labels = new Float64Array(batchSize);
   const hash = new RowsHash();
@@ -105,30 +111,51 @@ async function readRows({ rows, examples, inputs, batchSize, digest }: Problem):
   return { features, labels };
 }
 
-/** States the guarantee, its split and the chosen settings, before anything is learned. */
-function sentenceOf(dp: DpFtrl, { settings, moments, problem }: WholeRun): string {
+/**
+ * Settings and certificate, except for the clip norm, of the learner that runs after the second
+ * moments.
+ */
+function learnerClaims(dp: DpFtrl, { settings, moments, problem }: WholeRun) {
   const { target, rates } = settings;
-  const { epsilon, delta, neighbours } = target;
+  const { batchSize } = problem;
+  const how = optionsFor(dp, 'table', {
+    target: { ...target, epsilon: moments.learnerEpsilon },
+    rates,
+    ...{ rows: batchSize, batchSize, dimension: dimensionOf(settings, problem) },
+  });
+  const learner = dp.learner(how);
+  try {
+    return { how, certificate: learner.certificate };
+  } finally {
+    learner.dispose();
+  }
+}
+
+/** States the guarantee, its split and the chosen settings, before anything is learned. */
+function sentenceOf(
+  { settings, moments, problem }: WholeRun,
+  algorithm: string,
+  dimension: number,
+): string {
+  const { epsilon, delta, neighbours } = settings.target;
   const numRows = problem.batchSize;
   const rounded = (value: number) => Number(value.toPrecision(4));
   const preconditioned =
     `second moments of the features come first, with epsilon ${rounded(moments.momentsEpsilon)}, ` +
     `and leave ${rounded(moments.learnerEpsilon)} to the learner`;
-  const dimension = dimensionOf(settings, problem);
-  const chosen = optionsFor(dp, 'table', { target, rates, rows: numRows, batchSize: 1, dimension });
   return (
     `(${epsilon}, ${delta})-differentially private: one row is protected, not a person with several; ` +
     `${preconditioned}; ${neighbours} neighbours, all ${counted(numRows, 'row')} together, whose number is public; ` +
-    `${passesText(chosen)}; clip norm and rate set by ${counted(numRows, 'row')}, ` +
+    `${algorithm}; clip norm and rate set by ${counted(numRows, 'row')}, ` +
     `${counted(dimension, 'weight')} per score, epsilon and delta`
   );
 }
 
-function learn(dp: DpFtrl, { settings, problem }: WholeRun, rows: Rows): LearnedModel {
+function learn(dp: DpFtrl, { settings, problem }: WholeRun, rows: ExampleRows): LearnedModel {
   const { target, intercept, seed, rates } = settings;
   const { epsilon, delta, neighbours } = target;
   const { inputs } = problem;
-  // A column of the table may have any name, that of a column of the library none that is an integer.
+  // Columns of the table may have any name, but the library accepts no column named by an integer.
   const ranges = inputs.map(({ low, high }, i) => [`x${i + 1}`, [low!, high!]] as const);
   const model = dp.learn({
     ...rows,
@@ -145,7 +172,7 @@ function learn(dp: DpFtrl, { settings, problem }: WholeRun, rows: Rows): Learned
   return { ...model, inputs };
 }
 
-/** Returns the model with its evaluation on the rows of --test. */
+/** Evaluates the model on the rows of --test. */
 async function measured(
   dp: DpFtrl,
   model: LearnedModel,
@@ -154,13 +181,13 @@ async function measured(
     test,
     dimension,
   }: {
-    settings: Settings;
+    settings: LearnSettings;
     test: RowStream | undefined;
     dimension: number;
   },
 ): Promise<LearnedModel> {
   if (!test) return model;
-  // Only its loss is used.
+  // Only the loss of this learner is used.
   const facts = { rows: 1, batchSize: 1, dimension };
   const how = optionsFor(dp, 'table', { target, ...facts });
   const learner = dp.learner(how);
@@ -175,28 +202,41 @@ async function measured(
   }
 }
 
+/** The guarantee of a run and its cost. */
+export function wholePromise(dp: DpFtrl, args: Args, run: WholeRun) {
+  const { settings, problem } = run;
+  const { epsilon, delta, neighbours } = settings.target;
+  const { mu, rho } = dp.calibrate({ epsilon, delta });
+  const { note, warning } = unscaledText(args, problem.inputs, settings.setup);
+  const { how, certificate } = learnerClaims(dp, run);
+  const spending = {
+    ...{ cost: { mu, rho }, epsilon, delta, neighbours, unit: PROTECTS },
+    columns: [...problem.examples.features, settings.label],
+    mechanism: 'moments and independent',
+    numSteps: problem.numSteps,
+  };
+  const { algorithm } = certificate;
+  const claim = `${sentenceOf(run, `${algorithm}; ${passesText(how)}`, dimensionOf(settings, problem))}${note}`;
+  return { claim, certificate: { ...certificate, epsilon, mu, rho }, spending, warning };
+}
+
 export async function runWhole(dp: DpFtrl, args: Args, run: WholeRun): Promise<void> {
   const { settings, problem } = run;
-  const { target, label, seed, budget, quiet, setup } = settings;
-  const { epsilon, delta, neighbours } = target;
-  const { inputs, batchSize: numRows, examples } = problem;
+  const { target, label, seed, budget, quiet } = settings;
+  const { batchSize: numRows, examples } = problem;
   const columns = [...examples.features, label];
   const test = settings.test && (await openTest(settings.test, { columns, label, target }));
   const dimension = dimensionOf(settings, problem);
-  const { mu, rho } = dp.calibrate({ epsilon, delta });
-  // Read before spending, so that nothing is charged if the rows changed since they were counted.
+  const { claim, spending, warning } = wholePromise(dp, args, run);
+  // The rows are read before spending, so that nothing is charged if they changed since they were
+  // counted.
   const rows = await readRows(problem);
-  await budget?.spend(dp, {
-    ...{ cost: { mu, rho }, epsilon, delta, neighbours, unit: PROTECTS, columns },
-    mechanism: 'moments and independent',
-    numSteps: problem.numSteps,
-  });
+  await budget?.spend(dp, spending);
   warnTest(settings.test);
   warnWeak('learn', target, { count: numRows, units: 'rows' });
   warnNotPrivate('learn', { [SEEDED]: seed !== undefined });
-  const { note, warning } = unscaledText(args, inputs, setup);
   if (warning !== undefined) warn('learn', warning);
-  if (!quiet && seed === undefined) say('learn', `${sentenceOf(dp, run)}${note}`);
+  if (!quiet && seed === undefined) say('learn', claim);
   const line = quiet ? undefined : new ProgressLine('learn: learning for');
   let learned: LearnedModel;
   try {

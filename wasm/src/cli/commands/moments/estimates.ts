@@ -5,18 +5,18 @@
 import type { Estimate, Moments } from '../../../types/streams/readings.js';
 
 /** Optional estimates. */
-export interface Wanted {
+export interface MomentChoice {
   covariance: boolean;
   standardDeviation: boolean;
 }
 
-type Kind = 'count' | 'mean' | 'variance' | 'covariance' | 'standard_deviation';
+type EstimateKind = 'count' | 'mean' | 'variance' | 'covariance' | 'standard_deviation';
 /** Kind and columns of an estimate. */
-export type Path = readonly [kind: Kind, ...columns: string[]];
+export type Path = readonly [kind: EstimateKind, ...columns: string[]];
 
 /** Kind and columns of each estimate of a step, in order. */
-export function pathsOf(columns: readonly string[], wanted: Wanted): Path[] {
-  const each = (kind: Kind): Path[] => columns.map((name) => [kind, name]);
+export function pathsOf(columns: readonly string[], wanted: MomentChoice): Path[] {
+  const each = (kind: EstimateKind): Path[] => columns.map((name) => [kind, name]);
   const pairs = columns.flatMap((a, i) =>
     columns.slice(i + 1).map((b): Path => ['covariance', a, b]),
   );

@@ -4,13 +4,18 @@
 
 import type { Estimate, Moments } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
-import type { Step } from '../../output/released.js';
-import { cellNames, cellsOf, ReadingWriter, type Shown } from '../stream/reading-writer.js';
-import { estimateAt, nameOf, pathsOf, type Path, type Wanted } from './estimates.js';
+import type { ReleasedStep } from '../../output/released.js';
+import {
+  cellNames,
+  cellsOf,
+  ReadingWriter,
+  type OutputSettings,
+} from '../stream/reading-writer.js';
+import { estimateAt, nameOf, pathsOf, type Path, type MomentChoice } from './estimates.js';
 
-interface ShownMoments extends Shown {
+interface MomentsOutput extends OutputSettings {
   columns: string[];
-  wanted: Wanted;
+  wanted: MomentChoice;
   confidence: number;
 }
 
@@ -27,7 +32,7 @@ export class MomentsWriter extends ReadingWriter<Moments<string>> {
 
   constructor(
     sink: Sink,
-    private readonly shown: ShownMoments,
+    private readonly shown: MomentsOutput,
   ) {
     const paths = pathsOf(shown.columns, shown.wanted);
     const names = paths.flatMap((path) => cellNames(nameOf(path)));
@@ -44,7 +49,7 @@ export class MomentsWriter extends ReadingWriter<Moments<string>> {
     return count;
   }
 
-  protected reading(step: Step<Moments<string>>): string {
+  protected reading(step: ReleasedStep<Moments<string>>): string {
     const all = this.paths.map((path) => estimateAt(step.reading, path));
     if (!this.json) return this.text.line([...this.firstCells(step), ...all.flatMap(cellsOf)]);
     const tree: Tree = {};

@@ -3,22 +3,16 @@
 // Formats the answers of dp-ftrl queries as text.
 
 import type { LinearQueries, QueryAnswers } from '../../../types/all.js';
+import type { QueryOutput } from '../../charts/answers.js';
 import { RowText, type Format } from '../../output/row-text.js';
-import type { Workload } from './asked.js';
+import type { NamedWorkload } from './asked.js';
 
-/** Output for one query. */
-export interface Answer {
-  query: string;
-  answer: number;
-  std: number;
-}
-
-/** Returns the answers as numbers of rows, or as fractions if `whole` is the number of rows. */
+/** Answers as counts of rows if `whole` is 1, or as fractions if `whole` is the number of rows. */
 export function answersOf(
   queries: LinearQueries,
   { answers }: QueryAnswers,
-  { names, whole }: { names: Workload; whole: number },
-): Answer[] {
+  { names, whole }: { names: NamedWorkload; whole: number },
+): QueryOutput[] {
   return Array.from(answers, (answer, i) => ({
     query: names.nameOf(i, queries.label(i)),
     answer: answer / whole,
@@ -27,7 +21,7 @@ export function answersOf(
 }
 
 export function asRows(
-  answers: readonly Answer[],
+  answers: readonly QueryOutput[],
   { isFraction, format }: { isFraction: boolean; format: Format },
 ): string {
   const rows = new RowText(['query', 'answer', 'std'], format);
@@ -39,7 +33,7 @@ export function asRows(
 }
 
 export function asJson(
-  answers: readonly Answer[],
+  answers: readonly QueryOutput[],
   queries: LinearQueries,
   about: { private: boolean; protects: string } & Record<string, unknown>,
 ): string {

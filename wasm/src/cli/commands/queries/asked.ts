@@ -9,11 +9,11 @@ import type { Domain } from '../../input/domain.js';
 import { readNumbers } from '../../input/workload.js';
 import { counted } from '../../../shared/counted.js';
 
-/** Turns labels of the core, which count values, into the names used here. */
+/** Turns labels of the core, which number columns and values, into the names used here. */
 type Naming = (label: string) => string;
 
 /** A workload, or one part of a union of workloads. */
-interface Asked {
+interface WorkloadPart {
   workload: QueryWorkload;
   numQueries: number;
   naming: Naming;
@@ -22,7 +22,7 @@ interface Asked {
 const WANTED = 'ranges, prefix, identity, marginals=K, parities=K or a CSV file, joined by +';
 
 /** Workload of all marginal tables over `order` columns. */
-function askMarginals(domains: readonly Domain[], order: number): Asked {
+function askMarginals(domains: readonly Domain[], order: number): WorkloadPart {
   const sizes = domains.map(({ labels }) => labels.length);
   // counts[k] is the number of queries in all tables over k of the columns so far.
   let counts = [1];
@@ -38,13 +38,16 @@ function askMarginals(domains: readonly Domain[], order: number): Asked {
 }
 
 /** Workload of all parities of `order` bits. */
-function askParities(bits: number, order: number): Asked {
+function askParities(bits: number, order: number): WorkloadPart {
   let numQueries = 1;
   for (let k = 0; k < order; ++k) numQueries = (numQueries * (bits - k)) / (k + 1);
   return { workload: { parities: bits, order }, numQueries, naming: (label) => label };
 }
 
-function askNamed(kind: 'ranges' | 'prefix' | 'identity', domains: readonly Domain[]): Asked {
+function askNamed(
+  kind: 'ranges' | 'prefix' | 'identity',
+  domains: readonly Domain[],
+): WorkloadPart {
   const sizes = domains.map(({ labels }) => labels.length);
   const parts = sizes.map((size) => ({ [kind]: size }) as unknown as QueryWorkload);
   const workload = parts.length === 1 ? parts[0]! : { product: parts };
@@ -58,8 +61,13 @@ function askNamed(kind: 'ranges' | 'prefix' | 'identity', domains: readonly Doma
   return { workload, numQueries: each.reduce((product, count) => product * count, 1), naming };
 }
 
-async function readPart(text: string, domains: readonly Domain[]): Promise<Asked> {
-  const size = domains.reduce((product, { labels }) => product * labels.length, 1);
+/** Number of combinations of values. */
+export function sizeOf(domains: readonly Domain[]): number {
+  return domains.reduce((product, { labels }) => product * labels.length, 1);
+}
+
+async function readPart(text: string, domains: readonly Domain[]): Promise<WorkloadPart> {
+  const size = sizeOf(domains);
   const named = /^(marginals|parities)=(\d{1,4})$/.exec(text);
   if (named) {
     const isTables = named[1] === 'marginals';
@@ -67,10 +75,11 @@ async function readPart(text: string, domains: readonly Domain[]): Promise<Asked
     if (!Number.isInteger(most)) {
       throw new Misuse(`--workload parities needs a power of two of values, got ${size}`);
     }
-    const [least, of] = isTables ? [1, 'columns'] : [0, 'bits'];
+    const [least, of] = isTables ? [1, 'column'] : [0, 'bit'];
     const order = Number(named[2]);
     if (order < least || order > most) {
-      throw new Misuse(`--workload ${named[1]} must be of ${least} to ${most} ${of}, got ${order}`);
+      const wanted = least === most ? counted(most, of) : `${least} to ${most} ${of}s`;
+      throw new Misuse(`--workload ${named[1]} must be of ${wanted}, got ${order}`);
     }
     return isTables ? askMarginals(domains, order) : askParities(most, order);
   }
@@ -89,18 +98,23 @@ async function readPart(text: string, domains: readonly Domain[]): Promise<Asked
   return { workload: { matrix }, numQueries: matrix.length, naming: (label) => `query ${label}` };
 }
 
-export interface Workload {
+export interface NamedWorkload {
   workload: QueryWorkload;
+  numQueries: number;
   nameOf(query: number, label: string): string;
 }
 
 /** Reads one workload, or several joined by +. */
-export async function readWorkload(text: string, domains: readonly Domain[]): Promise<Workload> {
+export async function readWorkload(
+  text: string,
+  domains: readonly Domain[],
+): Promise<NamedWorkload> {
   const texts = existsSync(text) ? [text] : text.split('+');
   const parts = await Promise.all(texts.map((part) => readPart(part, domains)));
   const workloads = parts.map(({ workload }) => workload);
   return {
     workload: workloads.length === 1 ? workloads[0]! : { union: workloads },
+    numQueries: parts.reduce((sum, part) => sum + part.numQueries, 0),
     nameOf(query, label) {
       let first = 0;
       const part = parts.find(({ numQueries }) => query < (first += numQueries));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Derives one clip norm for all columns from their ranges, and warns about its effect on each.
+// Derives one clip norm for all columns from their ranges, and warns about its effect on single
+// columns.
 
 import type { ModelInput } from '../../../types/all.js';
 import { Misuse } from '../../base/failure.js';
@@ -23,7 +24,9 @@ export function longestRow(ranges: Ranges, inL1: boolean): number {
   throw new Misuse(`--columns must allow no row that is longer than ${LONGEST}, got ${longest}`);
 }
 
-/** Ratio of two columns' largest values from which the noise for one hides the other. */
+/**
+ * Ratio between the largest values of two columns above which the noise for one hides the other.
+ */
 const UNEQUAL = 10;
 
 /** Significant digits of lengths in messages. */
@@ -33,7 +36,7 @@ function shown(length: number): string {
   return String(Number(length.toPrecision(DIGITS)));
 }
 
-/** Warns of a column whose noise is scaled to another with a much larger range. */
+/** Warns of a column whose noise is scaled to another column with a much larger range. */
 function unequalNotice(ranges: Ranges): string | undefined {
   const inOrder = ranges.toSorted((one, other) => reachOf(one) - reachOf(other));
   const [least, most] = [inOrder[0]!, inOrder.at(-1)!];

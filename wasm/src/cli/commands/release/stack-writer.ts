@@ -5,15 +5,15 @@
 import type { Certificate } from '../../../types/all.js';
 import type { Estimates, Sums } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
-import type { Step } from '../../output/released.js';
+import type { ReleasedStep } from '../../output/released.js';
 import { RowText } from '../../output/row-text.js';
 import { StepWriter } from '../stream/step-writer.js';
-import type { ShownSums } from './writer.js';
+import type { SumsOutput } from './writer.js';
 
 /** Sums of all workloads after a step. */
-export type Stacked = Sums<string, Estimates>;
+export type StackReading = Sums<string, Estimates>;
 
-interface ShownStack extends ShownSums {
+interface StackOutput extends SumsOutput {
   columns: readonly string[];
   /** One name per workload. */
   names: readonly string[];
@@ -23,17 +23,17 @@ interface ShownStack extends ShownSums {
 }
 
 /** Sums of a workload after a step, one per column. */
-interface Own {
+interface WorkloadValues {
   name: string;
-  values: readonly number[];
-  truth: readonly number[] | undefined;
+  values: Float64Array;
+  truth: Float64Array | undefined;
   std: number;
 }
 
-export class StackWriter extends StepWriter<Stacked> {
+export class StackWriter extends StepWriter<StackReading> {
   constructor(
     sink: Sink,
-    private readonly shown: ShownStack,
+    private readonly shown: StackOutput,
   ) {
     const { json, format, showTrue, timeColumn, columns, names } = shown;
     const times = timeColumn === undefined ? [] : [timeColumn];
@@ -50,18 +50,17 @@ export class StackWriter extends StepWriter<Stacked> {
     return { columns, workloads: each };
   }
 
-  protected step(step: Step<Stacked>): string {
-    const { reading, time } = step;
-    const all = this.each(step);
+  protected step({ reading, time }: ReleasedStep<StackReading>): string {
+    const all = this.each(reading);
     if (!this.json) {
       const times = time === undefined ? [] : [time];
       const cells = all.flatMap(({ values, truth, std }) => [...values, ...(truth ?? []), std]);
       return this.text.line([reading.step + 1, ...times, ...cells]);
     }
     const { columns, showTrue } = this.shown;
-    const named = (values: readonly number[]) =>
+    const named = (values: Float64Array) =>
       Object.fromEntries(columns.map((column, j) => [column, values[j]]));
-    const each = (of: (own: Own) => unknown) =>
+    const each = (of: (own: WorkloadValues) => unknown) =>
       Object.fromEntries(all.map((own) => [own.name, of(own)]));
     return this.object({
       step: reading.step + 1,
@@ -72,12 +71,10 @@ export class StackWriter extends StepWriter<Stacked> {
     });
   }
 
-  private each({ reading, truth }: Step<Stacked>): Own[] {
-    const { columns, names } = this.shown;
-    return names.map((name, i) => {
-      const { values, stddev: std } = reading.sums[name]!;
-      const own = truth?.slice(i * columns.length, (i + 1) * columns.length);
-      return { name, values: [...values], truth: own, std };
+  private each({ sums, nonprivate }: StackReading): WorkloadValues[] {
+    return this.shown.names.map((name) => {
+      const { values, stddev: std } = sums[name]!;
+      return { name, values, truth: nonprivate && nonprivate.sums[name]!.values, std };
     });
   }
 }

@@ -5,12 +5,12 @@
 import type { Totals } from '../../../types/streams/readings.js';
 import { DEFAULT_CONFIDENCE } from '../../../shared/defaults.js';
 import type { Sink } from '../../output/output.js';
-import type { Step } from '../../output/released.js';
+import type { ReleasedStep } from '../../output/released.js';
 import { RowText, type Format } from '../../output/row-text.js';
 import { StepWriter } from '../stream/step-writer.js';
 
-/** Output settings of steps. */
-export interface ShownSums {
+/** How steps are written. */
+export interface SumsOutput {
   json: boolean;
   format: Format;
   showTrue: boolean;
@@ -25,7 +25,7 @@ export class Writer extends StepWriter<Totals> {
   constructor(
     sink: Sink,
     private readonly columns: string[],
-    { json, format, showTrue, timeColumn }: ShownSums,
+    { json, format, showTrue, timeColumn }: SumsOutput,
     private readonly pure: boolean,
   ) {
     const trueNames = showTrue ? columns.map((name) => `${name}_true`) : [];
@@ -38,12 +38,12 @@ export class Writer extends StepWriter<Totals> {
     return { columns, ...(pure && { halfWidthProbability: BEYOND }) };
   }
 
-  protected step({ reading, time, truth }: Step<Totals>): string {
-    const { values, stddev: std, halfWidth } = reading;
+  protected step({ reading, time }: ReleasedStep<Totals>): string {
+    const { values, stddev: std, halfWidth, nonprivate } = reading;
     const step = reading.step + 1;
     if (!this.json) {
       const times = time === undefined ? [] : [time];
-      return this.text.line([step, ...times, ...values, ...(truth ?? []), std]);
+      return this.text.line([step, ...times, ...values, ...(nonprivate?.values ?? []), std]);
     }
     const named = (numbers: ArrayLike<number>) =>
       Object.fromEntries(this.columns.map((name, j) => [name, numbers[j]]));
@@ -51,7 +51,7 @@ export class Writer extends StepWriter<Totals> {
       step,
       ...(time && { time }),
       sums: named(values),
-      ...(truth && { trueSums: named(truth) }),
+      ...(nonprivate && { trueSums: named(nonprivate.values) }),
       std,
       ...(this.pure && { halfWidth }),
     });

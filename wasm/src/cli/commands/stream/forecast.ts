@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Shows what a release would promise, how noisy it would be and what it would cost, and releases
-// nothing (--dry-run). Of a table it reads the names of the columns, and its times or the number of
-// its rows where the horizon follows from them.
+// nothing (--dry-run). It reads only the column names of the table and, if the horizon depends on
+// them, its times or the number of its rows.
 
 import type { Certificate, DpFtrl } from '../../../types/all.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
@@ -11,19 +11,33 @@ import { isRegularFile } from '../../input/input.js';
 import { guarantee, protection } from '../../input/protection.js';
 import { RowStream } from '../../input/stream.js';
 import { spendingOf } from '../../state/budget.js';
-import { choiceText, shownOf, type Choice } from './choice.js';
+import { MOST_COMPARED } from './choice.js';
+import { writeForecast } from './forecast-text.js';
 import { openStream } from './open.js';
-import { countSteps, givenSteps, prepare, sortByTime } from './prepare.js';
+import { countSteps, givenSteps, openTable, prepare, sortByTime } from './prepare.js';
 import type { Question } from './question.js';
-import type { Settings } from './settings.js';
+import type { OpenStream } from './releases.js';
+import type { ReleaseSettings } from './settings.js';
+import { warnBefore } from './warnings.js';
 
-/** Returns settings with a horizon, and what had to be read for it. */
-async function withHorizon(settings: Settings): Promise<{ known: Settings; read: string }> {
+/** Maximum number of readings kept at once. */
+const MOST_READ = 1000;
+
+/** @throws Misuse for a dry run of a state. */
+export function refuseState(state: object | undefined): void {
+  if (state === undefined) return;
+  throw new Misuse('--dry-run does not go with --state, whose first run has decided all of it');
+}
+
+/** Settings with a horizon, and the part of the table that was read to find it. */
+async function withHorizon(
+  settings: ReleaseSettings,
+): Promise<{ known: ReleaseSettings; read: string }> {
   if (givenSteps(settings) !== undefined) {
     return { known: settings, read: 'nothing but the names of its columns' };
   }
   const { times, files, format, missing } = settings;
-  // A pipe can be read only once, for the names of the columns and for all else.
+  // A pipe can be read only once, for column names and everything else.
   if (!(await isRegularFile(files))) return { known: settings, read: 'all of it' };
   const texts = times ? [times.column] : [];
   const rows = await RowStream.open(files, {
@@ -41,9 +55,9 @@ async function withHorizon(settings: Settings): Promise<{ known: Settings; read:
   };
 }
 
-/** Returns the standard deviation of the noisiest number, of one sum or of each of several. */
-function stdOf({ clipNorm, maxError, noiseMultiplier, neighbours, workloads }: Certificate) {
-  // Replacing a record moves it twice as far as leaving it out.
+/** Standard deviation of the noisiest number: one value, or one per workload. */
+export function stdOf({ clipNorm, maxError, noiseMultiplier, neighbours, workloads }: Certificate) {
+  // Replacing a record moves a sum twice as far as leaving the record out.
   const size = clipNorm * noiseMultiplier * (neighbours === 'replace-one' ? 2 : 1);
   if (workloads === undefined) return size * maxError;
   return Object.fromEntries(
@@ -51,78 +65,63 @@ function stdOf({ clipNorm, maxError, noiseMultiplier, neighbours, workloads }: C
   );
 }
 
-const short = (value: number): string => String(Number(value.toPrecision(3)));
+/** Standard deviation of the counts of each window of active people. */
+function stdsOf({ active }: Certificate): Record<string, number> | undefined {
+  if (active === undefined) return undefined;
+  return Object.fromEntries(Object.entries(active).map(([name, { stddev }]) => [name, stddev]));
+}
 
-/** Writes the forecast of a question to standard output. */
-export async function forecast<R extends Reading>(
-  dp: DpFtrl,
-  question: Question<R>,
-): Promise<void> {
-  const { settings } = question;
-  if (settings.state !== undefined) {
-    throw new Misuse('--dry-run does not go with --state, whose first run has decided all of it');
+/** The maximum over the steps of each standard deviation, read off a stream without records. */
+async function largestOf<R extends Reading>(
+  stream: OpenStream<R>,
+  stdsOf: NonNullable<Question<R>['stdsOf']>,
+): Promise<Record<string, number> | undefined> {
+  if (stream.steps > MOST_COMPARED) return undefined;
+  const largest: Record<string, number> = {};
+  while (stream.step < stream.steps) {
+    const readings = await stream.endMany(Math.min(stream.steps - stream.step, MOST_READ));
+    for (const [name, std] of readings.flatMap((reading) => Object.entries(stdsOf(reading)))) {
+      largest[name] = Math.max(largest[name] ?? 0, std);
+    }
   }
+  return largest;
+}
+
+/** Writes the forecast of a question to standard output, and its warnings to standard error. */
+export async function forecast<R extends Reading>(dp: DpFtrl, asked: Question<R>): Promise<void> {
+  const { settings } = asked;
+  refuseState(settings.state);
   const { known, read } = await withHorizon(settings);
-  const prepared = await prepare(dp, known, question);
+  const table = await openTable(known, asked);
+  const question = asked.atHorizon?.(dp, table.numSteps) ?? asked;
+  const prepared = await prepare(dp, known, { question, table });
   const opened = await openStream<R>(dp, question, { settings: known, prepared });
   const { certificate } = opened.stream;
+  const largest = question.stdsOf && (await largestOf(opened.stream, question.stdsOf));
+  warnBefore({ question, settings: known, prepared, opened });
   await opened.close();
-  const { chosen, choice, rows, problem } = prepared;
-  const { numSteps: steps } = problem;
+  const { chosen, rows, problem } = prepared;
+  const choice = question.choice ?? prepared.choice;
+  const { steps } = problem;
   const protects = { ...known, numSteps: steps };
   const whom = protection({ ...protects, instead: '--user-column' });
-  const about = { mechanism: chosen.name, columns: rows.columns, unit: whom.unit };
+  const name = question.isOfPeople ? certificate.mechanism : chosen.name;
+  const about = { mechanism: name, columns: rows.columns, unit: whom.unit };
   const cost = await settings.budget?.quote(dp, spendingOf(certificate, about));
   const { clippedTo } = question;
   const spoken = {
-    name: chosen.name,
+    name,
     mode: known.mode,
     whom,
     clippedTo,
     missing: known.missing.claim,
   };
   const claim = guarantee(certificate, spoken);
-  // Moments and shares are divided by noisy counts, so that their noise depends on the data.
+  // Moments and shares are divided by noisy counts, so their noise depends on the data.
   const isOfSums = question.name === 'totals' || question.name === 'sums';
-  const std = isOfSums ? stdOf(certificate) : undefined;
-  const text = settings.json
-    ? `${JSON.stringify(jsonOf({ claim, steps, std, choice, cost, read, certificate }))}\n`
-    : textOf({ claim, steps, std, choice, cost, read });
-  process.stdout.write(text);
-}
-
-interface Forecast {
-  claim: string;
-  steps: number;
-  std: number | Record<string, number> | undefined;
-  choice: Choice | undefined;
-  cost: string | undefined;
-  read: string;
-}
-
-function jsonOf({ choice, claim, ...rest }: Forecast & { certificate: Certificate }): object {
-  return { dryRun: true, guarantee: claim, ...rest, ...(choice && { choice: shownOf(choice) }) };
-}
-
-function textOf({ claim, steps, std, choice, cost, read }: Forecast): string {
-  const noise =
-    typeof std === 'object'
-      ? Object.entries(std)
-          .map(([name, one]) => `${name} ${short(one)}`)
-          .join(', ')
-      : std === undefined
-        ? undefined
-        : short(std);
-  const lines = [
-    `guarantee: ${claim}`,
-    choice && choiceText(choice),
-    noise && `largest standard deviation: ${noise}`,
-    `horizon: ${steps}`,
-    cost,
-    `nothing was released or charged; of the table, ${read} was read`,
-  ];
-  return lines
-    .filter((line) => line !== undefined && line !== '')
-    .map((line) => `${line}\n`)
-    .join('');
+  const std =
+    largest ??
+    question.largestStd?.(certificate) ??
+    (isOfSums ? stdOf(certificate) : stdsOf(certificate));
+  writeForecast({ claim, steps, std, choice, cost, read, certificate }, settings.json);
 }

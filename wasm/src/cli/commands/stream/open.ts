@@ -1,80 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes the stream of a command: here, or in the file of --state.
+// Opens the stream of a command, in memory or in the file of --state.
 
-import { given } from '../../../core/given.js';
 import { DEFAULT_CONFIDENCE } from '../../../shared/defaults.js';
-import { PARAMETER_NAMES } from '../../../shared/parameters.js';
 import type { DpFtrl, Workload } from '../../../types/all.js';
+import type { PrivacyTarget } from '../../../types/streams/options.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
 import type { Streams } from '../../../types/streams/stream.js';
 import { Misuse } from '../../base/failure.js';
-import { placeOf } from '../../input/place.js';
 import type { RowStream } from '../../input/stream.js';
 import { textColumns, type StepOptions } from '../../input/steps.js';
-import { Clock, type Times } from '../../input/time.js';
-import { trueSumsOf } from '../../input/truth.js';
+import { Clock, type TimeColumn } from '../../input/time.js';
 import { State, type StoreOptions } from '../../state/state.js';
-import { boundOf } from '../../../shared/problem.js';
-import { strategyOf } from '../../options/learner.js';
-import { sortByTime, type ReleasePlan, type TableColumns } from './prepare.js';
+import {
+  noiseOptions,
+  sortByTime,
+  type OpenTable,
+  type ReleasePlan,
+  type TableColumns,
+  type TableQuestion,
+} from './prepare.js';
 import { Releases, type OpenStream, type StoredStream } from './releases.js';
-import type { Settings } from './settings.js';
+import type { ReleaseSettings } from './settings.js';
 
-/** A stream of the package, and the records that rows are for it. */
+/** A kind of stream of the package, and how rows become its records. */
 export interface StreamKind {
   name: Exclude<keyof Streams, 'counter'>;
-  /** Options beside those of all streams. */
-  options(columns: readonly string[], workloads: readonly Workload[]): object;
-  /** Returns the records of rows, as the stream takes them. */
+  /** Options specific to this kind of stream. */
+  options(
+    columns: readonly string[],
+    workloads: readonly Workload[],
+    target: PrivacyTarget,
+  ): object;
+  /** Records in the format of the stream; undefined if a record consists of a person only. */
   records(values: Float64Array, columns: readonly string[]): unknown;
-  /** Whether a category counts once for a person in a step. */
+  /** Whether each person counts at most once per category and step. */
   countsOnce?: boolean;
+  /**
+   * Options by name that later runs of a --state must repeat although they are not options of the
+   * stream.
+   */
+  repeated?: Readonly<Record<string, string>>;
+  /** Whether records are events of people, and the stream chooses its strategy. */
+  isOfPeople?: boolean;
   wanted: TableColumns;
 }
 
-/** A stream, its steps, and what ends it. */
-export interface Opened<R extends Reading> {
+/** A stream, its steps, and its destructor. */
+export interface ReleaseRun<R extends Reading> {
   stream: OpenStream<R>;
   releases: Releases<R>;
   /** How rows become steps. */
   stepping: StepOptions;
   /** Present for a release over several runs. */
   state: State | undefined;
+  /** Reads a step that an earlier run released. */
+  past(step: number): Promise<R>;
   close(): Promise<void>;
 }
 
-/** Returns the options of the stream that all kinds have. */
-function optionsOf(settings: Settings, { problem, target }: ReleasePlan): object {
-  const { people, neighbours, seed, confidence = DEFAULT_CONFIDENCE } = settings;
-  const { mechanism, numSteps, participation } = problem;
-  const parameters = given(Object.fromEntries(PARAMETER_NAMES.map((it) => [it, problem[it]])));
-  const bound = boundOf(participation);
-  return {
-    steps: numSteps,
+/** Options that all kinds of streams have. */
+export function optionsOf(
+  settings: ReleaseSettings,
+  { problem, target }: Pick<ReleasePlan, 'problem' | 'target'>,
+  isOfPeople = false,
+): object {
+  const { people, neighbours, seed, showTrue, confidence = DEFAULT_CONFIDENCE } = settings;
+  const { strategy, steps, participation } = problem;
+  const shared = {
+    steps,
     ...target,
     neighbours,
     confidence,
-    strategy: strategyOf({ mechanism, parameters }),
-    ...(people ? { people: bound, numericNames: people.areNumbers } : { participation: bound }),
+    ...(people && { numericNames: people.areNumbers }),
     ...(seed !== undefined && { insecureSeed: seed }),
+    ...(showTrue && { showNonprivate: true }),
   };
+  if (isOfPeople) return shared;
+  return { ...shared, strategy, ...(people ? { people: participation } : { participation }) };
 }
 
-/** Returns the bucket of the first row, which is that of the first step; undefined without rows. */
-async function bucketOfFirst(rows: RowStream, times: Times): Promise<number | undefined> {
+/** Bucket of the first row, which becomes the first step; undefined if there are no rows. */
+async function bucketOfFirst(rows: RowStream, times: TimeColumn): Promise<number | undefined> {
   const batch = await rows.first();
   if (batch && batch.numRows > 0) {
     const clock = new Clock(times);
-    clock.advance(batch.texts.at(-1)!, 0, placeOf(batch, 0));
+    clock.advance(batch.texts.at(-1)!, 0, batch);
     return clock.origin;
   }
   if (batch?.fault) throw batch.fault;
   return undefined;
 }
 
-/** Returns the times of all runs with a state; the first of them says when the first step is. */
-async function timesOf(state: State, rows: RowStream, settings: Settings) {
+/** Times for a run of a state, whose first step the first run fixes. */
+async function timesOf(state: State, rows: RowStream, settings: ReleaseSettings) {
   const { times, steps } = settings;
   if (!times) return undefined;
   if (times.sorts) await sortByTime(rows, times);
@@ -89,69 +108,77 @@ async function timesOf(state: State, rows: RowStream, settings: Settings) {
   return { ...times, first };
 }
 
-/** Opens the stream of --state, and finds the step from which on this run releases. */
-async function openStored<R extends Reading>(
-  make: (options: StoreOptions) => Promise<StoredStream<R>>,
-  { settings, prepared, kind }: { settings: Settings; prepared: ReleasePlan; kind: StreamKind },
-) {
-  const { rows } = prepared;
+/** Opens the file of --state, whose first run this run must repeat; undefined without one. */
+export async function openState(
+  settings: ReleaseSettings,
+  kind: StreamKind & TableQuestion,
+  table: OpenTable,
+): Promise<State | undefined> {
   const { people, times, command, state: where } = settings;
+  if (where === undefined) return undefined;
   const { column: by, labels } = kind.wanted.categories ?? {};
-  const state = await State.open(where!, {
+  return State.open(where, {
     command: kind.name === 'sums' && command === 'release' ? 'sums' : command,
-    columns: by === undefined ? rows.columns : [],
+    columns: by === undefined ? table.rows.columns : [],
     by,
     domain: kind.name === 'histogram' ? undefined : labels,
     people,
     times,
+    others: { ...kind.repeated, ...(kind.compared && noiseOptions(settings, table)) },
   });
-  try {
-    if (by === undefined) rows.arrange(state.columns);
-    const all = await timesOf(state, rows, settings);
-    const stream = await state.open(all, make);
-    const from = where!.firstStep ?? stream.step;
-    if (from > stream.step) {
-      const what = `at most ${stream.step + 1}, the first step without a release`;
-      throw new Misuse(`--first-step must be ${what}, got ${from + 1}`);
-    }
-    return { state, stream, from, times: all };
-  } catch (error) {
-    await state.close();
-    throw error;
-  }
 }
 
-/** Makes a stream of this run only, or continues that of --state. */
+/** Opens the stream of a state, and finds the step at which this run begins to release. */
+async function openStored<R extends Reading>(
+  make: (options: StoreOptions) => Promise<StoredStream<R>>,
+  { settings, prepared, kind, state }: OpenOptions & { kind: StreamKind; state: State },
+) {
+  const { rows, choice } = prepared;
+  if (kind.wanted.categories === undefined) rows.arrange(state.columns);
+  const all = await timesOf(state, rows, settings);
+  const stream = await state.open({ times: all, noise: choice }, make);
+  const from = settings.state!.firstStep ?? stream.step;
+  if (from > stream.step) {
+    const what = `at most ${stream.step + 1}, the first step without a release`;
+    throw new Misuse(`--first-step must be ${what}, got ${from + 1}`);
+  }
+  return { stream, from, times: all };
+}
+
+interface OpenOptions {
+  settings: ReleaseSettings;
+  prepared: ReleasePlan;
+  /** Present with --state. */
+  state?: State | undefined;
+}
+
+/** Creates a stream for this run only, or continues the stream of --state. */
 export async function openStream<R extends Reading>(
   dp: DpFtrl,
   kind: StreamKind,
-  { settings, prepared }: { settings: Settings; prepared: ReleasePlan },
-): Promise<Opened<R>> {
-  const { rows, workloads, problem } = prepared;
-  const { people, times, showTrue } = settings;
+  { settings, prepared, state }: OpenOptions,
+): Promise<ReleaseRun<R>> {
+  const { rows, workloads, problem, target } = prepared;
+  const { people, times } = settings;
   const make = dp[kind.name] as (options: object) => unknown;
   const all = () => ({
-    ...optionsOf(settings, prepared),
-    ...kind.options(rows.columns, workloads),
+    ...optionsOf(settings, prepared, kind.isOfPeople),
+    ...kind.options(rows.columns, workloads, target),
   });
-  const stored = settings.state
-    ? await openStored(
-        (store) => make({ ...all(), ...store, durable: 'step' }) as Promise<StoredStream<R>>,
-        { settings, prepared, kind },
-      )
-    : undefined;
+  const stored =
+    state &&
+    (await openStored(
+      (store) => make({ ...all(), ...store, durable: 'step' }) as Promise<StoredStream<R>>,
+      { settings, prepared, kind, state },
+    ));
   const stream = stored?.stream ?? (make(all()) as OpenStream<R>);
   const dimension = rows.columns.length;
-  const { clipNorm, delta } = stream.certificate;
-  const truth = showTrue
-    ? trueSumsOf(dimension, { clipNorm, inL1: delta === 0 }, workloads)
-    : undefined;
   const stepping = {
     people,
     times: stored ? stored.times : times,
     columns: textColumns(people, times),
     dimension,
-    numSteps: problem.numSteps,
+    numSteps: problem.steps,
     numBefore: stored?.from ?? 0,
     isLasting: stored !== undefined,
     countsOnce: kind.countsOnce ?? false,
@@ -159,10 +186,11 @@ export async function openStream<R extends Reading>(
   const records = (values: Float64Array) => kind.records(values, rows.columns);
   const hasPeople = people !== undefined;
   const kept = stored && { stream: stored.stream, from: stored.from };
-  const releases = new Releases<R>({ stream, stored: kept, hasPeople, records, dimension, truth });
+  const releases = new Releases<R>({ stream, stored: kept, hasPeople, records, dimension });
   const close = async (): Promise<void> => {
-    if (stored) await stored.state.close();
+    if (state) await state.close();
     else await stream.dispose();
   };
-  return { stream, releases, stepping, state: stored?.state, close };
+  const past = (step: number) => stored!.stream.at(step);
+  return { stream, releases, stepping, state, past, close };
 }

@@ -1,78 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads what a release needs of its table before the first row: columns, order and horizon, and
-// the mechanism for it.
+// Reads from the table, before the first row, what a release needs: columns, order, horizon, and
+// the mechanism.
 
 import { counted } from '../../../shared/counted.js';
 import { Span } from '../../../shared/span.js';
-import type { DpFtrl, MechanismName, MechanismParameters } from '../../../types/all.js';
-import type { Participation, SavedStrategy, Workload } from '../../../types/all.js';
+import type { DpFtrl, Participation, Workload } from '../../../types/all.js';
 import type { PrivacyTarget } from '../../../types/streams/options.js';
 import { Misuse } from '../../base/failure.js';
 import { isRegularFile } from '../../input/input.js';
 import { personOf } from '../../input/people.js';
-import { faultAt, placeOf, placeText, type Place } from '../../input/place.js';
-import type { Wanted } from '../../input/rows.js';
+import { faultAt, placeOf, placeText, type RowPlace } from '../../input/place.js';
+import type { RowRequest } from '../../input/rows.js';
 import { stepsOf, textColumns, type StepOptions } from '../../input/steps.js';
 import { RowStream } from '../../input/stream.js';
-import { Clock, keyOf, timeOf, type Times } from '../../input/time.js';
-import { readWorkloads } from '../../input/workload.js';
-import { withDefault, type Chosen } from '../../options/strategy.js';
+import { Clock, keyOf, timeOf, type TimeColumn } from '../../input/time.js';
+import { readWorkloads, workloadText } from '../../input/workload.js';
+import {
+  hasLaplace,
+  parametersOf,
+  requireDecoder,
+  withDefault,
+  type ChosenStrategy,
+} from '../../options/strategy.js';
 import { findFirst } from '../../output/progress.js';
-import { boundOf } from '../../../shared/problem.js';
-import { chooseNoise, type Choice } from './choice.js';
-import type { Settings } from './settings.js';
+import type { State } from '../../state/state.js';
+import { chooseNoise, targetOf, type ChoiceProblem, type ChosenNoise } from './choice.js';
+import type { ReleaseSettings } from './settings.js';
 
-/** Columns to read, except those of texts, which are added. */
-export type TableColumns = Omit<Wanted, 'texts' | 'format' | 'missing' | 'ids'>;
+/** Request for numeric columns; text columns are appended. */
+export type TableColumns = Omit<RowRequest, 'texts' | 'format' | 'missing' | 'ids'>;
 
-/** A mechanism, and the problem that it is for. */
-export interface Problem extends MechanismParameters {
-  mechanism: MechanismName | SavedStrategy;
-  numSteps: number;
+/** A strategy and the problem that it solves. */
+export interface ReleaseProblem extends Pick<ChosenStrategy, 'strategy'> {
+  steps: number;
   participation: Participation;
   workload?: Workload;
 }
 
 /** A table and a mechanism that are ready for a release. */
 export interface ReleasePlan {
-  chosen: Chosen;
+  chosen: ChosenStrategy;
   rows: RowStream;
-  /** Whether the horizon was counted in an earlier pass over the input. */
-  surveyed: boolean;
   /** Whether all rows are checked before the budget is charged. */
   isRehearsed: boolean;
   /** Workloads that are released together. */
   workloads: readonly Workload[];
-  problem: Problem;
+  problem: ReleaseProblem;
   target: PrivacyTarget;
   /** Present if the noise was chosen for the question. */
-  choice: Choice | undefined;
+  choice: ChosenNoise | undefined;
 }
 
 /** The part of a question that is about the table and the mechanism. */
 export interface TableQuestion {
   wanted: TableColumns;
-  /** Workloads of the question; by default those of --workload. */
+  /** Workloads of the question; by default from --workload. */
   workloads?: readonly Workload[];
-  /** Clip norm of a question for which the noise is chosen, if no mechanism is named. */
-  chosenFor?: number | undefined;
+  /** Whether the stream chooses its strategy. */
+  isOfPeople?: boolean;
+  /** How to choose the noise if no strategy is named; undefined if there is no choice. */
+  compared?(asked: ComparedQuestion): Compared | undefined;
+}
+
+/** A question about a table whose noise can be chosen. */
+export interface ComparedQuestion {
+  dp: DpFtrl;
+  columns: readonly string[];
+  workload: Workload;
+  numSteps: number;
+}
+
+/** How the kinds of noise for a question are compared. */
+export interface Compared extends Pick<ChoiceProblem, 'stdOf'> {
+  /**
+   * Whether Laplace noise is available, as it is for records that are one number or a one-hot
+   * vector.
+   */
+  hasLaplace: boolean;
+  /**
+   * Names the numbers to which the standard deviation applies; absent if it applies to all numbers.
+   */
+  of?: string;
 }
 
 /** Sorts the rows, whose columns must be in their final order. */
-export function sortByTime(rows: RowStream, times: Times): Promise<void> {
+export function sortByTime(rows: RowStream, times: TimeColumn): Promise<void> {
   return rows.sort((batch, i) => {
     const texts = batch.texts.at(-1)!;
-    return keyOf(timeOf(texts, i, { times, where: placeOf(batch, i) }), times);
+    return keyOf(timeOf(texts, i, { times, batch }), times);
   });
 }
 
-/** Counts the steps of the input, which is then read twice. */
-export async function countSteps({ people, times }: Settings, rows: RowStream): Promise<number> {
+/** Counts the steps of the input in a separate pass over it. */
+export async function countSteps(
+  { people, times }: ReleaseSettings,
+  rows: RowStream,
+): Promise<number> {
   let numSteps = 0;
   const timed = times && {
     clock: new Clock(times),
-    span: new Span<Place>(times.bucket, times.first !== undefined),
+    span: new Span<RowPlace>(times.bucket, times.first !== undefined),
   };
   await rows.survey((batch) => {
     const { numRows, texts } = batch;
@@ -82,10 +110,9 @@ export async function countSteps({ people, times }: Settings, rows: RowStream): 
         numSteps += 1;
         continue;
       }
-      const place = placeOf(batch, i);
-      const step = timed.clock.advance(texts.at(-1)!, i, place);
+      const step = timed.clock.advance(texts.at(-1)!, i, batch);
       if (step === undefined) continue;
-      timed.span.add(step, place);
+      timed.span.add(step, placeOf(batch, i));
       numSteps = step + 1;
     }
   });
@@ -98,81 +125,153 @@ export async function countSteps({ people, times }: Settings, rows: RowStream): 
   return numSteps;
 }
 
-/** Returns the given horizon; undefined if the input must be counted. */
-export function givenSteps({ steps, times, state }: Settings): number | undefined {
+/** Undefined if the input must be counted. */
+export function givenSteps(settings: ReleaseSettings): number | undefined {
+  const { steps, times, state, isEndless } = settings;
   // With --state, --to only limits this run, not the horizon of all runs.
-  const isRange = times?.last !== undefined && !state;
+  const isRange = times?.last !== undefined && !state && !isEndless;
   if (!isRange) return steps;
   const range = times.last! - times.first! + 1;
-  // A saved strategy has its own horizon.
+  // `steps` is then the horizon of a saved strategy.
   if (steps === undefined || range === steps) return range;
   throw new Misuse(`--from and --to span ${counted(range, 'step')}, the strategy is for ${steps}`);
 }
 
 /**
- * Chooses the noise of a question, unless the caller named it or gave a parameter, which is one of
- * the default mechanism. A budget has one account, in which
- * Laplace noise costs far more than Gaussian noise of the same guarantee, so that it is --pure that
- * asks for it.
+ * The workloads of --workload or --workloads or, without these, the workload of the saved strategy
+ * or prefix sums.
+ */
+function workloadsOf({ chosen }: ReleaseSettings, given: readonly Workload[]): readonly Workload[] {
+  return given.length > 0 ? given : [chosen.saved?.workload ?? 'prefix'];
+}
+
+/** Options that determine the choice of the noise. Later runs of a --state must repeat them. */
+export function noiseOptions(
+  settings: ReleaseSettings,
+  { given }: OpenTable,
+): Readonly<Record<string, string>> {
+  const { chosen, target, mode } = settings;
+  const { isNamed, saved, name } = chosen;
+  const parameters = Object.entries(isNamed ? {} : parametersOf(chosen));
+  return {
+    delta: target.delta === 0 ? '' : String(target.delta),
+    workload: workloadsOf(settings, given).map(workloadText).join(),
+    mode,
+    ...((isNamed || saved) && { strategy: name }),
+    ...Object.fromEntries(parameters.map(([option, value]) => [option, String(value)])),
+  };
+}
+
+/** Whether the user named the noise, or gave a parameter of the default mechanism. */
+export function isNoiseNamed({ chosen, target }: ReleaseSettings): boolean {
+  const hasParameters = Object.keys(parametersOf(chosen)).length > 0;
+  return chosen.isNamed || chosen.saved !== undefined || hasParameters || target.delta === 0;
+}
+
+/**
+ * Chooses the noise for a question, unless the user named it. Under a budget, both kinds of noise
+ * are charged to one account, in which Laplace noise costs far more than Gaussian noise with the
+ * same guarantee, so only --pure selects Laplace noise there.
  */
 function choiceOf(
   dp: DpFtrl,
-  { chosen, target, participation, neighbours, budget }: Settings,
+  settings: ReleaseSettings,
   {
     numSteps,
-    workloads,
-    clip,
-  }: { numSteps: number; workloads: readonly Workload[]; clip: number | undefined },
-): Choice | undefined {
-  const hasParameters = Object.keys(chosen.parameters).length > 0;
-  const isNamed =
-    chosen.isNamed || chosen.saved !== undefined || hasParameters || target.delta === 0;
-  if (clip === undefined || isNamed || workloads.length > 1) return undefined;
-  return chooseNoise(dp, {
-    steps: numSteps,
-    workload: workloads[0]!,
-    participation: boundOf(participation),
-    ...{ clip, target, neighbours },
-    isGaussian: budget !== undefined,
-  });
+    workload,
+    compared,
+  }: { numSteps: number; workload: Workload; compared: Compared | undefined },
+): ChosenNoise | undefined {
+  if (compared === undefined) return undefined;
+  const { target, participation, budget } = settings;
+  const isKnown = compared.hasLaplace && hasLaplace(workload);
+  const laplace = !isKnown ? 'unknown' : budget === undefined ? 'allowed' : 'named';
+  const { stdOf, of } = compared;
+  const problem = { steps: numSteps, workload, participation, target, stdOf };
+  return { ...chooseNoise(dp, { ...problem, laplace }), of };
 }
 
-/** Reads the header and the horizon, and searches for parameters first if that takes long. */
-export async function prepare(
-  dp: DpFtrl,
-  settings: Settings,
-  { wanted, workloads: own, chosenFor }: TableQuestion,
-): Promise<ReleasePlan> {
-  const { people, times, quiet, state, budget, output, files, format, missing } = settings;
+/** The choice made by the run that began a state; undefined if the noise was named. */
+function keptChoice({ noise }: State, target: PrivacyTarget): ChosenNoise | undefined {
+  const kept = noise as ChosenNoise | undefined;
+  return kept && { ...kept, target: targetOf(kept.noise, target) };
+}
+
+/** Rows of a table, and the number of steps that they make. */
+export interface OpenTable {
+  rows: RowStream;
+  numSteps: number;
+  /** Whether the horizon was counted in an earlier pass over the input. */
+  surveyed: boolean;
+  /** Workloads of --workload or --workloads. */
+  given: readonly Workload[];
+}
+
+/** Reads the header and the horizon. */
+export async function openTable(
+  settings: ReleaseSettings,
+  { wanted }: TableQuestion,
+): Promise<OpenTable> {
+  const { people, times, state, files, format, missing } = settings;
   const texts = textColumns(people, times).names;
   const table = { ...wanted, texts, ids: people?.column, format, missing };
   const rows = await RowStream.open(files, table);
   if (times?.sorts && state === undefined) await sortByTime(rows, times);
   const known = givenSteps(settings);
   const numSteps = known ?? (await countSteps(settings, rows));
-  const given = own ?? (await readWorkloads(settings.workloads, numSteps));
-  const workloads = given.length > 0 ? given : [settings.chosen.saved?.workload ?? 'prefix'];
-  const choice = choiceOf(dp, settings, { numSteps, workloads, clip: chosenFor });
+  const given = await readWorkloads(settings.workloads, numSteps);
+  return { rows, numSteps, surveyed: known === undefined, given };
+}
+
+/**
+ * Chooses the noise. If the search for parameters takes long, runs it here, with its progress
+ * shown.
+ *
+ * @param state  state whose first run chose the noise; undefined if this run chooses it.
+ */
+export async function prepare(
+  dp: DpFtrl,
+  settings: ReleaseSettings,
+  {
+    question,
+    table,
+    state,
+  }: { question: TableQuestion; table: OpenTable; state?: State | undefined },
+): Promise<ReleasePlan> {
+  const { compared, isOfPeople = false } = question;
+  const { times, quiet, budget, output, files } = settings;
+  const { rows, numSteps, surveyed } = table;
+  const given = question.workloads ?? table.given;
+  const workloads = workloadsOf(settings, given);
+  await requireDecoder(settings.decoder, settings.chosen, workloads);
+  const [workload, ...others] = workloads as [Workload, ...Workload[]];
+  const isChosen = others.length === 0 && !isNoiseNamed(settings);
+  const asked = { dp, columns: rows.columns, workload, numSteps };
+  const choice = state?.isBegun
+    ? keptChoice(state, settings.target)
+    : choiceOf(dp, settings, {
+        ...{ numSteps, workload },
+        compared: isChosen ? compared?.(asked) : undefined,
+      });
   const target = choice?.target ?? settings.target;
   const chosen = choice
-    ? { ...settings.chosen, mechanism: choice.mechanism, name: choice.mechanism }
+    ? { ...settings.chosen, strategy: choice.strategy, name: choice.mechanism }
     : withDefault(settings.chosen, { numSteps, workloads, isPure: target.delta === 0 });
   const problem = {
-    mechanism: chosen.mechanism,
-    ...chosen.parameters,
-    numSteps,
+    strategy: chosen.strategy,
+    steps: numSteps,
     participation: settings.participation,
     ...(given.length === 1 && { workload: given[0]! }),
   };
-  // With --state, the mechanism keeps the name with which the state was begun.
-  const isSearched = workloads.length === 1 && state === undefined && !quiet && target.delta !== 0;
-  // Rows of standard input are otherwise released as they arrive.
+  // With --state, the mechanism keeps the name under which the state was begun.
+  const isSearched =
+    workloads.length === 1 && !isOfPeople && state === undefined && !quiet && target.delta !== 0;
+  // Otherwise, rows of standard input are released as they arrive.
   const isWhole = output !== undefined || times?.sorts === true || (await isRegularFile(files));
   return {
     chosen,
     rows,
-    surveyed: known === undefined,
-    isRehearsed: budget !== undefined && !state && known !== undefined && isWhole,
+    isRehearsed: budget !== undefined && !state && !surveyed && isWhole,
     workloads,
     target,
     choice,
@@ -183,7 +282,8 @@ export async function prepare(
 }
 
 /**
- * Reads all rows once, as the release will, so that their faults end a run before it is charged.
+ * Reads all rows once, as the release will do, so that a fault ends the run before the budget is
+ * charged.
  *
  * @throws Misuse for the first fault.
  */

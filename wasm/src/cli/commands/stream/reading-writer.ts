@@ -5,7 +5,7 @@
 import type { Estimate, Step as Reading } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';
 import { warn } from '../../output/notices.js';
-import type { Step } from '../../output/released.js';
+import type { ReleasedStep } from '../../output/released.js';
 import { RowText, type Format } from '../../output/row-text.js';
 import { StepWriter } from './step-writer.js';
 
@@ -19,25 +19,25 @@ export function cellsOf({ value, low, high }: Estimate): number[] {
 }
 
 /** Output settings common to all readings. */
-export interface Shown {
+export interface OutputSettings {
   json: boolean;
   format: Format;
   timeColumn: string | undefined;
 }
 
-/** Writer of readings, of which one estimate is the number of all rows. */
+/** Writer of readings with an estimate of the number of all rows. */
 export abstract class ReadingWriter<R extends Reading> extends StepWriter<R> {
   /** Lower end of the latest interval for the number of all rows. */
   private lowest: number | undefined;
 
   /**
-   * @param command  name in warnings.
-   * @param all  name of the number of all rows.
+   * @param command  name of the command in warnings.
+   * @param all  what warnings call the number of all rows.
    */
   protected constructor(
     sink: Sink,
     private readonly about: { command: string; all: string },
-    { json, format, timeColumn }: Shown,
+    { json, format, timeColumn }: OutputSettings,
     names: readonly string[],
   ) {
     const times = timeColumn === undefined ? [] : [timeColumn];
@@ -47,7 +47,7 @@ export abstract class ReadingWriter<R extends Reading> extends StepWriter<R> {
   /** The number of all rows. */
   protected abstract countOf(reading: R): Estimate;
   /** Text of a step. */
-  protected abstract reading(step: Step<R>): string;
+  protected abstract reading(step: ReleasedStep<R>): string;
 
   override async end(fault: Error | undefined, about: Record<string, unknown>): Promise<void> {
     await super.end(fault, about);
@@ -58,18 +58,18 @@ export abstract class ReadingWriter<R extends Reading> extends StepWriter<R> {
     warn(command, `the noise hides nearly everything: ${what}; ${advice}`);
   }
 
-  protected step(step: Step<R>): string {
+  protected step(step: ReleasedStep<R>): string {
     this.lowest = this.countOf(step.reading).low;
     return this.reading(step);
   }
 
-  /** First cells of every line of a step. */
-  protected firstCells({ reading, time }: Step<R>): (string | number)[] {
+  /** Cells at the beginning of every line of a step. */
+  protected firstCells({ reading, time }: ReleasedStep<R>): (string | number)[] {
     return [reading.step + 1, ...(time === undefined ? [] : [time])];
   }
 
-  /** The JSON object of a step. */
-  protected objectOf({ reading, time }: Step<R>, rest: object): string {
+  /** The JSON object of a step, with the members of `rest`. */
+  protected objectOf({ reading, time }: ReleasedStep<R>, rest: object): string {
     return this.object({ step: reading.step + 1, ...(time && { time }), ...rest });
   }
 }

@@ -1,52 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Performs the acts of rows on a stream, and returns the steps that it releases.
+// Performs acts on a stream, and returns the steps that the stream releases.
 
 import type { Certificate } from '../../../types/all.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
-import type { Act, Rows } from '../../input/steps.js';
-import type { Truth } from '../../input/truth.js';
-import type { Released } from '../../output/released.js';
+import type { Act, StepRows } from '../../input/steps.js';
+import type { ReleasedSteps } from '../../output/released.js';
 
-type Perhaps<T> = T | Promise<T>;
+type MaybePromise<T> = T | Promise<T>;
 
-/** A stream here or in a file. The lists of its verbs begin with persons if these are protected. */
+/**
+ * A stream in memory or in a file. If persons are protected, the first list that a method takes is
+ * the list of persons.
+ */
 export interface OpenStream<R> {
   readonly certificate: Certificate;
   readonly grid: number;
   readonly step: number;
   readonly steps: number;
   readonly dropped: number;
-  addMany(...lists: readonly unknown[]): Perhaps<void>;
-  endMany(steps: number): Perhaps<R[]>;
-  releaseMany(...lists: readonly unknown[]): Perhaps<R[]>;
-  dispose(): Perhaps<void>;
+  addMany(...lists: readonly unknown[]): MaybePromise<void>;
+  endMany(steps: number): MaybePromise<R[]>;
+  releaseMany(...lists: readonly unknown[]): MaybePromise<R[]>;
+  dispose(): MaybePromise<void>;
 }
 
-/** A stream in a file, which releases a step again for the same records. */
+/** A stream in a file, which can release a step again from the same records. */
 export interface StoredStream<R> extends OpenStream<R> {
   readonly identity: string;
+  at(step: number): Promise<R>;
   releaseAt(step: number, ...lists: readonly unknown[]): Promise<R>;
   releaseBatches(batches: readonly (readonly unknown[])[]): Promise<R[]>;
   begin(): Promise<void>;
 }
 
-interface Performed<R> {
+interface ReleaseSource<R> {
   stream: OpenStream<R>;
-  /** The same stream, if it is in a file, and the first step to release, perhaps again. */
+  /**
+   * The stream in a file, and the first step to release, which may have been released before;
+   * undefined for a stream in memory.
+   */
   stored: { stream: StoredStream<R>; from: number } | undefined;
   hasPeople: boolean;
-  /** Returns the records of rows, as the stream takes them. */
+  /** Records in the format of the stream; undefined if a record consists of a person only. */
   records(values: Float64Array): unknown;
   dimension: number;
-  /** Adds up the true totals, if they are shown as well. */
-  truth: Truth | undefined;
 }
 
-/** Most ended steps that wait to be stored together. */
+/** Maximum number of ended steps that wait to be stored together. */
 const MOST_WAITING = 4096;
 
-function joinedRows(all: readonly Rows[]): Rows {
+function joinedRows(all: readonly StepRows[]): StepRows {
   const values = new Float64Array(all.reduce((sum, rows) => sum + rows.values.length, 0));
   let end = 0;
   for (const rows of all) values.set(rows.values, (end += rows.values.length) - rows.values.length);
@@ -58,23 +62,23 @@ function joinedRows(all: readonly Rows[]): Rows {
 }
 
 export class Releases<R extends Reading> {
-  /** Index of the next step to be released, perhaps again. */
+  /** Index of the next step to release, which may have been released before. */
   private next: number;
   /** Steps that wait to be stored together. */
-  private ended: { rows: readonly Rows[]; label: string }[] = [];
-  /** Rows of the open step that the stream in a file does not have yet. */
-  private open: Rows[] = [];
+  private ended: { rows: readonly StepRows[]; label: string }[] = [];
+  /** Rows of the open step that the stream in the file does not have yet. */
+  private open: StepRows[] = [];
 
-  constructor(private readonly how: Performed<R>) {
+  constructor(private readonly how: ReleaseSource<R>) {
     this.next = how.stored?.from ?? how.stream.step;
   }
 
-  /** Number of steps that were released so far, by this run and those before it. */
+  /** Steps released so far, by this run and the runs before it. */
   get step(): number {
     return this.next;
   }
 
-  async perform(act: Act): Promise<Released<R>> {
+  async perform(act: Act): Promise<ReleasedSteps<R>> {
     switch (act.kind) {
       case 'fault': {
         const released = await this.store();
@@ -89,12 +93,12 @@ export class Releases<R extends Reading> {
           ? this.endStored(act.labels)
           : this.released(() => this.end(act.numSteps), act.labels);
       case 'release':
-        return this.release(act.rows);
+        return this.released(() => this.releaseAll(act.rows));
     }
   }
 
-  /** Ends steps that are stored later, together with others. */
-  private async endStored(labels: readonly string[]): Promise<Released<R>> {
+  /** Ends steps without storing them yet: they are stored later, together with others. */
+  private async endStored(labels: readonly string[]): Promise<ReleasedSteps<R>> {
     const [label, ...others] = labels;
     this.ended.push({ rows: this.open, label: label! });
     this.ended.push(...others.map((other) => ({ rows: [], label: other })));
@@ -103,7 +107,7 @@ export class Releases<R extends Reading> {
   }
 
   /** Stores the steps that have ended, in one write. */
-  private async store(): Promise<Released<R>> {
+  private async store(): Promise<ReleasedSteps<R>> {
     const { stored } = this.how;
     const ended = this.ended.splice(0);
     if (ended.length === 0) return { steps: [] };
@@ -112,8 +116,8 @@ export class Releases<R extends Reading> {
     return this.released(() => stored!.stream.releaseBatches(batches), labels);
   }
 
-  /** Leaves no rows to later acts. */
-  private async pause(): Promise<Released<R>> {
+  /** Stores everything that waits, so that no rows are left for later acts. */
+  private async pause(): Promise<ReleasedSteps<R>> {
     const released = await this.store();
     if (released.fault || this.open.length === 0) return released;
     await this.how.stream.addMany(...this.lists(joinedRows(this.open)));
@@ -121,12 +125,13 @@ export class Releases<R extends Reading> {
     return released;
   }
 
-  private lists({ people, values }: Rows): unknown[] {
+  private lists({ people, values }: StepRows): unknown[] {
     const records = this.how.records(values);
-    return this.how.hasPeople ? [people ?? [], records] : [records];
+    const own = records === undefined ? [] : [records];
+    return this.how.hasPeople ? [people ?? [], ...own] : own;
   }
 
-  private *eachOf({ people, values, numRows }: Rows): Generator<Rows> {
+  private *eachOf({ people, values, numRows }: StepRows): Generator<StepRows> {
     const { dimension } = this.how;
     for (let k = 0; k < numRows; ++k) {
       const row = values.subarray(k * dimension, (k + 1) * dimension);
@@ -134,24 +139,11 @@ export class Releases<R extends Reading> {
     }
   }
 
-  private async add(rows: Rows): Promise<Released<R>> {
-    const { stored, stream, truth } = this.how;
+  private async add(rows: StepRows): Promise<ReleasedSteps<R>> {
+    const { stored, stream } = this.how;
     if (stored) this.open.push(rows);
-    else if (truth) await this.addSeen(rows, truth);
     else await stream.addMany(...this.lists(rows));
     return { steps: [] };
-  }
-
-  /** Adds rows one by one, and to the truth those that count. */
-  private async addSeen(rows: Rows, truth: Truth): Promise<void> {
-    const { stream } = this.how;
-    for (const row of this.eachOf(rows)) {
-      const { dropped } = stream;
-      await stream.addMany(...this.lists(row));
-      if (stream.dropped > dropped) continue;
-      if (row.people) truth.addOf(row.people[0]!, row.values);
-      else truth.add(row.values);
-    }
   }
 
   private async end(numSteps: number): Promise<R[]> {
@@ -161,24 +153,7 @@ export class Releases<R extends Reading> {
     return rest === 0 ? readings : [...readings, ...(await this.how.stream.endMany(rest))];
   }
 
-  private async release(rows: Rows): Promise<Released<R>> {
-    const { stream, truth } = this.how;
-    if (!truth) return this.released(() => this.releaseAll(rows));
-    const all: Released<R> = { steps: [] };
-    for (const row of this.eachOf(rows)) {
-      const { dropped } = stream;
-      const { steps, fault } = await this.released(async () => {
-        const readings = await stream.releaseMany(...this.lists(row));
-        if (stream.dropped === dropped) truth.add(row.values);
-        return readings;
-      });
-      all.steps.push(...steps);
-      if (fault) return { ...all, fault };
-    }
-    return all;
-  }
-
-  private async releaseAll(rows: Rows): Promise<R[]> {
+  private async releaseAll(rows: StepRows): Promise<R[]> {
     const all = [...this.eachOf({ ...rows, numRows: this.numAgain(rows.numRows) })];
     const readings = await this.again(all.length, (k) => this.lists(all[k]!));
     if (readings.length === rows.numRows) return readings;
@@ -191,12 +166,12 @@ export class Releases<R extends Reading> {
     return [...readings, ...(await this.how.stream.releaseMany(...this.lists(rest)))];
   }
 
-  /** How many of the next steps were released before. */
+  /** How many of the next `numSteps` steps were released before. */
   private numAgain(numSteps: number): number {
     return Math.min(numSteps, this.how.stream.step - this.next);
   }
 
-  /** Releases steps again that were released before. */
+  /** Releases again those of the next `numSteps` steps that were released before. */
   private async again(numSteps: number, listsOf: (k: number) => unknown[]): Promise<R[]> {
     const readings: R[] = [];
     const numAgain = this.numAgain(numSteps);
@@ -206,11 +181,11 @@ export class Releases<R extends Reading> {
     return readings;
   }
 
-  /** Returns the steps that were released, and the error that came after them. */
+  /** Performs `act`; an error after some steps were released is returned along with these steps. */
   private async released(
     act: () => Promise<R[]>,
     labels?: readonly string[],
-  ): Promise<Released<R>> {
+  ): Promise<ReleasedSteps<R>> {
     let readings: R[];
     let fault: Error | undefined;
     try {
@@ -222,12 +197,7 @@ export class Releases<R extends Reading> {
       fault = error;
     }
     this.next += readings.length;
-    const { truth } = this.how;
-    const steps = readings.map((reading, k) => ({
-      reading,
-      time: labels?.[k],
-      truth: truth?.endStep(),
-    }));
+    const steps = readings.map((reading, k) => ({ reading, time: labels?.[k] }));
     return { steps, ...(fault && { fault }) };
   }
 }

@@ -9,30 +9,29 @@ import type { Step as Reading } from '../../../types/streams/readings.js';
 import { addNote } from '../../base/failure.js';
 import { Interrupted, Interruption } from '../../base/signals.js';
 import { warnOfMarks } from '../../input/people.js';
-import { boundNotice, guarantee, protection, publicCount } from '../../input/protection.js';
+import { guarantee, protection } from '../../input/protection.js';
 import { stepsOf, type Act } from '../../input/steps.js';
-import { areEarly, earlyNotice, edgeNotice } from '../../input/time.js';
-import { whatIsProtected } from '../../options/strategy.js';
-import { NOT_PRIVATE, say, SEEDED, warn, warnNotPrivate } from '../../output/notices.js';
+import { areEarly, earlyNotice } from '../../input/time.js';
+import { NOT_PRIVATE, say, warn } from '../../output/notices.js';
 import { AtomicFile, requireWritable, StandardOutput, type Sink } from '../../output/output.js';
-import type { Released } from '../../output/released.js';
+import type { ReleasedSteps } from '../../output/released.js';
 import { StepProgress } from '../../output/step-progress.js';
-import { warnWeak } from '../../output/weak.js';
-import { spendingOf, type Budget } from '../../state/budget.js';
+import { spendingOf, type SharedBudget } from '../../state/budget.js';
 import { ended, unfinished } from '../../state/state-file.js';
-import { openStream } from './open.js';
+import { openState, openStream } from './open.js';
 import { choiceText, shownOf } from './choice.js';
 import { forecast } from './forecast.js';
-import { prepare, rehearse } from './prepare.js';
+import { openTable, prepare, rehearse } from './prepare.js';
 import type { Question, Run } from './question.js';
 import type { StepWriter } from './step-writer.js';
+import { warnBefore } from './warnings.js';
 
 /** A release that is ready for its rows. */
 interface OpenRelease<R extends Reading> {
   writer: StepWriter<R>;
-  /** Its guarantee, in one sentence. */
+  /** Guarantee of the release, in one sentence. */
   claim: string;
-  /** Warnings about its numbers. */
+  /** Warnings about the released numbers. */
   notices: readonly string[];
 }
 
@@ -40,31 +39,20 @@ interface OpenRelease<R extends Reading> {
 async function begin<R extends Reading>(run: Run<R>): Promise<OpenRelease<R>> {
   const { dp, question, settings, prepared, opened } = run;
   const { command, people, times, mode, seed, showTrue, quiet, budget, missing } = settings;
-  const { participation } = settings;
-  const { chosen, choice, rows, problem } = prepared;
+  const { participation, isEndless } = settings;
+  const { chosen, rows, problem } = prepared;
+  const choice = question.choice ?? prepared.choice;
   const { certificate } = opened.stream;
   const { columns } = rows;
-  const { name } = chosen;
+  const name = question.isOfPeople ? certificate.mechanism : chosen.name;
   const writer = question.writer(run);
-  const protects = { participation, people, times, numSteps: problem.numSteps };
+  const protects = { participation, people, times, numSteps: problem.steps, isEndless };
   const whom = protection({ ...protects, instead: '--user-column' });
   if (prepared.isRehearsed) await rehearse(rows, opened.stepping);
   // Later runs must recognise this charge, even if this run releases nothing.
   const about = { mechanism: name, columns, unit: whom.unit };
   await budget?.spend(dp, spendingOf(certificate, about), opened.state);
-  warnWeak(command, certificate, publicCount(protects));
-  warnNotPrivate(command, {
-    [SEEDED]: seed !== undefined,
-    '--show-nonprivate adds sums without noise': showTrue,
-  });
-  const other = whatIsProtected(participation, chosen, certificate.optimisedFor);
-  if (other !== undefined) warn(command, other);
-  const notices = [
-    times && edgeNotice(times),
-    ...(question.notices?.(run) ?? []),
-    boundNotice(protects),
-  ].filter((it) => it !== undefined);
-  if (!quiet) notices.forEach((notice) => warn(command, notice));
+  const notices = warnBefore(run);
   const isPrivate = seed === undefined && !showTrue;
   const { clippedTo } = question;
   const spoken = { name, mode, whom, clippedTo, missing: missing.claim };
@@ -81,7 +69,7 @@ async function begin<R extends Reading>(run: Run<R>): Promise<OpenRelease<R>> {
   return { writer, claim, notices };
 }
 
-/** Yields what the rows do to the stream, in order. */
+/** Yields the acts that the rows make on the stream, in order. */
 async function* actsOf<R extends Reading>({
   prepared,
   opened,
@@ -103,7 +91,7 @@ async function* actsOf<R extends Reading>({
 /** Releases every step of the input up to the first fault, which it returns. */
 async function releaseAll<R extends Reading>(
   run: Run<R>,
-  write: (released: Released<R>) => Promise<void>,
+  write: (released: ReleasedSteps<R>) => Promise<void>,
 ): Promise<Error | undefined> {
   try {
     for await (const act of actsOf(run)) {
@@ -119,9 +107,9 @@ async function releaseAll<R extends Reading>(
 }
 
 /**
- * Says that no total is distinguishable from 0, and the likely cause.
+ * Says that no total is distinguishable from 0, and what the likely cause is.
  *
- * @param bound  option that says how large rows may be.
+ * @param bound  name of the option that bounds the size of rows.
  */
 function hiddenNotice(bound: string | undefined): string {
   const what = 'no total of this run can be told from 0, as all are within four times their noise';
@@ -129,7 +117,7 @@ function hiddenNotice(bound: string | undefined): string {
   return `${what}: there are too few rows for this --epsilon${isLoose}`;
 }
 
-/** Warns of what rows did not count, where nothing is private. */
+/** Warns about rows that did not count, if the output is not private. */
 function warnOfRows<R extends Reading>(
   { settings, prepared }: Run<R>,
   dropped: number | undefined,
@@ -146,7 +134,7 @@ function warnOfRows<R extends Reading>(
 
 /** Writes the whole release. */
 async function write<R extends Reading>(run: Run<R>, progress: StepProgress): Promise<void> {
-  const { question, settings, prepared, opened, sink } = run;
+  const { question, settings, opened, sink } = run;
   const { command, budget, plot, times } = settings;
   const { stream, releases, state } = opened;
   const { numSteps } = opened.stepping;
@@ -155,7 +143,12 @@ async function write<R extends Reading>(run: Run<R>, progress: StepProgress): Pr
   const before = releases.step;
   let isTold = question.isTold === undefined;
   let isEarly = times?.format.isNumeric ?? false;
-  let fault = await releaseAll(run, async ({ steps }) => {
+  const readingOf = question.readings?.();
+  for (let step = 0; readingOf && step < before; ++step) {
+    readingOf({ reading: await opened.past(step), time: undefined });
+  }
+  let fault = await releaseAll(run, async (released) => {
+    const steps = readingOf ? released.steps.map(readingOf) : released.steps;
     // After a crash the budget may be ahead of what was shown, but never behind.
     if (state) await budget?.reached(state.numReleased);
     await writer.steps(steps);
@@ -164,7 +157,7 @@ async function write<R extends Reading>(run: Run<R>, progress: StepProgress): Pr
     isEarly &&= areEarly(steps.map(({ time }) => time!));
     progress.report(releases.step);
   });
-  if (!fault && prepared.surveyed && releases.step < numSteps) {
+  if (!fault && run.table.surveyed && releases.step < numSteps) {
     fault = new Error(
       `the input changed while it was read: ${releases.step} of ${counted(numSteps, 'step')}`,
     );
@@ -182,8 +175,8 @@ async function write<R extends Reading>(run: Run<R>, progress: StepProgress): Pr
 }
 
 /**
- * Commits the output of steps that were released, because releases must not be lost and their rows
- * must not be read again. Returns the error to throw, which says so.
+ * Commits the output of released steps, which must neither be lost nor have their rows read again.
+ * Returns the error to throw, which says so.
  */
 async function keep(sink: Sink, error: unknown, released: string): Promise<unknown> {
   const last = await sink.commit().then(
@@ -193,8 +186,8 @@ async function keep(sink: Sink, error: unknown, released: string): Promise<unkno
   return unfinished(last, `steps ${released} are released: leave their rows`);
 }
 
-/** Adds to an error what of the release was seen, and what it costs. */
-function noteSeen(error: unknown, budget: Budget | undefined, { seen }: Sink): void {
+/** Adds to an error a note on how much of the release was seen and what it cost. */
+function noteSeen(error: unknown, budget: SharedBudget | undefined, { seen }: Pick<Sink, 'seen'>) {
   if (seen === 'nothing') budget?.noteCharge(error);
   if (seen === 'nothing' || !(error instanceof Error)) return;
   const again = budget
@@ -207,25 +200,40 @@ function noteSeen(error: unknown, budget: Budget | undefined, { seen }: Sink): v
   addNote(error, note);
 }
 
+/** Opens the table, the state and the stream of a question, in its form with the least noise. */
+async function openAll<R extends Reading>(dp: DpFtrl, asked: Question<R>) {
+  const { settings } = asked;
+  const table = await openTable(settings, asked);
+  const question = asked.atHorizon?.(dp, table.numSteps) ?? asked;
+  const state = await openState(settings, question, table);
+  try {
+    const prepared = await prepare(dp, settings, { question, table, state });
+    const opened = await openStream<R>(dp, question, { settings, prepared, state });
+    return { dp, question, settings, table, prepared, opened };
+  } catch (error) {
+    await state?.close();
+    throw error;
+  }
+}
+
 /** Releases the rows of the input. */
-export async function answer<R extends Reading>(dp: DpFtrl, question: Question<R>): Promise<void> {
-  const { settings } = question;
+export async function answer<R extends Reading>(dp: DpFtrl, asked: Question<R>): Promise<void> {
+  const { settings } = asked;
   const { output, plot, quiet, budget } = settings;
-  if (settings.isDry) return forecast(dp, question);
+  if (settings.isDry) return forecast(dp, asked);
   await requireWritable(output);
   await plot?.check();
-  const prepared = await prepare(dp, settings, question);
-  const opened = await openStream<R>(dp, question, { settings, prepared });
-  const { releases, state } = opened;
+  const all = await openAll(dp, asked);
+  const { releases, state, close } = all.opened;
   const isGuarded = state !== undefined;
   const sink =
     output === undefined ? new StandardOutput() : await AtomicFile.create(output, { isGuarded });
   const interruption = isGuarded ? new Interruption() : undefined;
-  const progress = new StepProgress(prepared.problem.numSteps, { quiet });
+  const progress = new StepProgress(all.table.numSteps, { quiet });
   const before = releases.step;
   let failure: unknown;
   try {
-    await write({ dp, question, settings, prepared, opened, sink, interruption }, progress);
+    await write({ ...all, sink, interruption }, progress);
   } catch (error) {
     progress.end();
     failure = state ? state.toldOfStep(error) : error;
@@ -233,11 +241,13 @@ export async function answer<R extends Reading>(dp: DpFtrl, question: Question<R
       failure = await keep(sink, failure, `${before + 1} to ${releases.step}`);
     } else {
       await sink.abandon();
-      if (!isGuarded) noteSeen(failure, budget, sink);
+      // Output that is only a header reveals nothing about the rows.
+      const isEmpty = releases.step === before;
+      if (!isGuarded) noteSeen(failure, budget, isEmpty ? { seen: 'nothing' } : sink);
     }
   }
   interruption?.end();
   const finish = () => (state ? budget?.finish(state.numReleased) : undefined);
-  failure = await ended(failure, [finish, opened.close]);
+  failure = await ended(failure, [finish, close]);
   if (failure !== undefined) throw failure;
 }

@@ -15,15 +15,15 @@ import { STRATEGY_OPTIONS } from '../../options/mechanism.js';
 import { readMode } from '../../options/mode.js';
 import { STEPS } from '../../options/numbers.js';
 import { under } from '../../options/option.js';
-import { OUTPUT_OPTION, QUIET_OPTION, SEED_OPTION } from '../../options/output.js';
+import { DRY_OPTION, OUTPUT_OPTION, QUIET_OPTION, SEED_OPTION } from '../../options/output.js';
 import { PARTICIPATION_OPTIONS } from '../../options/participation.js';
 import { readNeighbours, readTarget } from '../../options/privacy.js';
 import { chosenParticipation, readChosen, stepsOf } from '../../options/strategy.js';
-import { Budget, BUDGET_OPTIONS } from '../../state/budget.js';
+import { SharedBudget, BUDGET_OPTIONS } from '../../state/budget.js';
 import { readState } from '../../state/state-file.js';
 import { STATE_OPTIONS } from '../../state/state.js';
 
-export type Command = 'release' | 'count' | 'moments' | 'histogram';
+export type ReleaseCommand = 'release' | 'count' | 'active' | 'moments' | 'histogram';
 
 /** Options for the output. */
 export const OUTPUT_OPTIONS = {
@@ -36,18 +36,11 @@ export const OUTPUT_OPTIONS = {
   },
   ...PLOT_OPTIONS,
   ...QUIET_OPTION,
-  ...under('Output', {
-    'dry-run': {
-      meaning:
-        'shows the guarantee, the noise and what a --budget would say, and releases nothing. It ' +
-        'reads at most the times of the table, or counts its rows, for the horizon',
-      brief: 'shows guarantee, noise and cost, and releases nothing',
-    },
-  }),
+  ...DRY_OPTION,
   ...SEED_OPTION,
 };
 
-/** Options of every command whose stream may have any workload, and may continue. */
+/** Options of the commands whose stream takes any workload and can be continued. */
 export const STREAM_OPTIONS = {
   ...TIME_OPTIONS,
   ...PEOPLE_OPTIONS,
@@ -66,11 +59,10 @@ export const STREAM_OPTIONS = {
       value: 'N',
       number: STEPS,
       meaning:
-        'horizon: number of rows (or buckets) the noise is calibrated for. With it, or with ' +
-        '--strategy or --from and --to, which imply one, rows are released as they arrive, and ' +
-        'rows already written stay valid if a later one is bad. Otherwise the whole input is read ' +
-        'first (a file twice; a pipe is kept in memory), and a bad row means that nothing is ' +
-        'written',
+        'horizon: number of rows (or buckets) the noise is calibrated for. With it, a saved ' +
+        '--strategy, or --from and --to, rows are released as they arrive, and stay valid if ' +
+        'a later one is bad. Otherwise all of the input is read first, and a bad row means ' +
+        'that nothing is written',
       brief: 'largest number of rows, which are then released as they come',
     },
   }),
@@ -78,7 +70,10 @@ export const STREAM_OPTIONS = {
   ...OUTPUT_OPTIONS,
 };
 
-export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
+/** Maximum number of steps of a stream without a horizon, as in the package. */
+const ENDLESS_STEPS = 2 ** 20;
+
+export async function readSettings(dp: DpFtrl, command: ReleaseCommand, args: Args) {
   const people = readPeople(args);
   const { texts: workloads, names: sums } = readWorkloadOptions(args);
   const target = readTarget(args);
@@ -91,8 +86,8 @@ export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
     target,
     neighbours,
     times,
-    budget: Budget.read(args),
-    state: readState(args),
+    budget: SharedBudget.read(args),
+    state: readState(args, dp.strategies),
     ...readMode(args),
     seed: args.seed(),
     showTrue: args.has('show-nonprivate'),
@@ -102,8 +97,11 @@ export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
     json: args.has('json'),
     quiet: args.has('quiet'),
     isDry: args.has('dry-run'),
+    /** Whether there is no horizon. */
+    isEndless: args.has('endless'),
     ...readColumns(args),
     confidence: args.number('confidence'),
+    decoder: args.text('decoder'),
     workloads,
     /** Names of the sums of several workloads. */
     sums,
@@ -112,7 +110,8 @@ export async function readSettings(dp: DpFtrl, command: Command, args: Args) {
   };
   const chosen = await readChosen(args, dp.strategies);
   const participation = people ? participationOf(people) : chosenParticipation(args, chosen);
-  return { ...settings, chosen, participation, steps: stepsOf(args, chosen) };
+  const steps = settings.isEndless ? ENDLESS_STEPS : stepsOf(args, chosen);
+  return { ...settings, chosen, participation, steps };
 }
 
-export type Settings = Awaited<ReturnType<typeof readSettings>>;
+export type ReleaseSettings = Awaited<ReturnType<typeof readSettings>>;

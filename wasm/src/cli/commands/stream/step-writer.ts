@@ -6,7 +6,7 @@ import type { Certificate } from '../../../types/all.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
 import { endOfRows } from '../../base/failure.js';
 import type { Sink } from '../../output/output.js';
-import type { Step } from '../../output/released.js';
+import type { ReleasedStep } from '../../output/released.js';
 import type { RowText } from '../../output/row-text.js';
 
 /** Writes steps in order. */
@@ -22,7 +22,7 @@ export abstract class StepWriter<R extends Reading> {
   /** Members of the JSON object that concern all rows. */
   protected abstract facts(): Record<string, unknown>;
   /** Text of a step. */
-  protected abstract step(step: Step<R>): string;
+  protected abstract step(step: ReleasedStep<R>): string;
 
   async begin(certificate: Certificate, about: Record<string, unknown>): Promise<void> {
     if (!this.json) return this.sink.write(this.text.head());
@@ -30,7 +30,7 @@ export abstract class StepWriter<R extends Reading> {
     await this.sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
   }
 
-  async steps(steps: readonly Step<R>[]): Promise<void> {
+  async steps(steps: readonly ReleasedStep<R>[]): Promise<void> {
     const text = steps.map((step) => this.step(step)).join('');
     if (text !== '') await this.sink.write(text);
   }

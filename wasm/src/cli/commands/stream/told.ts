@@ -2,10 +2,12 @@
 
 // Determines whether any released number is distinguishable from 0.
 
-/** Number of standard deviations that noise rarely exceeds, even in thousands of steps. */
+/** Number of standard deviations that noise rarely exceeds, even over thousands of steps. */
 const MOST_NOISE = 4;
 
-/** Whether any number is further from 0 than noise of this standard deviation would explain. */
+/**
+ * Whether any number is further from 0 than noise of the given standard deviation would explain.
+ */
 export function areTold({ values, stddev }: { values: Iterable<number>; stddev: number }): boolean {
   return [...values].some((value) => Math.abs(value) > MOST_NOISE * stddev);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Five hundred simulated phones that train one model: each sends the clipped gradient of its own
-// images, and a server adds one row of correlated noise per round.
+// Five hundred simulated phones that train one model: each phone sends the clipped gradient of its
+// own images, and a server adds one row of correlated noise per round.
 
 import type { Engine } from '../../../base/engine.ts';
 import type { DigitSet, Examples } from './digits.ts';
@@ -10,65 +10,65 @@ import { accuracy, gradientSum, lateMean, NUM_WEIGHTS } from './softmax.ts';
 export const NUM_PHONES = 500;
 /** Number of phones per round. */
 export const GROUP = 25;
-/** Number of rounds until the same phones return. */
+/** Rounds until the same phones return. */
 export const SEPARATION = NUM_PHONES / GROUP;
-/** Number of rounds that a phone takes part in. */
+/** Number of rounds in which a phone takes part. */
 export const PARTICIPATIONS = 5;
 export const NUM_ROUNDS = SEPARATION * PARTICIPATIONS;
 export const DELTA = 1e-6;
 
 /** Training parameters of the crowd. */
-export interface CrowdManner {
-  clipNorm: number;
+export interface CrowdSettings {
+  clip: number;
   /** Regularisation of the mean over a group. */
   lambda: number;
 }
 
 /** Settings that worked best on the stand-in data, at epsilon 2: docs/handwriting.md. */
-export const CROWD_MANNER: CrowdManner = { clipNorm: 0.1, lambda: 0.1 / 3 };
+export const CROWD_MANNER: CrowdSettings = { clip: 0.1, lambda: 0.1 / 3 };
 
 /**
- * Everything in one round. What is published is public; in a real deployment all else stays secret.
+ * Everything in one round. Only published values are public; a real deployment keeps the rest
+ * secret.
  */
-export interface Round {
+export interface CrowdRound {
   /** Indices of the phones. */
   group: number[];
   /** The model sent to the phones. */
   weights: Float64Array;
-  /** Sum of their contributions, each clipped separately. */
+  /** Sum of the contributions of the phones, each clipped separately. */
   sum: Float64Array;
   /** The sum with this round's noise. */
   published: Float64Array;
   /** The model after this round: the mean of the later half of all models so far. */
   model: Float64Array;
-  /** Share of held-out images that it reads correctly. */
+  /** Share of held-out images that the model reads correctly. */
   accuracy: number;
 }
 
 export interface Crowd {
-  rounds: Round[];
-  /** Standard deviation of the noise in one number of the total over all rounds. */
+  rounds: CrowdRound[];
+  /** Standard deviation of the noise in one entry of the total over all rounds. */
   stddev: number;
-  /** The same for fresh noise in each round, at the same privacy. */
+  /** Standard deviation with fresh noise in each round, at the same privacy. */
   freshStddev: number;
 }
 
 export interface CrowdOptions {
   epsilon: number;
   seed: number;
-  manner: CrowdManner;
+  manner: CrowdSettings;
   signal?: AbortSignal;
   /** Called after each round with all rounds so far. */
-  made?(rounds: readonly Round[]): void;
+  made?(rounds: readonly CrowdRound[]): void;
 }
 
-/** Returns the indices of a phone's images in the training set. */
 export function imagesOfPhone(phone: number, { labels }: Examples): number[] {
   const numImages = Math.floor(labels.length / NUM_PHONES);
   return Array.from({ length: numImages }, (_, i) => phone * numImages + i);
 }
 
-/** Returns the phones of a round; every phone takes part once before any does again. */
+/** The group of a round: every phone takes part once before any phone does so again. */
 export function groupOf(round: number): number[] {
   const first = (round % SEPARATION) * GROUP;
   return Array.from({ length: GROUP }, (_, i) => first + i);
@@ -77,17 +77,17 @@ export function groupOf(round: number): number[] {
 const lengthOf = (vector: Float64Array): number =>
   Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
 
-/** Returns the mean gradient over a phone's images, clipped, and its norm before clipping. */
+/** The clipped mean gradient over the images of a phone, and its norm before clipping. */
 export function contributionOf(
   phone: number,
   weights: Float64Array,
   examples: Examples,
-  clipNorm: number,
+  clip: number,
 ): { clipped: Float64Array; length: number } {
   const images = imagesOfPhone(phone, examples);
   const mean = gradientSum(weights, examples, images).map((value) => value / images.length);
   const length = lengthOf(mean);
-  const scale = Math.min(1, clipNorm / length);
+  const scale = Math.min(1, clip / length);
   return { clipped: mean.map((value) => value * scale), length };
 }
 
@@ -97,7 +97,7 @@ export async function runCrowd(
   { training, heldOut }: DigitSet,
   { epsilon, seed, manner, signal, made }: CrowdOptions,
 ): Promise<Crowd> {
-  const { clipNorm, lambda } = manner;
+  const { clip, lambda } = manner;
   const call = signal === undefined ? undefined : { signal };
   const sums = await engine.totals(
     {
@@ -107,13 +107,13 @@ export async function runCrowd(
       strategy: { name: 'banded', bands: SEPARATION },
       epsilon,
       delta: DELTA,
-      clip: clipNorm,
+      clip,
       insecureSeed: seed,
     },
     call,
   );
   try {
-    const rounds: Round[] = [];
+    const rounds: CrowdRound[] = [];
     const models: Float64Array[] = [];
     let weights: Float64Array = new Float64Array(NUM_WEIGHTS);
     let before: Float64Array = new Float64Array(NUM_WEIGHTS);
@@ -122,7 +122,7 @@ export async function runCrowd(
       const sum = new Float64Array(NUM_WEIGHTS);
       const records = new Float64Array(GROUP * NUM_WEIGHTS);
       group.forEach((phone, i) => {
-        const { clipped } = contributionOf(phone, weights, training, clipNorm);
+        const { clipped } = contributionOf(phone, weights, training, clip);
         records.set(clipped, i * NUM_WEIGHTS);
         clipped.forEach((value, j) => (sum[j]! += value));
       });
@@ -144,7 +144,7 @@ export async function runCrowd(
     return {
       rounds,
       stddev: await sums.stddev(NUM_ROUNDS - 1),
-      freshStddev: fresh.maxError * sums.certificate.noiseMultiplier * clipNorm,
+      freshStddev: fresh.maxError * sums.certificate.noiseMultiplier * clip,
     };
   } finally {
     void sums.dispose();

@@ -41,7 +41,7 @@ async function load(): Promise<DigitSet> {
   };
 }
 
-/** Returns the digits, which all scenes share. */
+/** All scenes share the digits. */
 export function loadDigits(): Promise<DigitSet> {
   loading ??= load();
   return loading;

@@ -10,7 +10,7 @@ export const NUM_PIXELS = SIDE * SIDE;
 /** Shades of a reduced image, from 0 for paper to 15 for ink. */
 export const NUM_SHADES = 16;
 
-/** Reduces an image of 28 x 28 values in [0, 1]: means of 2 x 2 pixels, in 16 shades. */
+/** Reduces an image of 28 x 28 values in [0, 1] to means of 2 x 2 pixels, in 16 shades. */
 export function reduce(full: ArrayLike<number>): Uint8Array {
   const reduced = new Uint8Array(NUM_PIXELS);
   for (let y = 0; y < SIDE; ++y) {
@@ -25,8 +25,8 @@ export function reduce(full: ArrayLike<number>): Uint8Array {
 }
 
 /**
- * Returns the features of a reduced image: its pixels minus their mean, scaled to norm 1. They
- * depend on no other image, so they cost no privacy. A blank image has features 0.
+ * Pixels of a reduced image minus their mean, scaled to norm 1. The features depend on no other
+ * image, so they cost no privacy. A blank image has features 0.
  */
 export function featuresOf(image: ArrayLike<number>): Float64Array {
   const features = Float64Array.from({ length: NUM_PIXELS }, (_, i) => image[i]!);

@@ -8,38 +8,37 @@ import type { DigitSet, Examples } from './digits.ts';
 import { NUM_PIXELS } from './image.ts';
 import { accuracy, clippedSumAt, lateMean, NUM_CLASSES } from './softmax.ts';
 
-export type Noise = 'optimal' | 'independent' | 'none';
-export const NOISES: readonly Noise[] = ['optimal', 'independent', 'none'];
-export type PrivateNoise = Exclude<Noise, 'none'>;
+export type NoiseName = 'optimal' | 'independent' | 'none';
+export const NOISES: readonly NoiseName[] = ['optimal', 'independent', 'none'];
+export type PrivateNoise = Exclude<NoiseName, 'none'>;
 
 export const DELTA = 1e-6;
 
 /** Training parameters of a learner. */
-export interface Manner {
-  /** Number of images per step. */
+export interface DigitLearnerSettings {
   batchSize: number;
   clip: number;
   lambda: number;
 }
 
-/** Numbers of images on offer after which a learner moves on to its next model. */
+/** Batch sizes to choose from: a learner updates its model after this number of images. */
 export const BATCH_SIZES = [700, 280, 70, 28] as const;
 export type BatchSize = (typeof BATCH_SIZES)[number];
 
-/** Clip norm, and rate, which is the clip norm over lambda. */
-type Chosen = readonly [clip: number, rate: number];
+/** Clip norm, and learning rate, which is the clip norm over lambda. */
+type TunedSettings = readonly [clip: number, rate: number];
 
 /**
  * Settings that worked best for each learner on the stand-in data, at epsilon 1:
  * docs/handwriting.md.
  */
-const CHOSEN: Readonly<Record<Noise, Readonly<Record<BatchSize, Chosen>>>> = {
+const CHOSEN: Readonly<Record<NoiseName, Readonly<Record<BatchSize, TunedSettings>>>> = {
   optimal: { 700: [1, 30], 280: [0.3, 30], 70: [0.3, 10], 28: [0.3, 3] },
   independent: { 700: [1, 30], 280: [0.1, 30], 70: [0.3, 3], 28: [0.1, 1] },
   none: { 700: [1, 30], 280: [0.3, 100], 70: [1, 100], 28: [0.3, 100] },
 };
 
-export function mannerOf(noise: Noise, batchSize: BatchSize): Manner {
+export function mannerOf(noise: NoiseName, batchSize: BatchSize): DigitLearnerSettings {
   const [clip, rate] = CHOSEN[noise][batchSize];
   return { batchSize, clip, lambda: clip / rate };
 }
@@ -48,54 +47,54 @@ export function mannerOf(noise: Noise, batchSize: BatchSize): Manner {
 export const NUM_LOOKS = 20;
 
 /** Evaluation of a model after some images. */
-export interface Look {
+export interface Evaluation {
   numRead: number;
-  /** Share of held-out images that it reads correctly. */
+  /** Share of held-out images that the model reads correctly. */
   accuracy: number;
 }
 
-/** Sums of the gradients of one weight after each step. */
+/** Sums of the gradients with respect to one weight, after each step. */
 export interface WeightSums {
   published: number[];
-  /** The same sums without their noise, which only a simulation can show. */
+  /** The sums without noise, which only a simulation can show. */
   truth: number[];
-  /** Standard deviations of their noise, at all steps of the training. */
+  /** Standard deviation of the noise in `published` at each step. */
   stddev: Float64Array;
 }
 
-export interface Trained {
-  looks: Look[];
+export interface TrainingResult {
+  looks: Evaluation[];
   weights: Float64Array;
-  /** Sums of the watched weight; empty if none is. */
+  /** Sums of the watched weight; empty without one. */
   sums: WeightSums;
 }
 
 /** Common interface of the worker's learners. */
-interface Pupil {
+interface DigitLearner {
   learn(features: Float64Array, labels: Float64Array): Promise<void>;
   weights(): Promise<Float64Array>;
-  /** Returns the standard deviation of the noise in one sum of gradients, for all steps. */
+  /** Standard deviation of the noise in one entry of the sum of gradients, at each step. */
   stddev(): Promise<Float64Array>;
   dispose(): void;
 }
 
 export interface TrainOptions {
-  noise: Noise;
-  manner: Manner;
+  noise: NoiseName;
+  manner: DigitLearnerSettings;
   epsilon: number;
   seed: number;
-  /** Index of a weight to record the sums of. */
+  /** Index of a weight for which to record the sums. */
   watched?: number;
   signal?: AbortSignal;
   /** Called after each evaluation. */
-  looked?(progress: Pick<Trained, 'looks' | 'sums'>): void;
+  looked?(progress: TrainingResult): void;
 }
 
 async function makePupil(
   engine: Engine,
   numExamples: number,
   { noise, manner, epsilon, seed, signal }: TrainOptions,
-): Promise<Pupil> {
+): Promise<DigitLearner> {
   const steps = Math.floor(numExamples / manner.batchSize);
   const options = {
     loss: { softmax: NUM_CLASSES },
@@ -104,7 +103,7 @@ async function makePupil(
     steps,
     ...manner,
   };
-  // The library without a worker, which the bench uses, takes no further argument.
+  // The bench uses the library without a worker; its methods then take no further argument.
   const call: [] | [{ signal: AbortSignal }] = signal === undefined ? [] : [{ signal }];
   if (noise === 'none') {
     const twin = await engine.study.twin(options, ...call);
@@ -133,9 +132,9 @@ async function makePupil(
 
 /** Learns from examples step by step, and records the sums of a weight. */
 async function learnWatching(
-  pupil: Pupil,
+  pupil: DigitLearner,
   { labels, features }: Examples,
-  { batchSize, clip, lambda }: Manner,
+  { batchSize, clip, lambda }: DigitLearnerSettings,
   watched: number,
   [from, to]: readonly [number, number],
   { published, truth }: WeightSums,
@@ -160,7 +159,7 @@ export async function train(
   engine: Engine,
   { training, heldOut }: DigitSet,
   options: TrainOptions,
-): Promise<Trained> {
+): Promise<TrainingResult> {
   const { manner, watched } = options;
   const { batchSize } = manner;
   const numSteps = Math.floor(training.labels.length / batchSize);
@@ -168,7 +167,7 @@ export async function train(
   const pupil = await makePupil(engine, training.labels.length, options);
   try {
     const history: Float64Array[] = [];
-    const looks: Look[] = [];
+    const looks: Evaluation[] = [];
     const stddev = watched === undefined ? new Float64Array() : await pupil.stddev();
     const sums: WeightSums = { published: [], truth: [], stddev };
     let weights: Float64Array = new Float64Array();
@@ -184,7 +183,7 @@ export async function train(
       history.push(await pupil.weights());
       weights = lateMean(history);
       looks.push({ numRead: to, accuracy: accuracy(weights, heldOut) });
-      options.looked?.({ looks, sums });
+      options.looked?.({ looks, weights, sums });
     }
     return { looks, weights, sums };
   } finally {

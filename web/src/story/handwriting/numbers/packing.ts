@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Packs sets of reduced images to bytes, two pixels in each.
+// Packs sets of reduced images into bytes, two pixels per byte.
 
 import { NUM_PIXELS } from './image.ts';
 
@@ -17,9 +17,10 @@ export function pack(images: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** Returns the images that were packed. */
+/** Unpacks all images, one after the other. */
 export function unpack(bytes: Uint8Array): Uint8Array[] {
-  if (bytes.length % BYTES !== 0) throw new RangeError(`${bytes.length} bytes are no images`);
+  if (bytes.length % BYTES !== 0)
+    throw new RangeError(`${bytes.length} bytes are not a whole number of images`);
   return Array.from({ length: bytes.length / BYTES }, (_, i) => {
     const image = new Uint8Array(NUM_PIXELS);
     for (let k = 0; k < BYTES; ++k) {

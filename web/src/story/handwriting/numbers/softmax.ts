@@ -8,7 +8,6 @@ import { NUM_PIXELS } from './image.ts';
 export const NUM_CLASSES = 10;
 export const NUM_WEIGHTS = NUM_CLASSES * NUM_PIXELS;
 
-/** Returns the scores of one image, whose features start at `at`. */
 function scoresAt(weights: Float64Array, features: Float64Array, at: number): Float64Array {
   const scores = new Float64Array(NUM_CLASSES);
   for (let digit = 0; digit < NUM_CLASSES; ++digit) {
@@ -21,7 +20,6 @@ function scoresAt(weights: Float64Array, features: Float64Array, at: number): Fl
   return scores;
 }
 
-/** Returns the softmax of the scores. */
 function sharesOf(scores: Float64Array): Float64Array {
   const largest = Math.max(...scores);
   const powers = scores.map((score) => Math.exp(score - largest));
@@ -29,7 +27,7 @@ function sharesOf(scores: Float64Array): Float64Array {
   return powers.map((power) => power / sum);
 }
 
-/** Returns the model's confidence in each digit; the shares add up to 1. */
+/** Confidence of the model in each digit; the shares add up to 1. */
 export function answer(weights: Float64Array, features: Float64Array): Float64Array {
   return sharesOf(scoresAt(weights, features, 0));
 }
@@ -40,7 +38,7 @@ export function largestOf(values: ArrayLike<number>): number {
   return best;
 }
 
-/** Returns the share of examples whose digit has the largest score. */
+/** Share of examples whose digit has the largest score. */
 export function accuracy(weights: Float64Array, { labels, features }: Examples): number {
   let numRight = 0;
   labels.forEach((label, i) => {
@@ -49,7 +47,7 @@ export function accuracy(weights: Float64Array, { labels, features }: Examples):
   return numRight / labels.length;
 }
 
-/** Returns the sum of the gradients of the loss over some examples. */
+/** Sum of the gradients of the loss over some examples. */
 export function gradientSum(
   weights: Float64Array,
   { labels, features }: Examples,
@@ -69,8 +67,8 @@ export function gradientSum(
 }
 
 /**
- * Returns one entry of the sum of the gradients of some examples, each clipped to a norm. Features
- * have length 1, so that the norm of a gradient is that of its slopes.
+ * One entry of the sum of the gradients of some examples, each clipped to a norm. Features have
+ * norm 1, so the norm of a gradient is that of its slopes.
  */
 export function clippedSumAt(
   weight: number,
@@ -90,8 +88,8 @@ export function clippedSumAt(
 }
 
 /**
- * Returns the mean of the second half of some models. It is post-processing of private models, so
- * it is as private as they are.
+ * Mean of the second half of some models. The mean is post-processing, so it is as private as the
+ * models are.
  */
 export function lateMean(models: readonly Float64Array[]): Float64Array {
   const late = models.slice(Math.floor(models.length / 2));

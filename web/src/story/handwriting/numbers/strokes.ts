@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Converts digits drawn by hand, as strokes, to images in the way MNIST was made.
+// Converts digits drawn by hand, given as strokes, to images in the same way in which MNIST was
+// made.
 
 import { FULL_SIDE } from './image.ts';
 
-export type Point = readonly [x: number, y: number];
+export type StrokePoint = readonly [x: number, y: number];
 /** Positions of a pen from where it was put down to where it was lifted; y grows downwards. */
-export type Stroke = readonly Point[];
+export type Stroke = readonly StrokePoint[];
 
 /** MNIST scales each digit to fit a square of this side. */
 const BOX = 20;
@@ -20,11 +21,13 @@ interface Placement {
 }
 
 function place(strokes: readonly Stroke[], { scale, dx, dy }: Placement): Stroke[] {
-  return strokes.map((stroke) => stroke.map(([x, y]): Point => [x * scale + dx, y * scale + dy]));
+  return strokes.map((stroke) =>
+    stroke.map(([x, y]): StrokePoint => [x * scale + dx, y * scale + dy]),
+  );
 }
 
-/** Returns the distance of a point from the segment between two others. */
-function distance([x, y]: Point, [ax, ay]: Point, [bx, by]: Point): number {
+/** Distance of a point from the segment between two others. */
+function distance([x, y]: StrokePoint, [ax, ay]: StrokePoint, [bx, by]: StrokePoint): number {
   const [vx, vy] = [bx - ax, by - ay];
   const length = vx * vx + vy * vy;
   const along =
@@ -32,7 +35,7 @@ function distance([x, y]: Point, [ax, ay]: Point, [bx, by]: Point): number {
   return Math.hypot(x - ax - along * vx, y - ay - along * vy);
 }
 
-/** Returns the ink of each pixel, 0 to 1, for placed strokes; an edge is one pixel wide. */
+/** Ink of each pixel, 0 to 1, for placed strokes; an edge is one pixel wide. */
 function ink(strokes: readonly Stroke[], pen: number): Float64Array {
   const image = new Float64Array(FULL_SIDE * FULL_SIDE);
   const reach = pen / 2 + 0.5;
@@ -55,8 +58,7 @@ function ink(strokes: readonly Stroke[], pen: number): Float64Array {
   return image;
 }
 
-/** Returns the centre of mass of the ink of an image. */
-export function centreOfMass(image: ArrayLike<number>): Point {
+export function centreOfMass(image: ArrayLike<number>): StrokePoint {
   let [sum, sumX, sumY] = [0, 0, 0];
   for (let at = 0; at < image.length; ++at) {
     sum += image[at]!;
