@@ -344,3 +344,17 @@ test('the last step is on the axis, and a bound that holds there is marked there
   assert.equal(inks, 0);
   await page.close();
 });
+
+test('the axis of accuracy is in per cent', async () => {
+  const { page } = await open('steps=200&learning=accuracy', { before: watchTexts });
+  const drawn = await page.evaluate(() => {
+    const [[, texts]] = [...window.drawn].filter(
+      ([canvas]) => canvas.isConnected && canvas.closest('#learning'),
+    );
+    return texts.filter(({ align }) => align === 'right').map(({ text }) => text);
+  });
+  const ticks = drawn.filter((text) => /^[\d.]+(\s%)?$/.test(text));
+  assert.deepEqual([ticks[0], ticks.at(-1)], ['0\u00a0%', '100\u00a0%']);
+  assert.ok(ticks.every((text) => text.endsWith('%')), `${ticks}`);
+  await page.close();
+});

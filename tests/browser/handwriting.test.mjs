@@ -382,15 +382,27 @@ test('crowd: the scene says whom it protects, what a phone sends and how well th
   const read = Number(/reads ([\d.]+)\s%/.exec(await text('.crowd-accuracy'))[1]);
   console.log(`crowd reads ${read} %; ${await text('.crowd-total')}`);
   assert.ok(read > 60);
+  // Behind the last round, the first one follows.
+  assert.equal(await text('.next-round'), 'From the first round');
+  await page.focus('.next-round');
+  await page.keyboard.press('Enter');
+  assert.match(await text('.crowd-accuracy'), /^After round 1 /);
+  assert.equal(await text('.next-round'), 'Next round');
+  await page.keyboard.press('Enter');
+  assert.match(await text('.crowd-accuracy'), /^After round 2 /);
+  await page.focus('.rounds input');
+  await page.keyboard.press('End');
   assert.match(await text('.crowd-total'), /Fresh noise in every round.* times as much/);
   // On the same scale, one phone is gone from the picture, but not what is published.
   const drawn = (row) =>
     page.$$eval(`.crowd-row:nth-of-type(${row}) .pixels path`, (all) => all.length);
   const [phone, published] = [2, 5];
   assert.ok((await drawn(phone)) > 50 && (await drawn(published)) > 50);
+  assert.doesNotMatch(await text('.crowd'), /too small/);
   await page.focus('#crowd-same');
   await page.keyboard.press('Space');
   assert.equal(await drawn(phone), 0);
+  assert.match(await text('.crowd-row.secret p'), /, too small for this scale$/);
   assert.ok((await drawn(published)) > 50);
   const [most, noise] = await page.$$eval('.crowd-hidden data', (all) =>
     all.map(({ value }) => Number(value)),

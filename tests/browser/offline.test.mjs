@@ -265,7 +265,7 @@ test('open tabs announce a newer build once, and load it when asked to', () =>
     const { hash } = new URL(lab.page.url());
     await Promise.all([lab.page.waitForNavigation(), lab.page.click('#newer button')]);
     await settled(lab.page);
-    assert.equal(await lab.page.title(), 'a later build');
+    assert.equal(await lab.page.title(), 'Laboratory – a later build');
     assert.equal(new URL(lab.page.url()).hash, hash);
     assert.equal(await lab.page.$eval('#set-epsilon', (input) => input.value), '2');
     await lab.page.waitForFunction(
@@ -277,7 +277,7 @@ test('open tabs announce a newer build once, and load it when asked to', () =>
     site.close();
     await lab.page.reload();
     await settled(lab.page);
-    assert.equal(await lab.page.title(), 'a later build', 'the worker of the one before serves it');
+    assert.equal(await lab.page.title(), 'Laboratory – a later build', 'the worker of the one before serves it');
   }));
 
 test('a tab that slept when a newer build arrived announces it once it is shown', () => {

@@ -144,6 +144,17 @@ test('bars: no random change beats the square root, whose error is above the flo
   }
 });
 
+test('bars: the more they take back, the larger the sensitivity', () => {
+  const numSteps = 64;
+  const uniform = uniforms(3);
+  for (let round = 0; round < 50; ++round) {
+    const bars = Float64Array.from({ length: 5 }, (_, j) => (j === 0 ? 1 : -uniform() / 2));
+    const before = floor.errorsOfBars(bars, numSteps).sensitivity;
+    bars[1 + (round % 4)] -= 0.05;
+    assert.ok(floor.errorsOfBars(bars, numSteps).sensitivity > before, `${bars}`);
+  }
+});
+
 test('bars: the square root makes an increment noisier and the worst total quieter', () => {
   const numSteps = 1024;
   const root = floor.errorsOfBars(floor.squareRootBars(numSteps), numSteps);

@@ -146,6 +146,19 @@ test('the menu shows where the reader is, each scene leads to the next, and pape
   await page.close();
 });
 
+test('a search of the page, which begins with a key, finds the papers', async () => {
+  const { page } = await openPage(browser, site.url, { ...phone, width: 1280, height: 720 });
+  await ready(page, 'hero');
+  const papers = () => page.$$eval('#scene-papers .papers li', (all) => all.length);
+  assert.equal(await papers(), 0);
+  await page.keyboard.down('Control');
+  await ready(page, 'papers');
+  await page.keyboard.up('Control');
+  assert.ok((await papers()) >= 12);
+  assert.equal(await page.evaluate(() => scrollY), 0);
+  await page.close();
+});
+
 test('on a phone the menu scrolls to where the reader is, and nothing else moves', async () => {
   const { page } = await openPage(browser, site.url, phone);
   await ready(page, 'hero');

@@ -44,9 +44,13 @@ test('an address without settings is the story, and the laboratory does not star
   assert.equal(await viewOf(page), 'story');
   assert.equal(await page.$eval('#player', (player) => player.dataset.state), 'loading');
   assert.ok(!asked.some((url) => /\/app-/.test(url)), 'its script is not fetched');
+  const title = await page.title();
   await page.click('.topbar .to-lab');
   await settled(page);
   assert.equal(await viewOf(page), 'lab');
+  assert.equal(await page.title(), `Laboratory – ${title}`);
+  await page.goBack();
+  await becomes(page, (text) => document.title === text, title);
   assert.deepEqual(said, []);
   await page.close();
 });
@@ -404,6 +408,10 @@ test('attacker: the chance is that of the best guess, the same for every mechani
   for (;;) {
     const epsilon = await numberOf(page, '#scene-attacker .step > data');
     near(await chance(), probability(muOf(epsilon) / 2), `epsilon ${epsilon}`);
+    const mu = await page.$eval('#scene-attacker', (one) =>
+      Number(/bells are μ = ([\d.]+)/.exec(one.textContent)[1]),
+    );
+    near(mu, muOf(epsilon), `mu at epsilon ${epsilon}`, 0.01 * muOf(epsilon));
     assert.ok(
       (await spoken(page, slider)).startsWith(`epsilon ${epsilon}: the best guess is right`),
     );
@@ -482,6 +490,8 @@ test('naive: the funnel follows the horizon, with the numbers of the library', a
     page.$$eval(`.per-${way} .ghost`, (all) => all.map((one) => one.getAttribute('d')));
   const before = await runs('person');
   assert.equal(before.length, 30);
+  // After a mark at zero, runs have a point for each person, but at most 256.
+  assert.deepEqual(new Set(before.map((d) => d.split('L').length)), new Set([257]));
   // Both ways end in the band that is stated; the second has all its noise from the beginning.
   const word = (way) => textOf(page, `.per-${way} .band-word`);
   const [band] = [await textOf(page, '.naive-band')];
@@ -503,6 +513,16 @@ test('naive: the funnel follows the horizon, with the numbers of the library', a
     {},
     before[0],
   );
+  await page.focus(slider);
+  await page.keyboard.press('Home');
+  await shows(16, '4');
+  assert.deepEqual(
+    new Set((await runs('person')).map((d) => d.split('L').length)),
+    new Set([17]),
+  );
+  assert.deepEqual(new Set((await runs('total')).map((d) => d.split('L').length)), new Set([16]));
+  await page.keyboard.press('End');
+  await shows(4096, '64');
   // A run stays inside with probability 95.45 %, so 20 or fewer of 30 happen once in 10^6.
   const inside = Number((await textOf(page, '.inside')).split(' ')[0]);
   assert.ok(inside > 20 && inside <= 30, `${inside} inside`);
@@ -519,6 +539,23 @@ async function checkEchoes(page, lambda) {
   const [fresh, echoes] = [await heights('fresh'), await heights('echo')];
   assert.equal(echoes[0], 0);
   for (let i = 1; i < fresh.length; ++i) near(echoes[i], lambda * fresh[i - 1], `echo ${i}`);
+}
+
+/** Checks that blocks are cut at the edges of the picture only, and every cut has an arrow. */
+async function checkCuts(page, edges) {
+  const { arrows, ends } = await page.$eval('#scene-take_back .pile-plane', (plane) => ({
+    arrows: plane.querySelector('.beyond').getAttribute('d'),
+    ends: [...plane.querySelectorAll('rect.fresh, rect.echo')].flatMap((one) => {
+      const y = Number(one.getAttribute('y'));
+      return [y, y + Number(one.getAttribute('height'))];
+    }),
+  }));
+  const drawn = [...arrows.matchAll(/M[\d.]+ ([\d.]+)/g)].map(([, y]) => Number(y));
+  edges ??= [Math.min(...drawn), Math.max(...drawn)];
+  assert.ok(ends.every((y) => y > edges[0] - 1e-6 && y < edges[1] + 1e-6));
+  const atEdge = (ys) => edges.map((edge) => ys.some((y) => Math.abs(y - edge) < 1e-6));
+  assert.deepEqual(atEdge(drawn), atEdge(ends));
+  return edges;
 }
 
 /** Checks that the band around the totals ends as wide as the library says, to a pixel. */
@@ -582,6 +619,10 @@ test('take back: the truth is shown after the guess, and is that of the library'
     if (now === 0.999) break;
     await page.keyboard.press('ArrowRight');
   }
+  const edges = await checkCuts(page);
+  await page.keyboard.press('Home');
+  await checkCuts(page, edges);
+  await page.keyboard.press('End');
   assert.deepEqual(
     [0, 0.5, 0.97, 0.999].map((one) => seen.get(one)),
     ['32', '18.5', '5.70', '20.9'],

@@ -26,6 +26,7 @@ class Page {
   private labAddress = '';
   /** Scroll position of each view when last left. */
   private readonly places = new Map<string, number>();
+  private readonly title = document.title;
   private readonly toLab = document.querySelectorAll<HTMLAnchorElement>('a.to-lab');
 
   constructor() {
@@ -90,9 +91,12 @@ class Page {
     for (const link of this.toLab) link.hash = this.labAddress;
     const isOther = before !== undefined && before !== route.view;
     if (isOther) this.goTo(route.view);
-    if (route.view !== 'story') {
-      markInMenu((link) => routeOf({ search: '', hash: link.hash }).view === route.view);
-    }
+    const isOpen = ({ hash }: HTMLAnchorElement): boolean =>
+      routeOf({ search: '', hash }).view === route.view;
+    if (route.view !== 'story') markInMenu(isOpen);
+    const opener = [...document.querySelectorAll<HTMLAnchorElement>('.menu a')].find(isOpen)!;
+    document.title =
+      route.view === 'story' ? this.title : `${opener.textContent} – ${this.title}`;
     if (route.view !== 'lab') void this.lab?.then((lab) => lab.leave());
     if (route.view !== 'queries') void this.queries?.then((queries) => queries.leave());
     if (route.view === 'lab') {

@@ -75,6 +75,7 @@ const entries: Readonly<Record<MechanismName, Entry>> = {
   },
   nu: {
     group: 'Toeplitz',
+    shown: 'fading square root',
     text:
       'The square root with a past that fades by a factor 1 − ν per step. A little fading lowers ' +
       'the RMS error.',

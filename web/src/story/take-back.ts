@@ -24,7 +24,10 @@ const start = 0.5;
 /** Number of steps whose noise is drawn as bars. */
 const numBars = 16;
 const scale = 2 ** 20;
-/** Largest error in the picture of the first steps, in people; larger errors leave the picture. */
+/**
+ * Largest error in the picture of the first steps, in people. Larger errors leave the picture, and
+ * an arrow marks where.
+ */
 const tallest = 32;
 /** Duration of the animation of the first steps, in milliseconds. */
 const playTime = 5000;
@@ -73,6 +76,7 @@ class Pile {
   private readonly fresh: SVGRectElement[] = [];
   private readonly echoes: SVGRectElement[] = [];
   private readonly levels: SVGPathElement;
+  private readonly beyond: SVGPathElement;
   /** Number of completed steps, plus the progress of the next step. */
   private come = numBars;
   private plays = 0;
@@ -94,6 +98,7 @@ class Pile {
       this.echoes.push(this.plane.add('rect', { class: 'echo' }));
     }
     this.levels = this.plane.add('path', { class: 'levels' });
+    this.beyond = this.plane.add('path', { class: 'beyond' });
     this.plane.element.classList.add('pile-plane');
   }
 
@@ -117,7 +122,13 @@ class Pile {
     const size = facts.unit * kind.sensitivity;
     const width = 0.36 * (plane.x(2) - plane.x(1));
     const inside = (value: number): number => Math.min(tallest, Math.max(-tallest, value));
+    let beyond = '';
     const bar = (rect: SVGRectElement, x: number, from: number, to: number): void => {
+      const half = width / 2;
+      if (Math.max(from, to) > tallest)
+        beyond += `M${x} ${plane.top}h${width}l${-half} -6z`;
+      if (Math.min(from, to) < -tallest)
+        beyond += `M${x} ${plane.bottom}h${width}l${-half} 6z`;
       const ends = [plane.y(inside(from)), plane.y(inside(to))];
       const y = Math.min(...ends);
       place(rect, { x, y, width, height: Math.max(...ends) - y });
@@ -141,6 +152,7 @@ class Pile {
       }
     }
     this.levels.setAttribute('d', level);
+    this.beyond.setAttribute('d', beyond);
   }
 }
 

@@ -304,8 +304,11 @@ class CrowdView {
       ? Math.max(...[clipped, sum, noise, published].map(largestIn))
       : undefined;
     const cut = length > clip ? `, shortened to ${clip}` : '';
-    this.one.show(clipped, `length ${quantity(length, 2)}${cut}`, all);
-    this.sum.show(sum, 'their sum', all);
+    /** What is said of values that the common scale hides. */
+    const unseen = (values: ArrayLike<number>): string =>
+      all !== undefined && largestIn(values) < all / 20 ? ', too small for this scale' : '';
+    this.one.show(clipped, `length ${quantity(length, 2)}${cut}${unseen(clipped)}`, all);
+    this.sum.show(sum, `their sum${unseen(sum)}`, all);
     this.noise.show(noise, 'later rounds take part of it back', all);
     this.out.show(published, 'the sum with the noise', all);
     this.model.show(round.model, 'computed from what was published');
