@@ -96,6 +96,8 @@ class DpFtrl {
   /// @throws Error{wrong_length, invalid_argument} the example is refused and nothing changes;
   ///         Error{past_horizon} after steps() batches; Error{bad_state} once an iterate
   ///         overflowed (its examples were learned from).
+  /// @checked-by dp_ftrl_test "one example moves no sum by more than the clip norm whatever the
+  ///             batch", "refused examples change nothing"
   void step(std::span<const double> features, double label, std::span<double> scores);
   /// `step` for losses with one score; returns the score.
   double step(std::span<const double> features, double label);

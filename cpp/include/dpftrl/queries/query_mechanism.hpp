@@ -198,6 +198,7 @@ class QueryFactorizer {
 /// ||F||_* / sqrt(num_queries num_values): a lower bound on the error of any factorization, for
 /// both objectives.
 /// @guarantee  never above it, rounding included.
+/// @checked-by query_factorization_test "lemma 1 bounds hold and any proof beats no optimum"
 double schatten_query_bound(const QueryWorkload& workload);
 
 struct QueryPrivacy {

@@ -133,7 +133,8 @@ class Numbers {
   std::span<const double> write(std::span<const double> record, std::span<double>) const {
     return record;
   }
-  /// @guarantee  as Number::read, for each value individually.
+  /// @guarantee   as Number::read, for each value individually.
+  /// @checked-by  half_width_test "readings have intervals that hold"
   Estimates read(const NoisySums& sums) const;
   std::shared_ptr<const Mechanism> mechanism(const MechanismOptions& options) const {
     return Mechanism::make(options);

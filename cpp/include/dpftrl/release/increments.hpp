@@ -63,6 +63,7 @@ class Increments {
             const std::function<std::span<const double>(std::int64_t)>& released) const;
   /// @guarantee  each interval contains the noiseless sum of the step's records on the grid, with
   ///             at least the confidence.
+  /// @checked-by increments_test "keep to their half widths"
   Estimates read(const NoisySums& sums) const;
 
   /// Std of the noise of each entry of the reading of a step, rounding included.

@@ -360,6 +360,8 @@ class RecordStream {
   /// @guarantee  a torn last frame is detected and not replayed; any other change of the bytes is
   ///             refused, as is a step whose sums would have different bits.
   /// @throws Error{bad_state}; the stream is unusable afterwards.
+  /// @checked-by stream_test "a torn frame is cut off and a damaged one refused", journal_test
+  ///             "a release with other bits is refused"
   LogEnd replay(std::span<const std::byte> log, const LogOptions& options)
     requires(kJournal)
   {

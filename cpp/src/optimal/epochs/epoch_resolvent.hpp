@@ -26,6 +26,8 @@ struct EpochWeights {
 /// @guarantee  holds despite rounding: the Cholesky factorization of Lambda - mu proves that it is
 ///             positive, with the error of the factorization allowed for. [0, 0] if nothing is
 ///             proved.
+/// @checked-by epoch_resolvent_test "blocks are those of the dense matrix", "weights that are not
+///             positive prove nothing"
 struct EpochSpectrum {
   SpectralInterval interval;
   double least_column = 0;  ///< lower bound on the eigenvalues of Lambda

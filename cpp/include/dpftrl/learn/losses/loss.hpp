@@ -38,6 +38,8 @@ class VectorLoss {
   /// in the scores.
   /// @guarantee  never NaN for finite scores; the slopes are finite for scores up to 1e300. A value
   ///             beyond the range of double is +infinity.
+  /// @checked-by loss_test "safe at every margin", "two classes are logistic regression and large
+  ///             scores are safe"
   virtual double evaluate(std::span<const double> scores, double label,
                           std::span<double> slopes) const = 0;
   /// sup of the norm of the slopes; empty if unbounded.
@@ -82,6 +84,7 @@ class Loss : public VectorLoss {
   /// it.
   /// @guarantee  never NaN for finite p and y; the slope is finite for |p| up to 1e300. A value
   ///             beyond the range of double is +infinity.
+  /// @checked-by loss_test "safe at every margin"
   virtual LossAt at(double prediction, double label) const = 0;
   double value(double prediction, double label) const { return at(prediction, label).value; }
   double slope(double prediction, double label) const { return at(prediction, label).slope; }
@@ -241,6 +244,7 @@ class SoftmaxLoss final : public VectorLoss {
   std::string_view name() const override { return "softmax"; }
   std::int64_t num_scores() const override { return num_classes_; }
   /// @guarantee  the largest score is subtracted first, so nothing overflows.
+  /// @checked-by loss_test "two classes are logistic regression and large scores are safe"
   double evaluate(std::span<const double> scores, double label,
                   std::span<double> slopes) const override;
   std::optional<double> lipschitz() const override;

@@ -67,6 +67,8 @@ class Domain {
   virtual std::string_view name() const = 0;
   /// Overwrites the point with the nearest point of K.
   /// @guarantee  points of K are unchanged; non-expansive; the result is in K (to rounding).
+  /// @checked-by domain_test "projection is idempotent, non-expansive and the nearest point",
+  ///             "points of the set are unchanged bit by bit"
   virtual void project(std::span<double> point) const = 0;
   /// Projects up to a factor by which every coordinate must still be multiplied, and returns that
   /// factor, so that a caller that reads the coordinates anyway can apply it. By default, projects
