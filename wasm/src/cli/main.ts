@@ -101,7 +101,7 @@ async function main(): Promise<number> {
     const who = command ? `dp-ftrl ${name}` : 'dp-ftrl';
     const typed = typedOptions(argv, command?.options ?? ANYWHERE);
     const line = `${who}: ${lineOf(error, typed)}\n`;
-    // An intentional end (closed pipe or signal) needs a message only if steps are released.
+    // An intentional end (closed pipe or signal) needs a message only if something was released.
     const isAsked = error instanceof ClosedPipe || error instanceof Interrupted;
     if (!isAsked || error.mustBeSaid) {
       await new Promise((resolve) => process.stderr.write(line, resolve));
@@ -115,7 +115,7 @@ async function main(): Promise<number> {
   }
 }
 
-// A write to a closed pipe rejects for its caller; without a listener the event would be uncaught.
+// A failed write is reported to its caller; without a listener, its event would also be thrown.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 

@@ -9,17 +9,17 @@ export interface Axis {
   isWhole?: boolean;
   /** Names of the values 0, 1, 2, ..., if they are categories and not numbers. */
   names?: readonly string[];
-  /** Values that the axis includes, whatever the curves contain. */
+  /** Values that a vertical axis includes, whatever the curves contain. */
   shows?: readonly number[];
 }
 
 /** The axis for steps that are not times. */
 export const STEP_AXIS: Axis = { label: 'step', log: false, isWhole: true };
 
-/** Points of one curve; `spread` is a standard error in each direction. */
+/** Points of one curve; `spread` is half the length of a vertical line through each point. */
 export interface Series {
   name: string;
-  /** Name of the curve that this series bounds, and whose colour it takes. */
+  /** Name of the curve that this series belongs to, and whose colour it takes. */
   of?: string;
   x: number[];
   y: number[];
@@ -34,7 +34,7 @@ export interface Series {
    */
   colour?: string;
   /**
-   * `ghost`: one of many curves that only show their spread; `marks`: a dot for every value;
+   * `ghost`: a faint curve, one of many that show their spread; `marks`: a dot for every value;
    * `bars`: a bar from zero to each value.
    */
   look?: 'dashed' | 'ghost' | 'marks' | 'bars';

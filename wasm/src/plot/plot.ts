@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Draws pictures as SVG text: panels side by side, each with a legend. Used for the figures of the
-// command and of the experiments, and for pictures that the page offers for download.
+// Draws pictures as SVG text: panels of curves, each with a legend, and matrices. Used for the
+// figures of the command and the experiments, and for pictures that the page offers for download.
 
 import { mapText } from './map.js';
 import type { Axis, Panel, Picture, Series } from './picture.js';
@@ -19,15 +19,15 @@ const LABEL = 26;
 /** Least distance between two names below an axis. */
 const NAME_GAP = 12;
 /**
- * Font size of titles, and larger sizes to measure titles and panel titles, which are bold and so
- * wider.
+ * Font size of titles, and the larger sizes at which titles and panel titles are measured, because
+ * bold letters are wider.
  */
 const TITLE = { size: 14, width: 16, panel: 12.5 };
 /** Layout of the sentences below the panels. */
 const NOTE = { line: 15, left: 14 };
 /** With fewer ticks, values between them could not be read off. */
 const MIN_TICKS = 3;
-/** Values whose relative difference is smaller are drawn as one. */
+/** If the relative differences of the values are smaller, the axis is scaled as for one value. */
 const LEAST_SPREAD = 1e-9;
 /** Maximum number of letters of a name below an axis. */
 const MOST_LETTERS = 24;
@@ -63,7 +63,7 @@ function steps(low: number, high: number, isWhole = false): number[] {
   return all.filter(Number.isFinite);
 }
 
-/** Picks indices among 0, 1, 2, ..., few enough for their names to fit, including the last. */
+/** Picks indices of names, few enough for the names to fit: the first and, if two fit, the last. */
 function somePlaces(names: readonly string[], room: number): number[] {
   const longest = Math.max(...names.map((name) => widthOf(name)));
   const most = Math.max(1, Math.floor(room / (longest + NAME_GAP)));
@@ -84,7 +84,7 @@ function shortNames(names: readonly string[]): string[] {
   return isDistinct ? begun : cut((letters) => `…${letters.slice(1 - MOST_LETTERS).join('')}`);
 }
 
-/** A power of ten by which values of this size are divided, so that their sums and steps are numbers. */
+/** A power of ten by which values of this size are divided to avoid overflow and underflow. */
 function unitOf(size: number): number {
   if (size > 1e300) return 1e20;
   return size > 0 && size < 1e-290 ? 1e-20 : 1;
@@ -147,8 +147,8 @@ class Scale {
   }
 
   /**
-   * Ticks at powers of ten, with 2 and 5 between them if there are few, or else at less round
-   * values.
+   * Ticks at powers of ten, at 2 and 5 times these as well if there are few, or at equally spaced
+   * values if there are still few.
    */
   private decades(): number[] {
     const all = [[1], [1, 2, 5]].map((factors) => this.multiples(factors));

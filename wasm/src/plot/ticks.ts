@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Texts of the ticks of an axis. All texts of an axis have one notation and, unless the axis is
-// logarithmic, enough digits to tell the closest two apart. Used for the figures of the command,
-// the page and the experiments.
+// Texts of the ticks of an axis, with enough digits to tell the closest two apart. Unless the axis
+// is logarithmic, all of them are written with a power of ten, or none is. Used for the figures of
+// the command, the page and the experiments.
 
-/** Largest error of a text, relative to the distance to the nearest other tick. */
+/** Largest error of a text, relative to the distance from its tick to the nearest other or to 0. */
 const ERROR = 1e-3;
 /** Largest relative error of the text of a single tick. */
 const ERROR_ALONE = 1e-12;
-/** Digits that every double has. */
+/** Significant digits that identify every double. */
 const MOST_DIGITS = 17;
 /** Range of numbers that are written without a power of ten. */
 const PLAIN = [1e-4, 1e7] as const;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Widths of texts. The reader's font is unknown, so the widths are those of wide fonts (DejaVu
-// Sans, Verdana): a text that fits in these fits in any font.
+// Sans, Verdana): a text that fits in these fits in nearly every font.
 
 /** Default font size. */
 export const FONT_SIZE = 11;
 
-/** Widths of letters in units of the font size; the first that matches counts, or else OTHERS. */
+/** Widths of letters in units of the font size; the first match counts, or else OTHERS. */
 const WIDTHS: readonly (readonly [RegExp, number])[] = [
   [/[\p{M}\p{Cf}]/u, 0],
   [/[ !"'(),./:;I[\\\]`fijlrt|-]/, 0.47],
@@ -45,7 +45,7 @@ function broken(word: string, room: number): string[] {
   return pieces;
 }
 
-/** Breaks a text into lines that fit, also within a word if that is too long. */
+/** Breaks a text into lines that fit; a word that is too long is broken as well. */
 export function linesOf(text: string, room: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

@@ -145,7 +145,7 @@ const NAMES_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Parts of a call that are read from files; their fields are not options of the command. */
 const FILES: readonly string[] = ['saved strategy', 'model'];
 
-/** Options that name a file, whose path is a part of their name in a message. */
+/** Options that name a file; a message shows them with its path. */
 const OF_FILES: readonly string[] = ['--measure', '--reconstruct'];
 
 /** Names an encoder from a file as typed: `--strategy C.csv`; compare may have several. */
@@ -182,7 +182,7 @@ function nameFor({ call = '', part }: Refusal, typed: TypedOptions | undefined):
  * Phrases a refusal by the package with the option names of the command. Values derived from other
  * options are described, because the user never typed their option.
  *
- * @param typed  default: every option, with values that are not known.
+ * @param typed  default: as if every option were typed, with unknown values.
  */
 export function inOptions(refusal: Refusal, typed?: TypedOptions): string {
   const isTyped = (option: string) => typed?.has(option) ?? true;

@@ -57,7 +57,7 @@ export class Thinning<Point> {
     return this.latest === undefined ? this.kept : [...this.kept, this.latest];
   }
 
-  /** Clause for a caption that says how many points are shown. */
+  /** Clause for a caption that says which fraction of the points is shown. */
   get text(): string {
     return this.every === 1 ? '' : `; one of ${this.every} is shown`;
   }

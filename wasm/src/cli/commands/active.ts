@@ -158,7 +158,7 @@ function readWindows(args: Args): Windows {
 function stdOfMean({ effectiveParameters, noiseStddev }: ActiveClaim, days: number) {
   const { theta, offset } = effectiveParameters as { theta?: number; offset?: number };
   if (theta === undefined || offset === undefined) return undefined;
-  // The sum of theta^|i-j| over all pairs of days.
+  // The sum of theta^|i-j| over all days i and j.
   const decayed = (2 * theta * (1 - theta ** days)) / (1 - theta) ** 2;
   const pairs = (days * (1 + theta)) / (1 - theta) - decayed;
   return noiseStddev * Math.sqrt(offset + pairs / days ** 2);

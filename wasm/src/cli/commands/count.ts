@@ -158,7 +158,8 @@ function personsNotice(
 }
 
 /**
- * Counts and totals, by whichever has less noise: one release of both, or the counts added up.
+ * The question about counts and totals in the form with less noise: one release of both, or counts
+ * that are added up.
  */
 function withLeastNoise(
   dp: DpFtrl,

@@ -72,7 +72,7 @@ export const command: Command = {
   run,
 };
 
-/** Prints warnings and the guarantee before the first row is read; returns the guarantee. */
+/** Prints warnings and, if the run is private, the guarantee; returns the claim for figures. */
 function announce(
   { seed, fromData, showTrue, test, quiet }: LearnSettings,
   { sentence, without }: { sentence: string; without: string },

@@ -8,7 +8,7 @@ import { callLines, groupsOf, mainHelp, meaningOf, termOf, TITLE } from './help.
 
 const WIDTH = 76;
 
-/** Escapes a text to ASCII in which no formatter finds a request. */
+/** Escapes a text for roff: ASCII only, and without requests. */
 function plain(text: string): string {
   const code = (letter: string) =>
     letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');

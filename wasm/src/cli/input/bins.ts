@@ -7,7 +7,6 @@ import { Misuse } from '../base/failure.js';
 import { MAX_VALUES } from './domain.js';
 import type { ColumnRange } from './columns.js';
 
-/** Default number of bins. */
 export const DEFAULT_BINS = 1000;
 
 /** Significant digits of bin centres and widths, few enough to hide rounding errors. */
@@ -24,7 +23,6 @@ export class Bins {
     throw new Misuse(`--bins must be at most 2^24, got ${size}`);
   }
 
-  /** The width of a bin. */
   get width(): number {
     return shown((this.range.high - this.range.low) / this.size);
   }
@@ -36,7 +34,6 @@ export class Bins {
     return Math.min(Math.max(part, 0), this.size - 1);
   }
 
-  /** The middle of a bin. */
   middleOf(index: number): number {
     const { low, high } = this.range;
     return shown(low + ((index + 0.5) / this.size) * (high - low));

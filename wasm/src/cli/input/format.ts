@@ -127,7 +127,6 @@ export function formatOf(command: string, args: Args, option: string): TableForm
   return { kind, delimiter, decimal, ifJson: ifJson(path), announce };
 }
 
-/** Format of the output rows. */
 export function outputFormat(args: Args): Format {
   const path = args.text('output');
   const ending = OTHERS.exec(path ?? '')?.[0];

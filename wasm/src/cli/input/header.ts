@@ -52,7 +52,7 @@ export function namesText(header: readonly string[]): string | undefined {
   return more > 0 ? `${list} and ${more} more` : list;
 }
 
-/** Error for an unknown column; lists the known ones if there is a header. */
+/** Error for an unknown column; if there is a header, suggests close names or lists all. */
 export function unknownColumn(what: string, name: string, header: readonly string[]): Misuse {
   const names = namesText(header);
   if (names !== undefined) {

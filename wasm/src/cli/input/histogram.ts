@@ -95,7 +95,7 @@ export function readProtected(args: Args): HistogramProtection {
   const missing = Missing.read(args, { areSteps: false });
   requireZeroOut(missing, neighbours);
   if (people && isPublic) {
-    // Persons can have different numbers of rows, so replacing one changes how many rows count;
+    // Persons can have different numbers of rows, so replacing one can change how many rows count;
     // that number is public under replace-one.
     throw new Misuse('--user-column needs zero-out neighbours: how many rows count is secret');
   }
@@ -169,9 +169,7 @@ export interface HistogramInput {
   format: TableFormat;
 }
 
-/**
- * Counts every row or refuses it; with --user-column, counts only the first rows of each person.
- */
+/** Counts the rows; with --user-column, only the first rows of each person. */
 export async function readHistogram(
   args: Args,
   { command, cells, missing, people, format }: HistogramInput,

@@ -50,8 +50,8 @@ export const STEPS_MISSING = {
 export const ZERO = '0';
 
 /**
- * `refuse`: the row is a fault. `zero`: a missing number is 0. `blank`: the row adds nothing, but it
- * still counts as a row. `drop`: the row is left out.
+ * `refuse`: the row is a fault. `zero`: a missing number or category is 0. `blank`: the row adds
+ * nothing, but it still counts as a row. `drop`: the row is left out.
  */
 type Policy = 'refuse' | 'zero' | 'blank' | 'drop';
 

@@ -142,7 +142,7 @@ export function publicCount(given: ProtectionFacts): PublicCount | undefined {
   if ('epochs' in participation) {
     return { count: numSteps / participation.epochs, units: 'users' };
   }
-  return undefined; // There may be more users, if some participate less often.
+  return undefined; // The number of users is unknown, as some may participate less often.
 }
 
 interface GuaranteeFacts {

@@ -207,7 +207,7 @@ class RowReader {
   }
 
   /**
-   * Yields batches, the last one with the fault that ends them; a dropped row starts a new batch.
+   * Yields batches, the last one with the fault, if there is one; a dropped row starts a new batch.
    */
   *read(records: TableRecord[]): Generator<RowBatch> {
     const { categories, indices, missing, textIndices } = this.plan;
@@ -313,7 +313,6 @@ class RowReader {
     }
   }
 
-  /** Error for a missing cell. */
   private missingFault(record: TableRecord, index: number): Misuse {
     const { indices, label } = this.plan;
     const value = record.cells[index]!.trim();

@@ -6,7 +6,7 @@ import { openInput, isRegularFile } from './input.js';
 import { Misuse } from '../base/failure.js';
 import { readTable, type RowBatch, type NumericTable, type RowRequest } from './rows.js';
 
-/** Rows of a batch without faults, from `from` up to before `to`. */
+/** Rows of a batch without faults, from index `from` to index `to - 1`. */
 function partOf(batch: RowBatch, from: number, to: number): RowBatch {
   const width = batch.values.length / batch.numRows;
   return {
@@ -121,7 +121,7 @@ export class RowStream {
     }
   }
 
-  /** After a survey, makes `rows()` start from the beginning again. */
+  /** Makes `rows()` start from the beginning again; allowed only after a survey. */
   async rewind(): Promise<void> {
     if (this.kept) return;
     this.table = await readTable(await openInput(this.files), this.wanted);

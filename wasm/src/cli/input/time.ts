@@ -177,7 +177,7 @@ export function edgeNotice({ bucket, first, last }: TimeColumn, isContinued: boo
   return `${edges} printed ${verb} on the data (${hint}), and may be incomplete`;
 }
 
-/** True if all buckets lie where misread numbers end up. */
+/** True if all buckets lie in 1969 or 1970, as they usually do if the numbers are not times. */
 export function areEarly(labels: readonly string[] = []): boolean {
   return labels.length > 0 && labels.every((label) => /^(1969|1970)/.test(label));
 }

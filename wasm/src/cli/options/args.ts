@@ -10,7 +10,7 @@ import { Misuse, unknownName, type TypedOptions } from '../base/failure.js';
 import type { Option, Options } from './option.js';
 import { spellingHint } from './spelling.js';
 
-/** Value of --output that omits the file. */
+/** Value of --output with which results go to standard output, as they do without the option. */
 const STANDARD_OUTPUT = '-';
 
 /** The words of a command line, without any check. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// --strategy, by name or by file, and the parameters of a named one.
+// --strategy, by name or by file, and the parameters of a named strategy.
 
 import { given } from '../../core/given.js';
 import { DEFAULT_MECHANISM, OBJECTIVES, PURE_MECHANISM } from '../../shared/defaults.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How often a user is promised to contribute.
+// Promises about how often a user contributes.
 
 import { counted } from '../../shared/counted.js';
 import type { Participation } from '../../types/all.js';

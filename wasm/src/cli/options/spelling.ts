@@ -14,7 +14,7 @@ export function hasDecimalComma(text: string): boolean {
 }
 
 const DIGITS = String.raw`\d[\d.,'’\s]*`;
-/** A currency, percent or degree sign or a separate word, before or after the digits. */
+/** A currency sign or a separate word beside the digits, or a percent or degree sign after them. */
 const UNITS = [
   new RegExp(String.raw`^[+-]?(?:\p{Sc}|\p{L}+\s)\s*[+-]?${DIGITS}$`, 'u'),
   new RegExp(String.raw`^[+-]?${DIGITS}(?:\p{Sc}|[%‰]|°\s?\p{L}?|\s\p{L}+(?:/\p{L}+)?)$`, 'u'),
@@ -23,7 +23,7 @@ const UNITS = [
 const GROUPS = /^[+-]?\d{1,3}([,.'’\s])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d*)?$/;
 
 /**
- * Names what a cell contains besides a number that no option can read: a unit, or separators
+ * Names what keeps a cell from being read as a number under any option: a unit, or separators
  * between thousands.
  */
 export function surplusText(text: string): string | undefined {

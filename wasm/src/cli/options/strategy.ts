@@ -80,9 +80,7 @@ export async function readStrategyFile(
   throw new Misuse(`--strategy ${path} must be the result of a search, got parameters`);
 }
 
-/**
- * Refuses a text that is neither the name of a strategy nor a file; the message lists the names.
- */
+/** Refuses a text that is spelled like a name but is neither that of a strategy nor of a file. */
 async function requireFile(path: string, catalogue: readonly StrategyInfo[]): Promise<void> {
   const isThere = await access(path).then(
     () => true,

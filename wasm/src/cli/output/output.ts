@@ -147,7 +147,7 @@ export class AtomicFile implements Sink {
     }
   }
 
-  /** Sets the permissions of the file that is replaced, or default permissions for a new file. */
+  /** Gives the file the permissions of the one it replaces, or else the default permissions. */
   private async permitOthers(): Promise<void> {
     if (this.permissions) return permit(this.file, this.permissions);
     // Some file systems have no permissions to change.

@@ -94,8 +94,7 @@ export async function watch<T>(pieces: Pieces<T>, line: ProgressLine): Promise<T
 }
 
 /**
- * Searches for the parameters of a mechanism in advance and shows the progress, if the search takes
- * long.
+ * Searches for the parameters of a mechanism in advance, and shows the progress of a long search.
  */
 export function findFirst<Options extends object>(
   dp: DpFtrl,

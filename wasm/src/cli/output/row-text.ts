@@ -7,7 +7,6 @@ import { Misuse } from '../base/failure.js';
 import { shortName } from '../base/short-name.js';
 
 export const FORMATS = ['csv', 'jsonl'] as const;
-/** Format of a table. */
 export type Format = (typeof FORMATS)[number];
 
 type Cell = string | number;

@@ -19,7 +19,7 @@ export class StepProgress {
     this.quiet = options.quiet || useless;
   }
 
-  /** Shows the number of steps, which is public, unlike the number of rows of a person. */
+  /** Shows the number of steps, which is public; the number of rows may not be. */
   report(step: number): void {
     const now = performance.now();
     if (this.quiet || now - this.last < INTERVAL_MS) return;

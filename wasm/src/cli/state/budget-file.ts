@@ -57,7 +57,7 @@ const isText = (value: unknown) => typeof value === 'string';
 const isNumber = (value: unknown) => typeof value === 'number' && value >= 0;
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Whether the fields of a release other than its cost are valid. */
+/** Checks of the fields of a release other than its cost. */
 const ENTRY_FIELDS: { [name in Exclude<keyof BudgetEntry, Share>]-?: (value: unknown) => boolean } =
   {
     when: isText,
@@ -109,7 +109,7 @@ function checksum(file: BudgetFile): string {
   return checksumOf(new TextEncoder().encode(JSON.stringify(file)));
 }
 
-/** Text of a budget file, with a checksum that reveals any change. */
+/** Text of a budget file, with a checksum that reveals accidental changes. */
 export function fileText(file: BudgetFile): string {
   return `${JSON.stringify({ ...file, checksum: checksum(file) }, null, 2)}\n`;
 }

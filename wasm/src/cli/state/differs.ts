@@ -43,7 +43,7 @@ function participationText(given: ContributionBound | 'once'): OptionText {
   return apart === undefined ? undefined : `--participations ${times} --min-separation ${apart}`;
 }
 
-/** A saved strategy has numbers besides its parameters. */
+/** Leaves out the value for a saved strategy, which has numbers besides its parameters. */
 function strategyText(strategy: MechanismName | StrategyParameters): string {
   const named = typeof strategy === 'string' ? { name: strategy } : strategy;
   const { name: _, ...parameters } = named;

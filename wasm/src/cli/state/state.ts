@@ -235,7 +235,7 @@ export class State implements PaidState {
     }
   }
 
-  /** Stores a new state before its first step, so that the next run has the same key. */
+  /** Stores the marks, and a new state before its first step, so that the next run has its key. */
   async begin(runs: RunMarks): Promise<void> {
     await this.store.mark(runs);
     await this.keep();

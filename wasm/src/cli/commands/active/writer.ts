@@ -22,7 +22,7 @@ interface ShownActive extends OutputSettings {
   confidence: number;
 }
 
-/** Clamps an estimate at 0 people. The noise may then be smaller than `stddev` says. */
+/** Clamps an estimate at 0 people. Its standard deviation may then be smaller than `stddev`. */
 export function clamped({ value, low, high, stddev }: Estimate): Estimate {
   const [least, own, most] = [low, value, high].map((it) => Math.max(it, 0));
   return { value: own!, low: least!, high: most!, stddev };

@@ -4,7 +4,7 @@
 
 import type { CompletedCommand, CompletedOption } from './table.js';
 
-/** Options with named values; the values are the same in every command that has the option. */
+/** Named values by option, over all commands; an option gets the same values in every command. */
 function named(commands: readonly CompletedCommand[]): Map<string, readonly string[]> {
   const all = commands.flatMap(({ options }) => options).filter(({ values }) => values.length > 0);
   return new Map(all.map(({ name, values }) => [name, values]));

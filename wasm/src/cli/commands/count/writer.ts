@@ -19,7 +19,6 @@ interface CountTable {
   labels: readonly string[] | undefined;
 }
 
-/** Writes counts bucket by bucket. */
 export class CountWriter extends StepWriter<Counts> {
   constructor(
     sink: Sink,

@@ -13,7 +13,7 @@ import { warn } from '../../output/notices.js';
 import type { LearnerSettings } from '../../options/learner.js';
 import { Progressive, type ProgressiveLosses } from './progressive.js';
 
-/** Maximum number of features and labels kept in memory to find the best fixed weights (128 MB). */
+/** Maximum number of features and labels kept to find the best fixed weights (128 MiB). */
 export const MAX_KEPT = 2 ** 24;
 
 const SHARED = ['domain', 'radius', 'dimension'] as const;

@@ -88,7 +88,7 @@ const OF_INPUT = ['label', 'features'];
 
 /** A learner and its progress. */
 export class Learning {
-  /** Number of rows learned from so far; with --state, of stored ones only. */
+  /** Number of rows that this run has learned from; with --state, only stored rows count. */
   private numLearned = 0;
   /** Number of rows after these that a failed save may or may not have stored. */
   private numInDoubt = 0;
@@ -212,7 +212,7 @@ export class Learning {
     const size = tail ? rowsPerLook(learner.steps, this.batchSize) : numRows;
     const most = Math.min(size, chart?.pieceSize ?? numRows);
     for (let begin = 0, end; begin < numRows; begin = end) {
-      // All examples of a step meet the same weights.
+      // All examples of a step are scored with the same weights.
       const room = hindsight ? this.batchSize - learner.waiting : most;
       end = Math.min(numRows, begin + Math.min(most, room));
       const rows = features.subarray(begin * dimension, end * dimension);
@@ -296,8 +296,8 @@ export class Learning {
     if (!example) return error;
     const place = placeOf(batch, begin + example.index);
     const what = refusal.constraint === undefined ? (error as Error).message : inOptions(refusal);
-    // Other errors also depend on the noisy weights, about which the row number would reveal
-    // something.
+    // Other errors also depend on the noisy weights, and the row number would reveal something
+    // about these.
     if (!OF_INPUT.includes(refusal.parameter ?? '')) return new Error(what, { cause: error });
     return new Misuse(`${placeText(place)}: ${what}`, { code, ...place }, value);
   }

@@ -75,7 +75,7 @@ function membersOf(pattern: string, inputs: readonly ModelInput[]): number[] {
   throw new Misuse(`${what}, but ${stranger} is between them: name them in order with --columns`);
 }
 
-/** Sizes of all groups; a feature in no pattern forms a group of size 1. */
+/** Sizes of all groups; a feature that matches no pattern forms a group of size 1. */
 function sizesOf(patterns: readonly string[], inputs: readonly ModelInput[]): number[] {
   const owners = new Map<number, string>();
   for (const pattern of patterns) {

@@ -61,7 +61,6 @@ function chosenFor(
   return optionsFor(dp, setup, { target, rates, rows, batchSize, dimension });
 }
 
-/** Reads the mechanism and the table. */
 export async function open(dp: DpFtrl, args: Args, settings: LearnSettings): Promise<LearnInputs> {
   const chosen = await readMechanism(dp, args, settings);
   await requireDecoder(args.text('decoder'), chosen, ['prefix']);
@@ -73,8 +72,8 @@ export async function open(dp: DpFtrl, args: Args, settings: LearnSettings): Pro
 }
 
 /**
- * Completes the options with defaults. If the search for parameters takes long, runs it here, with
- * its progress shown.
+ * Completes the options with defaults, and searches for the parameters of the mechanism in advance,
+ * to show the progress.
  */
 export async function prepare(
   dp: DpFtrl,

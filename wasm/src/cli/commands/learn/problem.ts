@@ -31,7 +31,7 @@ export interface LearnProblem {
   read: string;
 }
 
-/** Maximum number of cells of a table kept in memory for later passes (128 MB). */
+/** Maximum number of cells of a table kept in memory for later passes (128 MiB). */
 export const MAX_KEPT = 2 ** 24;
 
 /** Counts the rows of a file without reading their cells as numbers. */

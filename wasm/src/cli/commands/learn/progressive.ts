@@ -17,7 +17,6 @@ export interface ProgressiveLosses {
   losses(scores: Float64Array, labels: Float64Array): Float64Array | Promise<Float64Array>;
 }
 
-/** The losses of a learner. */
 export function lossesOf(
   { loss, numClasses = 1 }: LossSettings,
   learner: Pick<ProgressiveLosses, 'losses'>,

@@ -72,7 +72,10 @@ function readDescent(args: Args, algorithm: Algorithm, setup: Setup | undefined)
   };
 }
 
-/** @throws Misuse for options that reveal data if --show-nonprivate is missing or in a dry run. */
+/**
+ * @throws Misuse for --ranges-from-data without --show-nonprivate, and for any option that reveals
+ *   data in a dry run.
+ */
 function requireShown(args: Args): void {
   const revealing = ['ranges-from-data', 'show-nonprivate', 'test'].find((name) => args.has(name));
   if (revealing !== undefined && args.has('dry-run')) {
@@ -113,7 +116,7 @@ function readLearner(args: Args, batchSize: number) {
 
 type Average = (typeof AVERAGES)[number];
 
-/** Reads the learning-rate schedule; undefined unless the rate is chosen for a table. */
+/** Reads the name of a learning-rate schedule, which only a rate chosen for a table has. */
 function readRates(args: Args, setup: Setup | undefined): Rates | undefined {
   const isNamed = namesRates(args);
   if (setup === 'table') return isNamed ? args.oneOf('rates', RATES) : undefined;
@@ -195,7 +198,6 @@ export function readSettings(dp: DpFtrl, args: Args) {
 
 export type LearnSettings = ReturnType<typeof readSettings>;
 
-/** Reads the participation pattern. */
 export function readPattern(
   args: Args,
   chosen: ChosenStrategy,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Chooses the noise of dp-ftrl queries: Laplace or Gaussian, whichever answers these queries better.
+// Chooses the noise of dp-ftrl queries: Laplace or Gaussian, whichever has the smaller error.
 
 import { inPieces } from '../../../api/searches.js';
 import type { DpFtrl, LinearQueries, LinearQueriesOptions } from '../../../types/all.js';

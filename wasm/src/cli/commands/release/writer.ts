@@ -17,7 +17,7 @@ export interface SumsOutput {
   timeColumn: string | undefined;
 }
 
-/** Probability that the noise of a total exceeds the half width that is shown. */
+/** Upper bound on the probability that the noise of a total exceeds the half width shown. */
 const BEYOND = Number((1 - DEFAULT_CONFIDENCE).toPrecision(12));
 
 export class Writer extends StepWriter<Totals> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Chooses the noise for a question: the smallest that is proved to protect exactly this question.
+// Chooses the noise for a question: the smallest known that meets the privacy target.
 
 import type { RefusalError } from '../../../core/errors.js';
 import { DEFAULT_MECHANISM, pureMechanism } from '../../../shared/defaults.js';

@@ -8,7 +8,7 @@ import { choiceText, shownOf, stdText, type Choice, type Std } from './choice.js
 export interface Forecast {
   claim: string;
   steps: number;
-  /** Largest standard deviation of one sum or of each of several; a text if it is not a number. */
+  /** Largest standard deviation of one sum or of each of several; for a learner, a text. */
   std: Std | string | undefined;
   choice?: Choice | undefined;
   /** Says how much of a budget would be spent. */

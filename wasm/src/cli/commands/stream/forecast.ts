@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Shows what a release would promise, how noisy it would be and what it would cost, and releases
-// nothing (--dry-run). It reads only the column names of the table and, if the horizon depends on
-// them, its times or the number of its rows.
+// nothing (--dry-run). Reads only the column names of a file and, if the horizon depends on them,
+// its times or the number of its rows; standard input is then read to its end.
 
 import type { Certificate, DpFtrl } from '../../../types/all.js';
 import type { Step as Reading } from '../../../types/streams/readings.js';
@@ -117,7 +117,7 @@ export async function forecast<R extends Reading>(dp: DpFtrl, asked: Question<R>
     missing: known.missing.claim,
   };
   const claim = guarantee(certificate, spoken);
-  // Moments and shares are divided by noisy counts, so their noise depends on the data.
+  // Moments and shares are quotients by noisy counts, so their noise depends on the data.
   const isOfSums = question.name === 'totals' || question.name === 'sums';
   const std =
     largest ??

@@ -46,7 +46,7 @@ export interface StreamKind {
   wanted: TableColumns;
 }
 
-/** A stream, its steps, and its destructor. */
+/** An open stream, and the means to release its steps and to close it. */
 export interface ReleaseRun<R extends Reading> {
   stream: OpenStream<R>;
   releases: Releases<R>;
@@ -108,7 +108,7 @@ async function timesOf(state: State, rows: RowStream, settings: ReleaseSettings)
   return { ...times, first };
 }
 
-/** Opens the file of --state, whose first run this run must repeat; undefined without one. */
+/** Opens the file of --state, and requires the options of its first run; undefined without one. */
 export async function openState(
   settings: ReleaseSettings,
   kind: StreamKind & TableQuestion,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads from the table, before the first row, what a release needs: columns, order, horizon, and
-// the mechanism.
+// Prepares a release: determines the columns and their order, the horizon and the mechanism.
 
 import { counted } from '../../../shared/counted.js';
 import { Span } from '../../../shared/span.js';
@@ -125,7 +124,7 @@ export async function countSteps(
   return numSteps;
 }
 
-/** Undefined if the input must be counted. */
+/** The horizon that the options determine; undefined if the steps of the input must be counted. */
 export function givenSteps(settings: ReleaseSettings): number | undefined {
   const { steps, times, state, isEndless } = settings;
   // With --state, --to only limits this run, not the horizon of all runs.
@@ -224,8 +223,8 @@ export async function openTable(
 }
 
 /**
- * Chooses the noise. If the search for parameters takes long, runs it here, with its progress
- * shown.
+ * Chooses the noise, and searches for the parameters of the mechanism in advance, to show the
+ * progress.
  *
  * @param state  state whose first run chose the noise; undefined if this run chooses it.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes readings whose numbers have intervals as text.
+// Writes, as text, readings whose numbers have intervals.
 
 import type { Estimate, Step as Reading } from '../../../types/streams/readings.js';
 import type { Sink } from '../../output/output.js';

@@ -35,7 +35,7 @@ interface OpenRelease<R extends Reading> {
   notices: readonly string[];
 }
 
-/** Charges the budget, states the guarantee, and writes the output before the first row. */
+/** Charges the budget, states the guarantee, and writes what precedes the first row. */
 async function begin<R extends Reading>(run: Run<R>): Promise<OpenRelease<R>> {
   const { dp, question, settings, prepared, opened } = run;
   const { command, people, times, mode, seed, showTrue, quiet, budget, missing } = settings;

@@ -25,7 +25,6 @@ import { STATE_OPTIONS } from '../../state/state.js';
 
 export type ReleaseCommand = 'release' | 'count' | 'active' | 'moments' | 'histogram';
 
-/** Options for the output. */
 export const OUTPUT_OPTIONS = {
   ...OUTPUT_OPTION,
   output: {
@@ -40,7 +39,7 @@ export const OUTPUT_OPTIONS = {
   ...SEED_OPTION,
 };
 
-/** Options of the commands whose stream takes any workload and can be continued. */
+/** Options common to release, moments and histogram. */
 export const STREAM_OPTIONS = {
   ...TIME_OPTIONS,
   ...PEOPLE_OPTIONS,

@@ -9,7 +9,6 @@ import type { Sink } from '../../output/output.js';
 import type { ReleasedStep } from '../../output/released.js';
 import type { RowText } from '../../output/row-text.js';
 
-/** Writes steps in order. */
 export abstract class StepWriter<R extends Reading> {
   private numObjects = 0;
 

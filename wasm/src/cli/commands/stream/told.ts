@@ -2,7 +2,7 @@
 
 // Determines whether any released number is distinguishable from 0.
 
-/** Number of standard deviations that noise rarely exceeds, even over thousands of steps. */
+/** Number of standard deviations that noise rarely exceeds, even over a thousand steps. */
 const MOST_NOISE = 4;
 
 /**
