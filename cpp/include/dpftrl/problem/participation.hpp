@@ -50,7 +50,7 @@ double neighbour_distance(Neighbours neighbours);
 ///     active   . . 1 1 1 . . 1 1 1      records (changes): +1 at step 2, -1 at 5, +1 at 7
 struct ActivePattern {
   std::int64_t window;                    ///< W >= 1
-  std::optional<std::int64_t> runs = {};  ///< most runs of one person, at least 1; default: any
+  std::optional<std::int64_t> runs = {};  ///< most runs per person, at least 1; default: no limit
   bool has_open_start = true;             ///< people may have been active before step 0
   /// `zero_out` removes all events of a person; `replace_one` replaces them by others.
   Neighbours neighbours = Neighbours::zero_out;
@@ -62,7 +62,7 @@ struct ActivePattern {
 ///
 ///     single            any one step
 ///     fixed epoch       s, s + b, ..., s + (k-1) b for some s < b; steps = k b
-///     min separation    at most k steps, any two at least b apart (b = j - i; 1 allows every step)
+///     min separation    at most k steps, any two at least b apart: j - i >= b for steps i < j
 ///     active            the steps at which the user's activity changes; records are the changes of
 ///                       the number of active people, whose prefix sums are released
 class Participation {
@@ -74,7 +74,7 @@ class Participation {
   };
   struct MinSeparation {
     std::int64_t times;  ///< k
-    std::int64_t apart;  ///< b = j - i
+    std::int64_t apart;  ///< b, the smallest j - i
   };
 
   static Participation single() { return {Kind::single, 1, 1}; }
@@ -82,9 +82,9 @@ class Participation {
   static Participation fixed_epoch(const FixedEpoch& schema);
   /// @throws Error{invalid_argument} a number outside 1..kMaxNumSteps.
   static Participation min_separation(const MinSeparation& schema);
-  /// The contributions of a user are 1 where a run begins and -1 after its end, so a minimum
-  /// separation of one step with twice as many participations as runs allows them, too, but its
-  /// sensitivity is far larger.
+  /// The contributions of a user are 1 where a run begins and -1 after its end. min_separation with
+  /// a separation of one step and two participations per run allows them too, but has a far larger
+  /// sensitivity.
   /// @throws Error{invalid_argument} a number outside 1..kMaxNumSteps.
   static Participation active(const ActivePattern& pattern);
 
@@ -96,7 +96,7 @@ class Participation {
   const std::optional<ActivePattern>& pattern() const { return pattern_; }
   /// "single", "fixed-epoch", "min-separation" or "active".
   std::string_view name() const;
-  /// Description in words: "at most 3 participations, at least 8 steps apart".
+  /// Description in words: "at most 3 steps, at least 8 apart".
   std::string description() const;
 
   /// Largest number of participations of a user within a horizon: min(k, ceil(steps / b)).
@@ -128,16 +128,13 @@ class Participation {
 std::int64_t apart_from_steps_between(std::int64_t steps_between);
 /// Converts from the number of diagonals below the main one.
 std::int64_t bands_from_off_diagonals(std::int64_t num_off_diagonals);
-/// "add-remove", "add-or-remove-one", "zero-out" -> zero_out; "replace", "replace-one",
-/// "change-one", "substitution" -> replace_one. Add/remove has the sensitivity of zero-out, as an
-/// absent record contributes zero to the sum.
+/// "add-remove", "add-or-remove", "add-or-remove-one", "zero-out" -> zero_out; "replace",
+/// "replace-one", "change-one", "substitution" -> replace_one. Add/remove has the sensitivity of
+/// zero-out, as an absent record contributes zero to the sum.
 Neighbours neighbours_from_convention(std::string_view name);
 
-// Bounds the contributions of each person to a stream.
-
-/// Decides which steps of each person count. These are the earliest ones that the pattern allows:
-/// the first, and then each one at least `apart()` steps after the last one that counted, up
-/// to `times()`.
+/// Decides which steps of each person count: the first, and then each that is at least `apart()`
+/// steps after the last one that counted, up to `times()` steps in all.
 ///
 /// @guarantee   the steps that count for one person do not depend on other people, so leaving a
 ///              person out changes nothing else; and the steps that count are allowed by the
@@ -149,14 +146,13 @@ class ContributionBound {
   ///         enforce.
   explicit ContributionBound(const Participation& participation);
 
-  /// Number of steps at which a person counted, and the last one.
   struct Counted {
-    std::int64_t times = 0;
-    std::int64_t last = 0;  ///< that step, if `times` > 0
+    std::int64_t times = 0;  ///< number of steps at which the person has counted
+    std::int64_t last = 0;   ///< the last of these steps, if `times` > 0
   };
   /// Whether the person's contribution at this step counts. Several records of a person at one step
   /// are one contribution. The answer depends on the data and is not private.
-  /// @param person  kept by the caller.
+  /// @param person  the person's steps so far, kept by the caller and updated here.
   /// @param step    not smaller than in any earlier call, for any person.
   /// @throws Error{invalid_argument} a step before that of an earlier call.
   bool admits(Counted& person, std::int64_t step);

@@ -10,11 +10,11 @@
 /// through Delta: replacing a contribution instead of zeroing it out doubles the distance.
 ///
 /// Conversions are exact for that mechanism unless they say otherwise, at every representable
-/// argument, and rounded to the safe side by a few parts in 10^14 (mu and noise of a target by
-/// 10^-12, which composition needs): a resulting delta, epsilon, rho or noise is never below the
-/// true value, and a mu or rho that may be spent is never above it. This assumes that exp, expm1
-/// and log1p of the C++ library are accurate to 4 units in the last place; log is used only for
-/// initial guesses. Proofs: docs/math/privacy.md.
+/// argument, and rounded to the safe side by a few parts in 10^14 (the mu, rho or noise multiplier
+/// of a target by 10^-12: see kCompositionSlack): a resulting delta, epsilon, rho or noise is never
+/// below the true value, and a mu or rho that may be spent is never above it. This assumes that
+/// exp, expm1, log1p and tanh of the C++ library are accurate to 4 units in the last place; log
+/// enters only initial guesses and classical_gaussian. Proofs: docs/math/privacy.md.
 ///
 /// Sources:
 ///   [BW18]  Balle, Wang, Improving the Gaussian Mechanism for Differential Privacy, 1805.06530.
@@ -73,7 +73,7 @@ inline constexpr double kCompositionSlack = 0x1p-40;
 /// @exactness         exact; the excess is below 3e-14 of delta (of 1 - delta when delta > 1/2).
 /// @guarantee         never below the true value.
 /// @throws Error{invalid_argument} mu not positive, epsilon negative, either not finite.
-/// @cost              up to 800 exponentials, 3 to 10 microseconds.
+/// @cost              200 to 800 terms of a quadrature, 3 to 10 microseconds.
 /// @source            [BW18] Theorem 8; [DRS22] the mu-GDP case of the primal-dual conversion.
 /// @checked-by        privacy_test "delta is at least the thirty digit value and within 3e14 of
 ///                    it"
@@ -108,7 +108,7 @@ double epsilon_from_mu(const MuDelta& parameters);
 /// @checked-by    privacy_test "mu is at most the thirty digit value and within 1e12 of it"
 double mu_from_approximate_dp(const ApproximateDp& target);
 
-/// Smallest noise standard deviation per unit of l2 distance that is (epsilon, delta)-DP: 1 / mu.
+/// Smallest noise standard deviation per unit of l2 distance for (epsilon, delta)-DP: 1 / mu.
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @return        sigma / Delta > 0, unitless.
@@ -178,8 +178,8 @@ double mu_from_rho(double rho);
 ///
 /// @param parameters  rho > 0, epsilon >= 0.
 /// @return            0 < delta <= 1.
-/// @exactness         the infimum, too large by at most 2e-15 times the sizes of the terms of its
-///                    logarithm, which is 3e-12 relative up to epsilon = 10^3.
+/// @exactness         the infimum, too large by a relative error of at most 2e-15 times the summed
+///                    magnitudes of the terms of its logarithm: 3e-12 up to epsilon = 10^3.
 /// @guarantee         never below the infimum: every alpha gives a valid bound.
 /// @throws Error{invalid_argument} rho not positive, epsilon negative, either not finite.
 /// @cost              64 steps of a bisection in ln(alpha - 1), about 3 microseconds.
@@ -224,8 +224,8 @@ struct ClassicalGaussian {
 };
 
 /// The classical calibration, for comparison only; no mechanism uses it. Its theorem covers
-/// 0 < epsilon < 1, where it adds 20 to 50 % more noise than needed. For larger epsilon it can add
-/// too LITTLE noise (epsilon = 10, delta = 1e-6); `sound` is false then.
+/// 0 < epsilon < 1, where it adds more noise than needed (38 % at epsilon = 0.5, delta = 1e-5). For
+/// larger epsilon it can add too LITTLE noise (epsilon = 10, delta = 1e-6); `sound` is false then.
 ///
 /// @param target  epsilon > 0, 0 < delta < 1.
 /// @exactness     noise_multiplier is the formula to rounding; actual_delta as delta_from_mu.

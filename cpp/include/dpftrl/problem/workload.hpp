@@ -21,7 +21,8 @@
 
 namespace dpftrl {
 
-/// Row t of A is the answer after step t, so A is lower triangular. With w_t the record of step t:
+/// Row t of A maps the records w_0, ..., w_t to out_t, the output after step t, so A is lower
+/// triangular:
 ///
 ///     prefix      out_t = w_0 + ... + w_t
 ///     momentum    m_t = beta m_{t-1} + w_t,   out_t = alpha out_{t-1} + m_t
@@ -51,7 +52,7 @@ class Workload {
   static Workload prefix_sums(std::int64_t steps);
   /// Momentum 0 and decay 1 give the prefix sums.
   static Workload momentum(const Momentum& options);
-  /// A window of n steps or more gives the prefix sums.
+  /// A window of at least `steps` steps gives the prefix sums.
   static Workload sliding_window(const Window& options);
   /// The number of steps is the number of rates.
   static Workload learning_rates(Rates options);

@@ -49,7 +49,7 @@ struct ExponentialOptions {
 /// @exactness   the law is exact given ideal random bits.
 /// @guarantee   epsilon-DP if `sensitivity` and `is_monotone` are correct.
 /// @throws Error{invalid_argument} no utilities, or a number out of range.
-/// @cost        about as many coins as candidates, divided by the number of best candidates.
+/// @cost        at most (candidates / best candidates) coins on average.
 /// @checked-by  exponential_mechanism_test
 std::int64_t exponential_mechanism(std::span<const std::int64_t> utilities,
                                    const ExponentialOptions& options, const Key& key);
@@ -76,16 +76,16 @@ std::int64_t private_winner(std::span<const std::int64_t> histogram, const Winne
 
 struct QuantileOptions {
   double epsilon;
-  std::int64_t numerator;    ///< of the quantile; 1 of 2 is the median
+  std::int64_t numerator;    ///< the quantile is numerator / denominator: 1 / 2 for the median
   std::int64_t denominator;  ///< at most 2^20
   Neighbours neighbours = Neighbours::zero_out;
   std::int64_t max_contributions = 1;  ///< as in WinnerOptions
 };
 
-/// Utility of each value v as the quantile: minus `denominator` times the number of records between
-/// the ranks that v covers and the rank n numerator / denominator.
-/// @return  the utilities and their sensitivity: max_contributions times denominator or, with
-///          zero_out, times the larger of numerator and denominator - numerator.
+/// Utility of each value v as the quantile of n records: minus `denominator` times the number of
+/// records between the ranks that v covers and the rank n numerator / denominator. The sensitivity
+/// is max_contributions times `denominator` (replace_one), or times the larger of `numerator` and
+/// `denominator` - `numerator` (zero_out).
 struct QuantileUtilities {
   std::vector<std::int64_t> utilities;
   std::int64_t sensitivity;
@@ -97,9 +97,9 @@ QuantileUtilities quantile_utilities(std::span<const std::int64_t> histogram,
 std::int64_t private_quantile(std::span<const std::int64_t> histogram,
                               const QuantileOptions& options, const Key& key);
 
-/// Randomised response: reports the true bit with probability e^epsilon / (1 + e^epsilon), else the
-/// other one. This is the exponential mechanism on the two bits, for users who trust nobody with
-/// their bits.
+/// Randomised response: reports the true bit with probability e^epsilon / (1 + e^epsilon), and else
+/// its complement. This is the exponential mechanism on the two bits, for users who trust nobody
+/// with their bits.
 ///
 /// @param epsilon  2^-31 .. 2^19
 /// @param key      must be fresh for every report.

@@ -5,8 +5,8 @@
 ///
 ///     measurements  y = M h + integer noise        answers  R y = F h + R noise
 ///
-/// With replace_one, the number n of records is public, so a measurement c n with a constant c,
-/// from a row of M with equal entries, gets no noise.
+/// With replace_one, the number n of records is public, so a row of M whose entries all equal c
+/// measures c n, and gets no noise.
 ///
 /// M and h are integers, so privacy rests on integer arithmetic alone; everything computed from y
 /// in floating point is post-processing.
@@ -53,7 +53,7 @@ enum class QueryStrategy {
 
 enum class QueryNoise { gaussian, laplace };
 
-/// Measurements of your own: F = R M, with fewer, as many or more measurements than values.
+/// Measurements of your own: F = R M, with any number of measurements.
 struct OwnMeasurements {
   Matrix measure;  ///< M, one measurement per row
   /// R. Default: F M^+, the R of least error.
@@ -62,17 +62,17 @@ struct OwnMeasurements {
 
 struct QueryFactorizationOptions {
   QueryStrategy strategy = QueryStrategy::optimal;
-  /// Measurements that take the place of `strategy`, for all factors together. M is scaled by a
-  /// power of two and rounded to integers of 24 bits; if rounding changes M, further rows measure
+  /// Measurements to use instead of `strategy`, for all factors together. M is scaled by a power of
+  /// two and rounded to integers of 24 bits; if rounding changes M, further rows measure
   /// the difference of F and R M coarsely.
   std::optional<OwnMeasurements> own = {};
-  /// Noise of the measurements. With laplace, whose scale follows the l1 norm of a column,
-  /// QueryStrategy::optimal is the best of several good strategies and not proved to be optimal.
+  /// Noise of the measurements. With laplace, whose scale is proportional to the largest l1 norm of
+  /// a column, QueryStrategy::optimal is the best of several strategies and not proved optimal.
   QueryNoise noise = QueryNoise::gaussian;
-  /// Neighbours for which the factorization is optimised. With replace_one, the noise scale follows
-  /// the largest distance between two columns, and the number of records is public. Supported for
-  /// one factor with up to 512 different columns, or a product of up to 512 values and
-  /// kMaxQueryEntries / 4 entries; larger workloads get the optimum for zero_out.
+  /// Neighbours for which the factorization is optimised. With replace_one, the noise scale is
+  /// proportional to the largest distance between two columns, and the number of records is public.
+  /// Supported for one factor with up to 512 different columns, or a product of up to 512 values
+  /// and kMaxQueryEntries / 4 entries; larger workloads get the optimum for zero_out.
   Neighbours neighbours = Neighbours::zero_out;
   /// mean: RMS error over the queries; max: error of the worst query.
   Objective objective = Objective::mean;
@@ -83,14 +83,14 @@ struct QueryFactorizationOptions {
 ///
 /// @exactness   add_remove is exact. replace_one is exact for up to kMaxQueryValues values (l2), or
 ///              if num_values^2 num_measurements <= 2^30 (l1); else it is the textbook bound.
-///              Squares of l2 are rounded up by at most 2^-37 of the largest squared column norm.
+///              Squares of l2 are rounded up by at most 2^-32 of the largest squared column norm.
 /// @guarantee   never below the true value.
 /// @checked-by  query_factorization_test "sensitivity is that of all neighbouring histograms"
 struct QuerySensitivity {
   double add_remove;   ///< one record more or less: largest norm of a column
   double replace_one;  ///< one record changes its value: largest distance between two columns
-  /// Usual bound for replace_one: twice the largest norm of a column, here without rows whose
-  /// entries are all equal.
+  /// Usual bound for replace_one: twice the largest norm of a column. With a single factor, rows
+  /// whose entries are all equal are left out.
   double textbook;
 };
 
@@ -107,8 +107,8 @@ struct QueryFactorization {
 
   /// Certified lower bound on the error of ANY factorization with noise scaled to its largest
   /// column in l2, and hence also in l1. Mean: gamma_F / sqrt(num_queries), max: gamma_2.
-  /// Strategies other than `optimal` have the Schatten bound, ||F||_* / sqrt(num_queries
-  /// num_values).
+  /// Strategies other than `optimal`, own measurements and optima for replace_one have the Schatten
+  /// bound, ||F||_* / sqrt(num_queries num_values).
   /// @guarantee   never above that error, rounding included. For products, gamma_F and gamma_2 are
   ///              multiplicative, and so are the proofs.
   /// @checked-by  query_factorization_test "known optima", dense_optimum_test
@@ -167,7 +167,8 @@ class QueryFactorizer {
   QueryFactorizer(QueryFactorizer&&) noexcept;
   QueryFactorizer& operator=(QueryFactorizer&&) noexcept;
 
-  /// Runs one iteration, or finishes a factor (about five iterations). Returns false at the end.
+  /// Runs one iteration, or finishes a factor, which takes as long as about five iterations.
+  /// Returns false at the end.
   bool advance();
   QueryFactorizerProgress progress() const;
   const QueryWorkload& workload() const;
@@ -179,11 +180,11 @@ class QueryFactorizer {
   std::unique_ptr<State> state_;
 };
 
-/// @cost    per factor, a few products for orthogonal columns or rows and for prefixes (1 s at 1024
-///          values, 9 s at 2048); else its optimum (find_dense_optimum) and at most eight products
-///          (3 s at 512, 20 s at 1024). Laplace noise: up to thirteen more eigendecompositions.
-///          replace_one: an eigendecomposition for each of 15 to 200 iterations (2 s at 256 values,
-///          10 s at 512).
+/// @cost    per factor, a few matrix products for orthogonal columns or rows and for prefixes (1 s
+///          at 1024 values, 9 s at 2048); else its optimum (find_dense_optimum) and at most eight
+///          products (3 s at 512, 20 s at 1024). Laplace noise: up to thirteen more
+///          eigendecompositions. replace_one: an eigendecomposition for each of 15 to 200
+///          iterations (2 s at 256 values, 10 s at 512).
 /// @throws Error{unsupported} Objective::max for all ranges of more than 361 values, whose rows it
 ///         needs; more than three factors (combine small ones with to_matrix()), too many queries
 ///         for QueryStrategy::queries; as find_dense_optimum. Own measurements: Error{wrong_length}
@@ -236,11 +237,12 @@ class QueryMechanism {
   /// same noise, so their difference has none.
   ///
   /// @param histogram  counts, one per value.
-  /// @guarantee   delta > 0: y is a rounded Gaussian mechanism on integers, and mu()-GDP (round(M h
-  ///              + sigma z) = M h + round(sigma z)), so (epsilon, delta)-DP with nothing added to
-  ///              delta, except for an event of probability below 2^-400 per measurement, in which
-  ///              512 bits leave the rounding open. delta = 0: exactly epsilon-DP; with probability
-  ///              e^-16384 per measurement, nothing is released. Both hold given ideal random bits.
+  /// @guarantee   delta > 0: y is the rounded output of a Gaussian mechanism, because round(M h +
+  ///              sigma z) = M h + round(sigma z). So it is mu()-GDP, and (epsilon, delta)-DP with
+  ///              nothing added to delta, except for an event of probability below 2^-400 per
+  ///              measurement, in which 512 bits leave the rounding open. delta = 0: exactly
+  ///              epsilon-DP; with probability e^-16384 per measurement, nothing is released. Both
+  ///              hold given ideal random bits.
   /// @throws as QueryFactorization::measure. A refusal reveals something about the histogram.
   /// @cost   2 us per measurement (Gaussian).
   /// @checked-by  query_mechanism_test "likelihood ratios", "noise has the law it claims"
@@ -303,7 +305,7 @@ QueryBounds any_mechanism_bounds(const QueryWorkload& workload, const QueryMecha
 struct ConsistencyOptions {
   bool integer = false;  ///< rounds the counts to integers with the same sum
   /// Sum of the counts. Only with replace_one, where the number of records is public. Default: that
-  /// number if the release contains it (QueryFactorization::public_measurements).
+  /// number, if a single factor measures it (QueryFactorization::public_measurements).
   std::optional<std::int64_t> total = std::nullopt;
 };
 

@@ -49,7 +49,7 @@ struct QueryPredicate {
 
 struct MarginalsOptions {
   std::vector<std::int64_t> attribute_sizes;  ///< number of values of each attribute
-  std::int64_t order;                         ///< k; one table of counts for each k attributes
+  std::int64_t order;                         ///< k; one table of counts per set of k attributes
 };
 
 struct ParitiesOptions {
@@ -74,17 +74,17 @@ class QueryWorkload {
     Matrix matrix() const;
   };
 
-  /// Records with value v, for every v: F = I.
+  /// Number of records with value v, for every v: F = I.
   static QueryWorkload identity(std::int64_t num_values);
-  /// Records with a value of at most v, for every v.
+  /// Number of records with a value of at most v, for every v.
   static QueryWorkload prefix(std::int64_t num_values);
-  /// Records with a value from i to j, for all i <= j: num_values (num_values + 1) / 2 queries,
-  /// which only Objective::max materialises.
+  /// Number of records with a value from i to j, for all i <= j: num_values (num_values + 1) / 2
+  /// queries, stored as num_values prefixes.
   static QueryWorkload all_ranges(std::int64_t num_values);
   /// All marginals of `order` attributes: one table of counts for each set of them.
   static QueryWorkload marginals(const MarginalsOptions& options);
-  /// Sum of (-1)^(x_i + x_j + ...) over the records, where bit 0 of a value is the lowest: rows of
-  /// the Hadamard matrix.
+  /// Sum of (-1)^(x_i + x_j + ...) over the records, where x_i is bit i of the value, bit 0 the
+  /// lowest: rows of the Hadamard matrix.
   static QueryWorkload parities(const ParitiesOptions& options);
   /// Any matrix, with one query per row.
   /// @param labels  one per row; default "0", "1", ...
@@ -99,7 +99,7 @@ class QueryWorkload {
 
   // All factory functions:
   // @throws Error{invalid_argument} a number out of range, an entry that is not finite, a query
-  //         that is 0 for every value; Error{wrong_length} labels or parts of another size.
+  //         that is 0 for every value; Error{wrong_length} labels or parts of the wrong size.
 
   std::int64_t num_queries() const { return num_queries_; }
   std::int64_t num_values() const { return num_values_; }

@@ -32,7 +32,7 @@ enum class Stream : std::uint32_t {
   noise_float = 1,     ///< noise of simulations, float sampler
   synthetic_data = 2,  ///< example data; separate from the noise even under the same key
   commitment = 5,      ///< public identifier of the key in checkpoints
-  journal = 6,         ///< key for the codes by which a journal recognises records
+  journal = 6,         ///< key of the codes of people and records (people.hpp)
   discrete_noise = 8,  ///< integer noise of lattice and pure releases, and of single-use keys
   query_keys = 9,      ///< single-use keys for queries, choices, second moments
   test = 0xFFFFFFFF,   ///< tests only

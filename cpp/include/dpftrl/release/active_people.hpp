@@ -2,7 +2,7 @@
 #pragma once
 
 /// Counts of active people: how many did something within the last day, week or month, counted
-/// every day. Everything that one person does is protected, however often.
+/// every day. All events of one person are protected, however many there are.
 ///
 ///     events of a step --> [ActivePeople] --> changes of the counts --> [Place] --> counts + noise
 ///                          last active step                                              |
@@ -82,7 +82,7 @@ class ActivePeople {
   static std::int64_t num_open() { return 0; }
   /// Number of events that did not count, because their people are to be forgotten. Not private.
   std::int64_t num_dropped() const { return num_dropped_; }
-  /// Whether the stored bytes lead to the same counts.
+  /// Whether every change in the open step is stored.
   bool is_stored() const { return changed_.empty(); }
 
   // A journal stores and reads the following, as for People.
@@ -101,8 +101,8 @@ class ActivePeople {
  private:
   static constexpr std::int64_t kNever = -1;
   struct Person {
-    std::int64_t last = kNever;       ///< active step within the longest window
-    std::int64_t forgotten = kNever;  ///< step of the last request within the longest window
+    std::int64_t last = kNever;       ///< latest active step, if within the longest window
+    std::int64_t forgotten = kNever;  ///< step of the last request, if within it
     bool is_changed = false;          ///< in changed_
   };
   using Everybody = std::map<Code, Person>;

@@ -48,7 +48,7 @@ struct NoisySums {
   const PrefixSum& noise;
 };
 
-/// The columns of a RecordStream (stream.hpp): what is read.
+/// The columns of a RecordStream (stream.hpp).
 ///
 ///     check(record)       throws unless `write` accepts the record
 ///     write(record, row)  writes the row to `row` and returns it, or returns the record itself
@@ -76,8 +76,8 @@ concept Columns =
 ///     begin(sums)            before the first step
 ///     follow(noisy)          takes the sums of the next step
 ///     require_going()        throws if no step can follow
-///     seek(step, sums)       prepares to read a step again; `sums` returns those of earlier steps
-///     identity(record, row)  numbers that identify a record; for other columns, its row does
+///     seek(step, sums)       prepares to read a step again; sums(t) returns the sums of step t
+///     identity(record, row)  numbers that identify a record; without it, those of its row
 template <class C>
 concept FollowingColumns =
     Columns<C> && requires(C& columns, std::span<const double> noisy, const PrefixSum& sums) {

@@ -27,8 +27,8 @@
 namespace dpftrl {
 
 /// Records of several numbers, as Numbers takes them. The reading of a step is the difference of
-/// the noisy running totals after and before it: the sum of the step's records plus a row of C^-1 Z
-/// (docs/math/grid.md, section 8).
+/// the noisy running totals after and before it: the sum of the step's records plus a row of sigma
+/// C^-1 Z, up to rounding (docs/math/grid.md, section 8).
 ///
 /// @guarantee   as for the running totals, of which the readings are a function. The sum of the
 ///              readings up to a step has the error of the running total.
@@ -67,8 +67,8 @@ class Increments {
   Estimates read(const NoisySums& sums) const;
 
   /// Std of the noise of each entry of the reading of a step, rounding included.
-  /// @exactness  exact where the noise of the total before the step is uniform modulo the grid. It
-  ///             is, to 1e-8, if its std is at least the grid.
+  /// @exactness  exact where the noise of the total before the step, given the increment, is
+  ///             uniform modulo the grid. It is, to 1e-8, if its std is at least the grid.
   double stddev(std::int64_t step) const;
   /// x such that the noise of an entry exceeds x in magnitude with at most this probability.
   /// @exactness  the normal tail, plus one grid for the rounding of two totals.

@@ -10,9 +10,9 @@
 ///     decide -> state() or frame() -> [a store makes the bytes durable] -> acknowledge(n)
 ///                                                                      -> released(step)
 ///
-/// If the process dies before that, the sums were never seen and the step is free again; if it dies
-/// later, the step keeps these sums. A store that can append need not write all of state() again
-/// for every step. It appends frames to its bytes:
+/// If the process dies before the bytes are durable, nobody has seen the sums and the step is free
+/// again; if it dies later, the step keeps these sums. A store that can append need not write all
+/// of state() again for every step. It appends frames to its bytes:
 ///
 ///     log_tag(base) -> [decide, frame -> append -> acknowledge]*      base | frame | frame ...
 ///     restore(state) -> replay(log)
@@ -47,7 +47,7 @@ namespace dpftrl {
 
 namespace detail {
 
-/// Base of both places: the sums, and what a stream does with them.
+/// Base of Memory and Journal: the sums, and the operations of a stream on them.
 class OpenSums {
  public:
   const PrefixSum& sums() const { return sums_; }
@@ -171,7 +171,8 @@ class Journal : public detail::OpenSums {
 
   using Bytes = std::vector<std::byte>;
 
-  /// A step that is decided but not acknowledged, and what was not stored of it while it was open.
+  /// A step that is decided but not acknowledged, and its changes that were not stored while it was
+  /// open.
   struct Pending {
     Contributions step;
     Bytes change;

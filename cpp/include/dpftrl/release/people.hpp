@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Decides who counts: all records, or each person at the earliest steps that the participation
-/// allows.
+/// Decides what counts: all records, or those of each person at the earliest steps that the
+/// participation allows.
 ///
 /// ```cpp
 /// dpftrl::People people(dpftrl::Participation::single(),
@@ -69,7 +69,7 @@ class People {
  public:
   /// @param adds  whether a person's rows of a step add up to one contribution. Otherwise only the
   ///              first row counts.
-  /// @throws Error{invalid_argument} fixed epochs, which no rule of this kind can enforce.
+  /// @throws Error{invalid_argument} as ContributionBound.
   People(const Participation& participation, CodeSecret secret, bool adds);
 
   Code code_of(std::string_view person) const;
@@ -106,7 +106,8 @@ class People {
   /// @throws Error{bad_state}; then nothing has changed.
   void take_state(std::span<const std::byte> bytes, std::int64_t step, std::int64_t row_size);
   void set_num_dropped(std::int64_t num_dropped) { num_dropped_ = num_dropped; }
-  /// The participation, so that states with another one are refused even if it has the same noise.
+  /// The participation and `adds`, so that states with others are refused even if the noise is the
+  /// same.
   std::vector<std::int64_t> rule() const;
 
  private:

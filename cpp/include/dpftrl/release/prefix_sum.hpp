@@ -66,10 +66,9 @@ struct StepProbability {
   std::int64_t coordinate = 0;
 };
 
-/// Releases the sums of the mechanism's workload: prefix sums or, in mode grid with a mechanism
-/// that is not pure, the sums of any other workload. A sliding window keeps `width * dimension`
-/// integers of 8 bytes, a matrix `steps * dimension`; other weighted sums keep 40 bytes per
-/// coordinate, or 80 with momentum. Checkpoints include these numbers.
+/// Releases the sums of the mechanism's workload; in mode lattice, prefix sums only. A checkpoint
+/// has `window * dimension` integers of 8 bytes for a sliding window, up to `steps * dimension` for
+/// a matrix, and 40 bytes per coordinate for other weighted sums, or 80 with momentum.
 ///
 /// A mechanism for k workloads (Mechanism::make_stack) takes a dimension of k d: a record is d
 /// numbers, and a release is the d sums of the first workload, then those of the second, ...
@@ -79,10 +78,10 @@ class PrefixSum {
   ///         power of two or is too coarse or too fine for 62-bit sums, or for weighted sums a grid
   ///         above the noise of a release, or weights above 2^20; for active people a clip below 1
   ///         or a grid above 1; in mode lattice as LatticeMechanism::make; Error{unsupported} mode
-  ///         lattice with a mechanism that has no integer encoder, or is for another workload or
-  ///         for active people; active people without a delta; an option that clipped_by_caller
-  ///         rules out; Error{resource_exhausted} as NoiseStream; in mode lattice a state, and for
-  ///         other workloads sums and records, of more than 1 GiB.
+  ///         lattice with a mechanism that has no integer encoder, or is for active people or a
+  ///         workload other than prefix sums; active people without a delta; an option that
+  ///         clipped_by_caller rules out; Error{resource_exhausted} as NoiseStream; in mode lattice
+  ///         a state, and for other workloads sums and records, of more than 1 GiB.
   PrefixSum(std::shared_ptr<const Mechanism> mechanism, const PrefixSumOptions& options);
   ~PrefixSum();
   PrefixSum(PrefixSum&&) noexcept;
@@ -107,7 +106,7 @@ class PrefixSum {
   /// @exactness     every entry is rounded as the ideal real number would be; an entry whose
   ///                rounding double precision leaves open is recomputed from more of its random
   ///                bits. Mode lattice: without noise the totals are those of the clipped integer
-  ///                records, to the rounding of doubles; with buffers, also to decoding_bias().
+  ///                records, to the rounding of doubles and, with buffers, to decoding_bias().
   /// @cost          as NoiseStream::next_rounded, several rows at a time; for a recomputed entry as
   ///                NoiseStream::rounded_entry. Whether an entry is recomputed depends on the noise
   ///                alone, never on a record. Mode lattice: the cost of the encoder, and about 1 us
@@ -126,7 +125,7 @@ class PrefixSum {
   ///
   /// @param changes  record_size() changes, in whole people.
   /// @guarantee      that of Mechanism::make_active, if the caller counts each person in one
-  ///                 coordinate, as the participation says.
+  ///                 coordinate (of each window), as the participation says.
   /// @checked-by     active_people_test
   /// @throws Error{unsupported} a mechanism that is not for active people; Error{invalid_argument}
   ///         a change beyond 2^40 grids (2^62 / steps() for more than 2^22 steps); as release.
@@ -208,7 +207,7 @@ class PrefixSum {
   /// @throws Error{invalid_argument} step or coordinate out of range, or a probability that is not
   ///         between 1e-290 and 1.
   /// @cost        a search if the probability differs from that of the last call; for pure
-  ///              mechanisms, quadratic in the number of nodes, which is about 25.
+  ///              mechanisms, quadratic in the number of nodes of a total, which is about 25.
   /// @checked-by  half_width_test, pure_sum_test "the tail of a release is that of the convolution"
   double release_half_width(const StepProbability& wanted) const;
   /// x, in input units, such that with at most this probability the noise of some coordinate of
@@ -223,7 +222,7 @@ class PrefixSum {
   /// @cost        O(steps) for pure mechanisms up to 2^20 steps, and in mode lattice.
   /// @checked-by  half_width_test, pure_sum_test "all releases keep to their bound together"
   double simultaneous_half_width(double probability) const;
-  /// Law of the noise of a node of a pure mechanism; empty for other mechanisms.
+  /// Law of the noise of a pure mechanism; empty for other mechanisms.
   std::optional<LaplaceNoise> laplace() const;
   std::int64_t dimension() const { return dimension_; }
   /// Entries of a record: fewer than dimension() for several workloads.

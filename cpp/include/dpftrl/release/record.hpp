@@ -33,7 +33,9 @@ struct PrefixSumOptions {
   Key key;
   std::int64_t dimension = 1;
   ReleaseMode mode = ReleaseMode::grid;
-  /// Spacing of the released values, a power of two; default `default_grid`.
+  /// Spacing of the grid on which records are put and, in mode grid, sums are released: a power of
+  /// two. Default: `default_grid`, or finer for pure mechanisms, several workloads and records
+  /// clipped by the caller.
   std::optional<double> grid = {};
   /// Computes every entry of noise digit by digit: the same releases, but slowly.
   bool exact_only = false;
@@ -48,11 +50,15 @@ struct PrefixSumOptions {
   bool clipped_by_caller = false;
 };
 
-/// Largest power of two that is at most 1, so that integers are kept exactly; at most 1/64 of the
-/// smallest release std; at most clip / (64 sqrt(dimension)), so that small entries survive; and at
-/// most 1 / (4 n) of the RMS release std, where n is the number of steps (for other workloads the
-/// largest row sum of |A|), but at most 2^18, so that the truncation of n records stays below a
-/// quarter of the noise. Coarser if 62-bit sums require it.
+/// Largest power of two that exceeds none of
+///
+///     1                             integers are kept exactly
+///     least release std / 64
+///     clip / (64 sqrt(dimension))   small entries survive
+///     RMS release std / (4 n)       truncating n records costs at most a quarter of the noise
+///
+/// where n is the number of steps (for workloads other than prefix sums, a bound on the row sums of
+/// |A|), but at most 2^18. Coarser if 62-bit sums require it.
 double default_grid(const Mechanism& mechanism, std::int64_t dimension);
 
 /// Scales the record by min(1, clip / ||record||), in place.
@@ -74,16 +80,16 @@ struct CountChanges {
   std::span<const std::int64_t> counts;
 };
 
-/// Noise of each coordinate of each node of a pure mechanism's tree: the integer k with probability
-/// proportional to exp(-|k| / scale). docs/math/pure.md.
+/// Noise of each coordinate of each node of a pure mechanism's tree, or of each step of a window of
+/// one step: the integer k with probability proportional to exp(-|k| / scale). docs/math/pure.md.
 struct LaplaceNoise {
   std::int64_t scale;     ///< in grids; at least distance / epsilon
-  std::int64_t distance;  ///< largest l1 change by one user, over nodes and coordinates, in grids
+  std::int64_t distance;  ///< largest l1 norm of what one user changes in all nodes, in grids
   std::int64_t max_norm;  ///< largest l1-norm of a record, in grids
 
   /// Std of the sum of num_nodes independent noises, in grids.
   double stddev(double num_nodes) const;
-  /// Smallest integer that the magnitude of such a sum exceeds with at most this probability.
+  /// Smallest integer that the magnitude of this sum exceeds with at most the probability.
   std::int64_t half_width(double num_nodes, double probability) const;
 };
 
@@ -99,11 +105,11 @@ struct ReleaseEntry {
 class ReleaseSink {
  public:
   virtual ~ReleaseSink() = default;
-  /// Coordinates per block in mode grid, except for the last block; other releases have a single
-  /// block.
+  /// Coordinates per block in mode grid with a delta; the last block of a workload may be shorter.
+  /// Other releases have a single block.
   static constexpr std::size_t kBlock = 1024;
-  /// Takes coordinates first, first + 1, ..., in order and each once; in mode grid before they are
-  /// written to the output of the release.
+  /// Takes coordinates first, first + 1, ..., in order and each once; in mode grid with a delta,
+  /// before they are written to the output of the release.
   virtual void take(std::size_t first, std::span<const double> block) = 0;
 };
 

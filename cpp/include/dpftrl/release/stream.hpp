@@ -15,8 +15,7 @@
 /// A third place, NonprivateMemory (nonprivate.hpp), also keeps the sums without noise.
 ///
 /// The three brackets are chosen independently: what is read, whose records count, and where the
-/// sums live.
-/// `add` puts a record into the open step, `end` ends it, and `release` is both.
+/// sums live. `add` puts a record into the open step, `end` ends it, and `release` does both.
 ///
 /// ```cpp
 /// const auto mechanism = dpftrl::Mechanism::make(
@@ -76,8 +75,9 @@ namespace dpftrl {
 ///              Records, the caller promises that each user has at most one record per step, only
 ///              at steps that the participation allows. With People, neighbouring streams differ
 ///              in any records of one person, which are left out or, with replace-one, replaced.
-///              With ActivePeople, the guarantee covers everything that a person did, including
-///              before the first step.
+///              With ActivePeople, it covers all events of one person, with an open start also
+///              those before the first step; without a horizon, it is that of
+///              Mechanism::make_endless_active.
 /// @checked-by  stream_test, active_stream_test
 template <Columns C, class Who = Records, class Place = Memory>
 class RecordStream {
@@ -314,7 +314,7 @@ class RecordStream {
     return place_.state(open);
   }
 
-  /// Continues from where `state` was called. All its steps count as acknowledged.
+  /// Continues where `state` was called. All its steps count as acknowledged.
   /// @throws Error{bad_state} the bytes are damaged or belong to another stream; this stream is
   ///         unusable afterwards.
   void restore(std::span<const std::byte> bytes)
@@ -345,7 +345,7 @@ class RecordStream {
   /// Bytes that record what was not acknowledged, to be appended to the bytes whose tag is
   /// `before`. They are as secret as the records. Sync each frame and acknowledge it before
   /// appending the next, so that a crash can truncate only the last one.
-  /// @param max_steps  at least 1; the open step is recorded only after all steps.
+  /// @param max_steps  at least 1; the open step is recorded only in a frame with all ended steps.
   LogPart frame(const LogTag& before, std::int64_t max_steps = Journal::kAllSteps)
     requires(kJournal)
   {
@@ -356,7 +356,7 @@ class RecordStream {
     return part;
   }
 
-  /// Replays a log after `restore`, with its noise. All of it counts as acknowledged.
+  /// Releases the steps of a log again, after `restore`. All of them count as acknowledged.
   /// @guarantee  a torn last frame is detected and not replayed; any other change of the bytes is
   ///             refused, as is a step whose sums would have different bits.
   /// @throws Error{bad_state}; the stream is unusable afterwards.
@@ -451,7 +451,6 @@ class RecordStream {
     return std::span(row_).first(static_cast<std::size_t>(row.size()));
   }
 
-  /// The numbers that identify a record.
   template <class Row>
   std::span<const double> identity_of(Record record, const Row& row) {
     if constexpr (requires { columns_.identity(record, row); })

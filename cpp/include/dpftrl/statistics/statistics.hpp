@@ -114,7 +114,7 @@ struct MomentsOptions {
   /// removed.
   Neighbours neighbours = Neighbours::zero_out;
   /// Promises that times are public: a record is only replaced by others at the same step. Requires
-  /// replace_one; second moments and the count are then more precise.
+  /// replace_one; with at most two numbers, second moments and the count are then more precise.
   bool fixed_times = false;
 };
 
@@ -183,8 +183,8 @@ class MomentColumns {
   std::int64_t num_columns() const { return static_cast<std::int64_t>(options_.ranges.size()); }
   Neighbours neighbours() const { return options_.neighbours; }
   bool fixed_times() const { return options_.fixed_times; }
-  /// True if neighbours may have a record at another step. No two records then have a negative
-  /// inner product, and none is longer than distance() / sqrt(2).
+  /// True if neighbours may have a record at another step. The columns of two records then have no
+  /// negative inner product, and no columns are longer than distance() / sqrt(2).
   bool moves() const { return neighbours() == Neighbours::replace_one && !fixed_times(); }
   /// 1 + 2 d columns, plus d (d - 1) / 2 with covariances.
   std::int64_t dimension() const;
@@ -197,7 +197,7 @@ class MomentColumns {
   /// @checked-by  moments_test "no two records are farther apart than the distance, and some are
   ///              that far"
   double distance() const { return distance_; }
-  /// Spacing of the sums: a power of two, at most 2^-16 distance() / sqrt(dimension()).
+  /// Spacing of the sums: a power of two, at most 2^-17 distance() / sqrt(dimension()).
   double grid() const { return grid_; }
 
   /// @param record   num_columns() entries, in input units.
@@ -211,8 +211,8 @@ class MomentColumns {
   /// @guarantee   post-processing. Each interval individually contains the value without noise with
   ///              at least the confidence of the options, for any records, if there is at least
   ///              one; it covers the rounding of records to the grid.
-  /// @exactness   counts have Gaussian intervals and means have Fieller's, except for the grid.
-  ///              Intervals of variances and covariances are unions over the intervals of the
+  /// @exactness   intervals of counts are Gaussian, those of means are Fieller's, except for the
+  ///              grid. Intervals of variances and covariances are unions over the intervals of the
   ///              means, a few percent wider. Intervals of standard deviations are square roots of
   ///              those of variances, and fail when those do.
   /// @throws Error{wrong_length, invalid_argument}.
@@ -289,8 +289,8 @@ class HistogramColumns {
   std::int64_t num_categories() const { return options_.num_categories; }
   Neighbours neighbours() const { return options_.neighbours; }
   bool fixed_times() const { return options_.fixed_times; }
-  /// True if neighbours may have a record at another step. No two records then have a negative
-  /// inner product, and none is longer than distance() / sqrt(2).
+  /// True if neighbours may have a record at another step. The columns of two records then have no
+  /// negative inner product, and no columns are longer than distance() / sqrt(2).
   bool moves() const { return neighbours() == Neighbours::replace_one && !fixed_times(); }
   /// One column for each category, and one for the total if it is measured.
   std::int64_t dimension() const { return num_categories() + (total_weight_ > 0 ? 1 : 0); }
@@ -347,12 +347,11 @@ class HistogramColumns {
 /// @cost          O(steps).
 /// @source        docs/math/histograms.md; pool adjacent violators.
 /// @checked-by    histograms_test "monotone counts are the closest, and never farther from the
-///             truth"
+///                truth"
 std::vector<double> monotone_counts(std::span<const double> counts);
 
 /// Records of d numbers for several workloads of one stream, which share one budget and the same
-/// noise.
-/// The row of a record is the record itself; PrefixSum applies the workloads.
+/// noise. The row of a record is the record itself; PrefixSum applies the workloads.
 class SumColumns {
  public:
   using Record = std::span<const double>;

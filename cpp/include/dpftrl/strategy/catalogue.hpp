@@ -34,8 +34,8 @@ namespace dpftrl {
 ///         parameters, a fixed-epoch schema for another horizon; Error{unsupported}
 ///         encoder_workload for a family that has no encoder for it (families of Toeplitz encoders
 ///         have one for Toeplitz workloads; `optimal` has one for workloads with an optimum, and
-///         up to 2048 steps for others), with epoch_length, or with a workload other than prefix
-///         sums.
+///         up to 2048 steps for others), with epoch_length or a plan, or with a workload other than
+///         prefix sums.
 std::shared_ptr<const Strategy> make_strategy(const StrategyOptions& options);
 
 /// Makes the checks of make_strategy that need no construction: throws for an unknown name,
@@ -48,7 +48,7 @@ void require_strategy_options(const StrategyOptions& options);
 const std::vector<StrategyInfo>& strategy_catalogue();
 
 /// Parameters that make "banded" the factorization by an encoder of your own, A = (A C^-1) C, for
-/// any workload.
+/// any workload; beyond 2048 steps, for prefix sums only.
 ///
 /// @param encoder  C, lower triangular with a positive diagonal.
 /// @throws Error{wrong_length} C is not square; Error{invalid_argument} not 1 to 4096 rows, an

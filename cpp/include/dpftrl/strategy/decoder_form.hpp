@@ -4,8 +4,8 @@
 /// Compact descriptions from which a noise stream generates rows of B Z without a matrix.
 ///
 /// A form defines B exactly, by the doubles that it stores, in real arithmetic. The roundings of a
-/// kernel are part of its error bound, not of B. `A` is the prefix-sum matrix unless a
-/// FilteredDecoder says otherwise; z_m is row m of Z; steps are t = 0, 1, ...
+/// kernel are part of its error bound, not of B. `A` is the prefix-sum matrix; z_m is row m of Z;
+/// steps are t = 0, 1, ...
 ///
 /// ```cpp
 /// // Row t of B Z is w_0 + ... + w_t, w_t = z_t - z_{t-1} / 2.
@@ -83,8 +83,8 @@ struct BandedInverseDecoder {
 
 /// B = C^-1, lower-triangular Toeplitz with the few given coefficients:
 ///     row t = g_0 z_t + g_1 z_{t-1} + ...
-/// These are the increments of BandedInverseDecoder. Every row draws fresh normals, so none are
-/// kept.
+/// These are the increments of BandedInverseDecoder. Every row computes its normals again, so none
+/// are kept.
 struct MovingSumDecoder {
   std::vector<double> coefficients;
 };
@@ -134,7 +134,7 @@ struct BlockDecoder {
 };
 
 /// B = A_workload D A^-1 B_base, D = diag(column_scales): the strategy C_base D^-1 for another
-/// workload. With rows r_t of the base's B Z:
+/// workload. With the rows r_t of B_base Z:
 ///     w_t = column_scales_t (r_t - r_{t-1}),    row t = (A_workload w)_t.
 struct FilteredDecoder {
   std::shared_ptr<const DecoderForm> base;

@@ -24,8 +24,8 @@ namespace dpftrl {
 
 /// A recursion with few buffers whose coefficients change from step to step, with scaled columns.
 ///
-///     C = [c0              ]    rows: c_i gains_i . (factors_{i-1} * ... * factors_j), then column
-///         [.  c1           ]    j divided by column_scales_j
+///     C = [c0              ]    C_ij = c_i gains_i . (factors_{i-1} * ... * factors_j) for i > j,
+///         [.  c1           ]    then column j divided by column_scales_j
 ///         [.  .  c2        ]
 ///
 /// The coefficients are not trusted: the column norms, on which the sensitivity rests, and the
@@ -90,7 +90,7 @@ class VaryingBufferedStrategy : public Strategy {
 struct OptimalPlan {
   Objective objective = Objective::max;
   double decay = 1;
-  std::vector<double> column_weights;  ///< v of the prefix sums, rates included; one per step
+  std::vector<double> column_weights;  ///< v, times the squared rates, if any; one per step
   std::vector<double> row_weights;     ///< u, one per step
   std::vector<double> shifts;          ///< of the rational inverse root, positive
   std::vector<double> weights;         ///< as many as shifts, positive
@@ -113,12 +113,12 @@ struct OptimalPlanResult {
   double lower_bound;  ///< from the solver, on the error of every factorization; 0 without a solver
 };
 
-/// True for workloads that have an optimum: prefix sums, decay without momentum, positive rates
-/// without momentum (mean objective). Any other workload uses the optimum for prefix sums.
+/// True for workloads whose optimum has a recursion: prefix sums, decay without momentum, positive
+/// rates without momentum (mean objective). For other workloads, see is_densely_optimal.
 bool has_optimum(const Workload& workload, Objective objective);
 
 /// The problem in the form that the solver takes.
-/// @throws Error{unsupported} a workload without an optimum, or rates that are not positive.
+/// @throws Error{unsupported} a workload without a recursion, or rates that are not positive.
 OptimumProblem optimum_problem(const Workload& workload, Objective objective);
 
 /// Plan for the weights of a solver, or for closed-form weights if `optimum` is null.
@@ -131,7 +131,7 @@ OptimalPlan plan_for_weights(const OptimumProblem& problem, std::int64_t buffers
                                              const OptimalPlanOptions& options);
 
 /// The certified optimum, streamed with a few buffers: a time-varying recursion whose encoder has
-/// columns of norm 1 (to rounding), recomputed from the stored numbers.
+/// columns of norm 1, to rounding. The norms are recomputed from the stored numbers.
 ///
 /// @source  docs/math/optimal.md; the optimum: Denisov et al., arXiv 2202.08312.
 class OptimalStrategy final : public VaryingBufferedStrategy {
@@ -161,8 +161,8 @@ inline constexpr std::int64_t kDefaultPlanBuffers = 8;
 /// a third more time.
 inline constexpr double kPlanGap = 1e-7;
 
-/// Makes the strategy of a given plan, for a workload with an optimum, or for prefix sums that are
-/// decoded further.
+/// Makes the strategy of a given plan, which is for the workload if that has a recursion
+/// (has_optimum), and else for prefix sums, which are decoded further.
 std::shared_ptr<const Strategy> strategy_of_plan(const Workload& workload, OptimalPlan plan);
 
 /// Largest horizon at which `optimal` for prefix sums and decay with the mean objective is the
@@ -192,9 +192,9 @@ std::string_view optimised_for(const StrategyOptions& options);
 void require_recursion(const Workload& workload, std::optional<std::int64_t> buffers,
                        Objective objective);
 
-/// Checks, before the search for a mechanism, that its errors can be computed. The encoder for
-/// prefix sums, which replaces a missing recursion (has_optimum), has errors from dense matrices
-/// only. Accepts all other mechanisms and all saved plans.
+/// Checks, before the search for a mechanism, that its errors can be computed. Those of `optimal`
+/// for a workload without a recursion (has_optimum) take dense matrices. Accepts all other
+/// mechanisms and all saved plans.
 /// @throws Error{unsupported} a workload without a recursion beyond 2048 steps.
 void require_known_errors(const StrategyOptions& options);
 

@@ -113,7 +113,7 @@ class Strategy {
   virtual std::string_view name() const = 0;
   const Workload& workload() const { return workload_; }
   std::int64_t steps() const { return workload_.steps(); }
-  /// Rows of C, and of the noise matrix Z.
+  /// Number of rows of C, and of the noise matrix Z.
   virtual std::int64_t num_measurements() const = 0;
 
   /// ||C_{:,step}||^2.
@@ -135,8 +135,8 @@ class Strategy {
   virtual ColumnStructure columns() const { return OtherColumns{}; }
   /// First column of a lower-triangular Toeplitz C (one entry per step); empty for any other C.
   virtual std::span<const double> toeplitz_encoder() const { return {}; }
-  /// First column of a lower-triangular Toeplitz B, or the part of it that is kept; empty for any
-  /// other B, and if only the DecoderForm has it.
+  /// First column of a lower-triangular Toeplitz B, or as many of its entries as are stored; empty
+  /// for any other B, and if only the DecoderForm defines it.
   virtual std::span<const double> toeplitz_decoder() const { return {}; }
   /// b if C is square and C_ij = 0 unless 0 <= i - j < b, so that columns b or more apart are
   /// orthogonal; 0 if unknown.
@@ -157,8 +157,8 @@ class Strategy {
   /// one number per step are in its plan instead.
   virtual std::vector<PlanNumbers> parameters() const { return {}; }
   /// For s = 0 .. b - 1, the sum of |C_i . C_j| over columns i, j = s, s + b, ..., rounding errors
-  /// included, or ||C_s + C_{s+b} + ...||^2 if C has no negative entry. Empty if it would take too
-  /// long.
+  /// included, or ||C_s + C_{s+b} + ...||^2 if C has no negative entry. Empty if the family has
+  /// none, or if it would take too long.
   virtual std::vector<double> epoch_norms_squared([[maybe_unused]] std::int64_t separation) const {
     return {};
   }
@@ -172,8 +172,8 @@ class Strategy {
     return 0;
   }
   /// Largest squared distance, after encoding, between streams that differ in the activity of one
-  /// user, over neighbour_distance^2; `is_exact` if it is attained, else an upper bound. Empty if
-  /// there is no closed form.
+  /// user, divided by neighbour_distance^2; `is_exact` if it is attained, else an upper bound.
+  /// Empty if there is no closed form.
   struct PatternNorm {
     double squared;
     bool is_exact;

@@ -48,7 +48,7 @@ inline constexpr std::string_view kRowDuals = "row_duals";
 ///     blt, blt-normalized    decays, weights (one per buffer)
 ///     blt-scaled             those of blt, row_scales (one per step)
 ///     banded-toeplitz        coefficients (one per band)
-///     banded                 columns (one per band, of the first step, the second, ...)
+///     banded                 columns (one number per band, for the first step, the second, ...)
 ///
 /// @guarantee   The column norms of the strategy are computed from these numbers, so a damaged or
 ///              invented plan costs accuracy, never privacy. Bounds are proved again from the dual

@@ -76,7 +76,7 @@ class IntegerEncoder {
   using Form = std::variant<DyadicEncoder, ToeplitzEncoder, BufferedEncoder>;
 
   /// The encoder of a strategy for prefix sums, with coefficients rounded to precision_bits.
-  /// Default: 0 for trees, 30 for buffers, else 16.
+  /// Default: 0 for trees, C = I and C = A; 30 for buffers; else 16.
   ///
   ///     tree, honaker          DyadicEncoder
   ///     blt, blt-rational      BufferedEncoder
@@ -105,7 +105,8 @@ class IntegerEncoder {
   ///              are rounded up.
   /// @guarantee   never below the true value.
   /// @throws Error{invalid_argument} a fixed-epoch schema for another horizon.
-  /// @cost        O(steps) and as much memory.
+  /// @cost        O(steps) time and memory; up to 2^27 products for coefficients of both signs in
+  ///              fixed epochs.
   /// @checked-by  integer_encoder_test "sensitivity is that of all patterns"
   std::optional<IntegerSensitivity> sensitivity(const Participation& participation) const;
 
@@ -116,8 +117,8 @@ class IntegerEncoder {
   /// @checked-by integer_encoder_test "roundings deviate by no more than the bound"
   double rounding_deviation() const;
 
-  /// Bound on every intermediate integer for records with entries up to 1 (in units of record
-  /// entries).
+  /// Bound on the magnitude of every intermediate integer, for records with entries of magnitude up
+  /// to 1.
   double largest_number() const;
 
  private:
@@ -232,7 +233,7 @@ class LatticeMechanism {
   LatticeMechanism(std::shared_ptr<const Mechanism> real, IntegerEncoder encoder,
                    LatticeCertificate certificate);
 
-  std::shared_ptr<const Mechanism> real_;  ///< the strategy with real coefficients
+  std::shared_ptr<const Mechanism> real_;  ///< its strategy has the coefficients before rounding
   IntegerEncoder encoder_;
   LatticeCertificate certificate_;
   std::shared_ptr<DecoderNorms> norms_;  ///< of Toeplitz decoders, computed on demand
