@@ -96,7 +96,7 @@ function privateBounds(
   return bounds;
 }
 
-/** Bounds that are requested by optional parts of the options. */
+/** Bounds that the options `epsilon`, `delta`, `rho` and `epochs` request. */
 function furtherBounds(
   core: Core,
   steps: number,
@@ -116,7 +116,6 @@ function bounds(core: Core, options: unknown): ErrorBounds {
   const where = 'bounds';
   const known = ['steps', 'epsilon', 'delta', 'rho', 'epochs', 'gap'];
   const reader = new Reader(where, optionsObject(where, options, known));
-  // Unknown options were refused above, so that errors quote their names as given.
   return asErrorsOf(where, () => readBounds(core, reader));
 }
 
@@ -150,7 +149,6 @@ function readBounds(core: Core, reader: Reader): ErrorBounds {
   };
 }
 
-/** Functions that learn from tables. */
 function ofTables(instance: Instance): Pick<DpFtrl, 'learn' | 'learnPlan'> {
   const { core } = instance;
   return {
@@ -159,7 +157,6 @@ function ofTables(instance: Instance): Pick<DpFtrl, 'learn' | 'learnPlan'> {
   };
 }
 
-/** Functions for the study of mechanisms and learners. */
 function studyOf(instance: Instance): Study {
   return Object.freeze<Study>({
     simulation: (options) => makeSimulation(instance, options),
@@ -170,7 +167,6 @@ function studyOf(instance: Instance): Study {
   });
 }
 
-/** The functions that make streams. */
 function streamsOf(instance: Instance): Streams {
   const of = (kind: StreamDefinition<never>) => (options: unknown) =>
     makeStream(instance, kind, options);
@@ -192,7 +188,6 @@ function streamsOf(instance: Instance): Streams {
   return Object.fromEntries(all) as Streams;
 }
 
-/** Makes the API of an instance. */
 export function makeApi(core: Core): DpFtrl {
   const instance = makeInstance(core, core.call('limits'));
   const { mechanisms } = instance;

@@ -49,7 +49,7 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }
 
-/** Reason why there is no such mechanism at this size; rethrows any other error. */
+/** Reason why there is no such mechanism at this size, from an error; rethrows any other error. */
 function reasonOf(error: unknown): Refusal {
   const expected = ['unsupported', 'invalid_argument', 'wrong_length', 'resource_exhausted'];
   if (!(error instanceof Error) || !expected.includes(String(codeOf(error)))) throw error;
@@ -126,7 +126,7 @@ class ComparisonTable {
     return this.objective === 'max' ? error.maxError : error.meanError;
   }
 
-  /** Reason the catalogue excludes this mechanism, or undefined. */
+  /** Reason to exclude this mechanism without computing its error, or undefined. */
   private reasonInAdvance(entry: StrategyInfo): string | undefined {
     const { maxSteps } = entry;
     const { steps } = this.problem;
@@ -175,7 +175,7 @@ class ComparisonTable {
     });
   }
 
-  /** Adds one entry for all normalised variants, which are not tried at long horizons. */
+  /** Adds one entry to `leftOut` for all normalised variants at horizons beyond their limit. */
   leaveOutNormalized(catalogue: readonly StrategyInfo[]): void {
     if (this.problem.steps <= MAX_NORMALIZED_STEPS) return;
     const entry = catalogue.find(({ name }) => name === 'square-root')!;

@@ -8,7 +8,6 @@ import { makeInstance } from './catalogue.js';
 import { makeStream } from './streams/make.js';
 import { COUNTER, TOTALS } from './streams/numbers.js';
 
-/** The functions that make streams. */
 function streamsOf(instance: Instance): Pick<Streams, 'counter' | 'totals'> {
   return {
     counter: (options: unknown) => makeStream(instance, COUNTER, options) as never,
@@ -16,7 +15,6 @@ function streamsOf(instance: Instance): Pick<Streams, 'counter' | 'totals'> {
   };
 }
 
-/** Makes the API of an instance for counting only. */
 export function makeCounterApi(core: Core): DpCounter {
   const instance = makeInstance(core);
   return Object.freeze<DpCounter>({

@@ -7,7 +7,8 @@ import type { CoreWorkload } from '../core/core.js';
 import { decoderShapeFault, type MatrixFault } from '../shared/encoder.js';
 
 /**
- * Largest accepted difference between entries of B and A C^-1, relative to the largest of the row.
+ * Largest accepted difference between entries of B and A C^-1, relative to the largest entry in the
+ * row.
  */
 const TOLERANCE = 1e-6;
 
@@ -35,7 +36,7 @@ function* workloadRows(
   }
 }
 
-/** Solves x C = row, in place, by substitution from the diagonal. */
+/** Solves x C = row, in place, by back substitution. */
 function solve(row: Float64Array, encoder: readonly ArrayLike<number>[]): void {
   for (let j = row.length - 1; j >= 0; --j) {
     const own = encoder[j]!;
@@ -45,8 +46,8 @@ function solve(row: Float64Array, encoder: readonly ArrayLike<number>[]): void {
 }
 
 /**
- * Finds the entry of B that differs most from A C^-1, for a checked encoder C; undefined if B is the
- * decoder.
+ * Finds the entry of B that differs most from A C^-1, for a checked encoder C; undefined if B is
+ * the decoder.
  *
  * @guarantee  up to TOLERANCE times the largest entry of each row, an accepted B equals the X that
  *   substitution computes, with |X C - A| <= n 2^-53 |X| |C| up to terms of second order, entry by

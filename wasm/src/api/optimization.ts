@@ -12,7 +12,7 @@ import { PiecewiseSearch, SearchHandle } from './search.js';
 import type { SavedStrategy, Workload } from '../types/all.js';
 import { asErrorsOf } from '../core/errors.js';
 
-/** Converts arrays to plain ones for JSON. */
+/** Converts typed arrays to plain arrays for JSON. */
 function plainWorkload(workload: Workload): Workload {
   if (typeof workload === 'string') return workload;
   const entries = Object.entries(workload).map(([name, value]) => [

@@ -64,8 +64,8 @@ function sameWorkload(a: CoreWorkload, b: CoreWorkload): boolean {
 }
 
 /**
- * Reads a saved strategy for a problem. The strategy supplies horizon and workload and, unless the
- * problem states one, the participation.
+ * Reads a saved strategy for a problem with the same steps and, if stated, the same workload. What
+ * the problem does not state of workload and participation is that of the strategy.
  */
 export function readSaved(
   where: ErrorPlace,
@@ -111,7 +111,7 @@ function requireMatrix(where: ErrorPlace, name: string, fault: MatrixFault | und
 /**
  * Makes the factorization with an encoder of the caller, for any workload.
  *
- * @param name  of the object that holds it.
+ * @param name  path of the object that holds the encoder, for errors.
  */
 export function ofEncoder(
   where: ErrorPlace,
@@ -145,7 +145,7 @@ export function ofEncoder(
   return { ...problem, strategy: OF_ENCODER, parameters };
 }
 
-/** A strategy as given: saved, an encoder, or a name; undefined if there is none. */
+/** A strategy as given: saved, an encoder, or a name, which is undefined if none is given. */
 export type GivenStrategy =
   | { saved: object }
   | { own: object }
@@ -253,7 +253,7 @@ export function readSumsMechanism(
 ): CoreMechanism {
   const quickest = (problem: CoreProblem): MechanismName => {
     const name = defaultOf(problem);
-    // Small modules lack the defaults of some workloads, which they refuse later.
+    // The counter module lacks the defaults of some workloads, which it refuses later.
     return mechanisms.includes(name) ? name : DEFAULT_MECHANISM;
   };
   if (!pure) return readMechanism(reader, mechanisms, quickest);

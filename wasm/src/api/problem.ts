@@ -82,7 +82,7 @@ export function readWorkload(where: ErrorPlace, given: unknown, steps: number): 
 
 const ONCE: CoreParticipation = { kind: 'single', times: 1, separation: 1 };
 
-/** Reads the participation bound of persons; epochs are only promised, never enforced. */
+/** Reads `people` or `participation`; only `participation`, which is a promise, may have epochs. */
 function readBound(reader: Reader, name: 'people' | 'participation', steps: number) {
   const { where } = reader;
   const given = reader.raw(name);

@@ -98,7 +98,7 @@ function readWorkload(where: ErrorPlace, value: unknown, depth = 0): CoreQueryWo
   return { ...plain, size, order: reader.count('order'), withLowerOrders };
 }
 
-/** Declares the facts, which the constructor copies unchanged. */
+/** Declares the properties that the constructor copies from the core. */
 interface CoreQueriesHandle extends Omit<CoreQueries, 'id'> {}
 
 class CoreQueriesHandle extends CoreHandle implements LinearQueries {

@@ -89,7 +89,7 @@ function longSearch(
   return given({ steps, workload, participation: bound, strategy: searched }) as OptimizeOptions;
 }
 
-/** Runs a whole search. */
+/** Runs a search to its end, yields its progress and returns its result. */
 export function* inPieces<T>(search: Search<T>): Pieces<T> {
   try {
     yield* search;
@@ -100,7 +100,7 @@ export function* inPieces<T>(search: Search<T>): Pieces<T> {
 }
 
 /**
- * Runs the search for the mechanism of these options; undefined if there is none, or a quick one.
+ * Runs the search for the mechanism of these options; undefined if there is none, or it is quick.
  */
 function* searchFor(api: DpFtrl, options: object): Pieces<SavedStrategy | undefined> {
   let search: OptimizeOptions | undefined;
@@ -139,8 +139,10 @@ export function rated<
 }
 
 /**
- * Uses the bound proved by the search: evaluating a saved strategy would prove it again, or prove a
- * weaker one.
+ * Replaces the lower bound of the result, which evaluating the saved strategy proved, by the bound
+ * that the search proved, if that is higher.
+ *
+ * @param distance  distance between neighbours, in clip norms, by which the result is scaled.
  */
 function withBound<Result extends UnitError | CheckedCertificate>(
   result: Result,

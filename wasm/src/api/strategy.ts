@@ -46,8 +46,8 @@ export type SearchProblem = Pick<
 >;
 
 /**
- * Smallest dimension of records for which dual variables prove a bound, and the one that is meant
- * where a file states none: docs/math/optimal.md, section 5.
+ * Smallest dimension of records for which dual variables for all participations prove a bound:
+ * docs/math/optimal.md, section 5.
  */
 function leastDimension({ participation, steps }: SearchProblem): number {
   if (participation === 'once') return 1;
@@ -81,8 +81,8 @@ export function saveStrategy(
     error,
     lowerBound,
     boundMethod,
-    // If both dimensions are 1, the fields are left out, as in older files. Otherwise 1 is written,
-    // too, because a missing dimension means that of older files.
+    // Left out if the bound holds for every dimension, except where dual variables for all
+    // participations would prove it for larger dimensions only: there 1 is stated.
     ...(lowerBoundMinDimension !== null &&
       Math.max(lowerBoundMinDimension, leastDimension(asked)) > 1 && {
         lowerBoundMinDimension,

@@ -33,17 +33,14 @@ function isRaised(core: Core, given: CoreFactorization, unit: CoreAppraisal): bo
   return unit[aim] > plain[aim] * (1 + SAME);
 }
 
-/**
- * Results are in clip norms. They are scaled by the distance between neighbours; the noise
- * multiplier stays 1.
- */
+/** Names of results in clip norms, which are scaled by the distance between neighbours. */
 const SCALED = [
   ...['sensitivity', 'maxError', 'meanError', 'lowerBound', 'lowerBoundEveryDimension'],
   ...['simultaneousError', 'simultaneousUnion', 'simultaneousNorm', 'frobeniusError'],
   ...['frobeniusRms', 'simultaneousSampled'],
 ];
 
-/** Options that require another option. */
+/** Options that require another option, and that option. */
 const BESIDE = { dimension: 'beta', numPaths: 'beta', seed: 'numPaths' };
 const TOGETHER = ['beta', ...Object.keys(BESIDE)];
 const DETAILS = ['perStep', 'increments', 'matrices'] as const;
@@ -144,7 +141,7 @@ function readPureError(instance: Instance, reader: Reader): PureError {
   const { beta, dimension = 1 } = readTogether(reader).together;
   const options = optionsOf(reader, [...STRATEGY_WORDS, ...PURE_OPTIONS, 'neighbours']);
   const given = { ...options, dimension, insecureSeed: 0 };
-  // Errors name the call.
+  // Errors name `error` as the call.
   const kind: StreamDefinition<Totals> = { ...TOTALS, name: 'error', core: 'totals' };
   const totals = makeStream(instance, kind, given) as MemoryStream<never, Totals>;
   try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Objects whose methods return promises: in a store, or in a worker.
+// Types of objects whose methods return promises: streams and budgets in a store, and all objects
+// in a worker.
 
 import type { Handle, LoadOptions } from './instance.js';
 import type { Search } from './search.js';
@@ -40,7 +41,7 @@ export type Async<T> = {
     ? typeof Symbol.asyncDispose
     : Each]: T[Each] extends {
     // As many overloads as any function of the library has; for functions with fewer, TypeScript
-    // repeats the last.
+    // repeats the first.
     (...args: infer A): infer P;
     (...args: infer B): infer Q;
     (...args: infer C): infer R;

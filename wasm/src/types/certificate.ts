@@ -45,8 +45,8 @@ export interface Certificate {
   sensitivityExactness: 'exact' | 'upper bound';
   sensitivityMethod: string;
   /**
-   * Present for learners: algorithm, passes over the rows and mechanism, such as 'DP-FTRL, one pass,
-   * optimal' or 'private gradient descent, 120 passes'.
+   * Present for learners: algorithm, passes over the rows and mechanism, such as 'DP-FTRL, one
+   * pass, optimal' or 'private gradient descent, 120 passes'.
    */
   algorithm?: string;
   /**
@@ -70,8 +70,8 @@ export interface Certificate {
    */
   optimisedFor?: string;
   /**
-   * Present for releases in mode 'lattice'; sensitivity and noise are then in units of the
-   * integers.
+   * Present for releases in mode 'lattice'. `sensitivity` is then that of the encoder with its
+   * rounded coefficients, and `noiseStddev` the std of the integer noise, in input units.
    */
   lattice?: LatticeClaim;
   /**
@@ -136,15 +136,16 @@ export interface CheckedCertificate extends Certificate, CertifiedBound {
 }
 
 /**
- * Additional facts about pure-DP releases: each entry of each tree node gets integer noise k with
- * probability proportional to exp(-|k| / scale). Lengths are in units of `grid`.
+ * Additional facts about pure-DP releases: each entry of each measurement (a node of a tree, or a
+ * single step) gets integer noise k with probability proportional to exp(-|k| / scale). Lengths are
+ * in units of `grid`.
  */
 export interface LaplaceClaim {
-  /** Norm by which records are clipped, over all their entries. */
+  /** Norm in which records are clipped, over all their entries. */
   norm: 'l1';
   scale: number;
   /**
-   * Largest l1-distance, at most epsilon * scale, by which one user moves all nodes and entries
+   * Largest l1-distance, at most epsilon * scale, by which one user moves all measurements
    * together.
    */
   distance: number;
@@ -169,6 +170,6 @@ export interface LatticeClaim {
    * Upper bound on the rounding error that integer buffers add to a measurement; 0 without buffers.
    */
   roundingDeviation: number;
-  /** Largest number of contributions to one step. */
+  /** Limit on the contributions to one step, so that no integer overflows. */
   maxContributions: number;
 }

@@ -37,7 +37,8 @@ import type {
 /** Functions that a worker also has, with promises. */
 export interface Analysis {
   /**
-   * Returns the noise required by a privacy target, at unit sensitivity.
+   * Returns the noise required by a privacy target, at unit sensitivity; with delta 0, only the mu
+   * and rho that the target implies.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -102,7 +103,7 @@ export interface Analysis {
    */
   error(options: UnitErrorOptions): UnitError;
   /**
-   * Compares all mechanisms, and returns them best first.
+   * Creates a search that compares all mechanisms; its result lists them best first.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -148,7 +149,8 @@ export interface Analysis {
    */
   certificate(options: CertificateOptions): CheckedCertificate;
   /**
-   * Optimises the parameters of a mechanism, and returns them as a strategy to save and reuse.
+   * Creates a search for the best parameters of a mechanism; its result is a strategy to save and
+   * reuse.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -164,7 +166,7 @@ export interface Analysis {
    * numbers: rows, columns, loss, epsilon and delta. If there are enough rows, it releases second
    * moments of the features first (`precondition`). Protects one row of the table; the number of
    * rows is treated as public.
-   * @throws if labels are not classes, if features are not finite, and as `learner`.
+   * @throws if labels are not classes or features are not finite, and as `learner` does.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -201,9 +203,9 @@ export interface Analysis {
   learnPlan(options: LearnPlanOptions): LearnPlan;
   /**
    * Returns predictions of a model for examples, row after row, whose features are the `inputs` of
-   * the model. A prediction is a score: for two classes, its sign is the class and, for 'logistic',
-   * 1 / (1 + e^-score) the probability of class 1. For numeric labels it is the predicted value,
-   * and for 'softmax' there is a score for each class.
+   * the model. A prediction is a score: for two classes, its sign gives the class and, for
+   * 'logistic', 1 / (1 + e^-score) is the probability of class 1. For numeric labels it is the
+   * predicted value, and for 'softmax' there is a score for each class.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';

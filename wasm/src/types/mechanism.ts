@@ -28,7 +28,7 @@ export type MechanismName =
 
 /** Parameters of mechanisms; `StrategyInfo.parameters` lists the parameters of each mechanism. */
 export interface MechanismParameters {
-  /** Non-zero diagonals, the main one included. */
+  /** Number of non-zero diagonals, the main one included. */
   bands?: number;
   /** Number of buffers; 'exact' (or 0) for full accuracy. The default for `optimal` is 8. */
   buffers?: number | 'exact';
@@ -38,7 +38,7 @@ export interface MechanismParameters {
   decays?: ArrayLike<number>;
   /** Weights omega of a BLT, one per decay. */
   weights?: ArrayLike<number>;
-  /** Children of a node. */
+  /** Number of children of a node. */
   arity?: number;
   /** Trees of odd arity: whether nodes are also subtracted. */
   subtractive?: boolean;
@@ -62,7 +62,7 @@ export interface MechanismParameters {
  * Linear queries answered at every step: sums of all records so far; exponentially decaying sums,
  * in which a record k steps ago has weight decay^k, 0 < decay <= 1; sums with momentum, in which a
  * step adds its records and `momentum` times what the previous step added, optionally with decay;
- * sums of the last `window` records; sums weighted by learning rates; or any lower-triangular
+ * sums over the last `window` steps; sums weighted by learning rates; or any lower-triangular
  * matrix, steps * steps entries, row-major.
  */
 export type Workload =
@@ -111,22 +111,18 @@ export interface SavedStrategy {
   /** As in `CertifiedBound`, at the end of the search. */
   lowerBound: number | null;
   boundMethod: BoundMethod | null;
-  /**
-   * As in `CertifiedBound`. If missing, as in files of older versions, it is the least d with
-   * (d + 1) (d + 2) / 2 above the number of participations: 1 up to 2 participations, 2 from 3 on,
-   * 3 from 6 on.
-   */
+  /** As in `CertifiedBound`; 1 if missing. */
   lowerBoundMinDimension?: number;
-  /** As in `CertifiedBound`; missing if `lowerBoundMinDimension` is. */
+  /** As in `CertifiedBound`; equal to `lowerBound` if missing. */
   lowerBoundEveryDimension?: number;
   /** error / lowerBound */
   ratio: number | null;
   /**
-   * Outcome of the search. 'converged': for `optimal`, proved to within the requested `gap`; for
-   * the others, at a stationary point. 'stopped': stopped before its end. 'not converged': ran out
-   * of iterations. 'infeasible': there is no search for the requested workload and participation,
-   * and this is the optimum for prefix sums, or for one participation; or no proof is as tight as
-   * requested.
+   * Outcome of the search. 'converged': for `optimal`, the least error is proved to within the
+   * requested `gap`; for others, the search ended at a stationary point. 'stopped': stopped before
+   * its end. 'not converged': ran out of iterations. 'infeasible': there is no search for the
+   * requested workload and participation, and this is the optimum for prefix sums, or for one
+   * participation; or no proof is as tight as requested.
    */
   status: 'converged' | 'stopped' | 'not converged' | 'infeasible';
   iterations: number;

@@ -18,8 +18,8 @@ export interface NoiseOptions extends ErrorOptions {
    * to each gradient. Available for every mechanism over prefix sums. Increments are the
    * differences of successive rounded rows of totals, so they sum to those rows, at the cost of one
    * more row of memory. `independent`, `banded-inverse-square-root` and `lambda-cgd` round each
-   * increment separately: sums are then off by at most one unit per step, no state is kept between
-   * steps, and seeking is free. Default false.
+   * increment separately: sums are then off by at most half a unit per step, no state is kept
+   * between steps, and seeking is free. Default false.
    */
   increments?: boolean;
   /**

@@ -7,9 +7,12 @@ import type { Problem } from './problem.js';
 import type { StrategyParameters } from './streams/options.js';
 
 /**
- * 'blt', 'banded-toeplitz' and 'banded' are optimised for any participation, 'optimal' for epochs
- * at horizons up to 1024 steps, or up to 2048 for prefix sums, with or without decay, and objective
- * 'mean'. If a strategy is optimised for a different participation, its status is 'infeasible'.
+ * 'blt' and 'banded-toeplitz' are optimised for any participation; 'banded' for any, if it has no
+ * more bands than there are steps from one participation to the next; and 'optimal' for epochs at
+ * horizons up to 1024 steps, or up to 2048 for prefix sums, with or without decay, and objective
+ * 'mean'. Strategies other than 'optimal' are optimised for prefix sums only. If a strategy is
+ * optimised for another participation or workload than the requested one, its status is
+ * 'infeasible'.
  */
 export interface OptimizeOptions extends Problem {
   /**

@@ -119,8 +119,8 @@ export interface LinearQueries extends Handle {
    */
   readonly mu: number;
   /**
-   * Error, as named by `objective`, at unit noise multiplier: noise std / distance by which one
-   * record moves the measurements (l2 for Gaussian, l1 for Laplace noise).
+   * Error, as named by `objective`, with noise whose std is the distance by which one record moves
+   * the measurements (in l2 for Gaussian, in l1 for Laplace noise).
    */
   readonly unitError: number;
   /** Certified lower bound on this error of ANY factorization. */
@@ -244,8 +244,8 @@ export interface QuantileOptions extends WinnerOptions {
 /** Answers about one table: linear queries and choices. */
 export interface Queries {
   /**
-   * Creates a mechanism that answers many counting queries on one histogram, with noise correlated
-   * optimally for them, and with a certified lower bound on the least error.
+   * Creates a search for a mechanism that answers many counting queries on one histogram, with
+   * noise correlated optimally for them, and with a certified lower bound on the least error.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';

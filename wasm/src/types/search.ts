@@ -22,8 +22,8 @@ export interface SearchCall {
 }
 
 /**
- * A computation in pieces: each step of an iteration runs one piece. Leaving the loop keeps the
- * work done so far.
+ * A computation in pieces: a loop over it runs one piece at a time. Leaving the loop keeps the work
+ * done so far.
  */
 export interface Search<T> extends Handle, Iterable<Progress> {
   /** Completes the search and returns its result. The search is then disposed of. */

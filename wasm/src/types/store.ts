@@ -11,9 +11,9 @@ export type StoreLease = object;
  * as the records. A stream has exclusive use of its store until it is disposed of; another stream
  * is refused with `store_in_use`.
  *
- * A stream passes its lease to each of its calls. The lease of the last `load` is the only one that
- * may write: a store refuses any other lease. If two streams use two wrappers of one store, only
- * one continues. A wrapper must pass the lease on.
+ * A stream passes its lease to every call of its store. The lease of the last `load` is the only
+ * one that may write: a store refuses any other lease. If two streams use two wrappers of one
+ * store, only one continues. A wrapper must pass the lease on.
  */
 export interface Store {
   /**
@@ -31,9 +31,9 @@ export interface Store {
    * Optional: with `append`, a release writes only what it adds; without it, a release saves the
    * whole state again. Resolves once the bytes would survive a crash. After a crash, what remains
    * of these bytes must be a prefix of them, or lack 512-byte sectors, which then read as zeros.
-   * Rejects without appending if another writer has loaded, saved or appended since. After any
-   * other rejection the next write is a `save`, so a store need not know whether it appended the
-   * bytes.
+   * Rejects without appending if another writer has loaded, saved or appended since `load`. After
+   * any other rejection the next write is a `save`, so a store need not know whether it appended
+   * the bytes.
    */
   append?(bytes: Uint8Array, lease?: StoreLease): Promise<void>;
   /** Releases the storage once a pending save has settled; `save` rejects from then on. */

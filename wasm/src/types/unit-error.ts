@@ -28,7 +28,7 @@ export interface CertifiedBound {
 }
 
 export interface ErrorOptions extends Problem {
-  /** A saved strategy supplies its horizon and workload. */
+  /** A saved strategy needs the `steps` it was optimised for, and supplies its own workload. */
   strategy: Strategy;
 }
 
@@ -40,9 +40,9 @@ export interface ErrorDetails {
   /** The error of every step, sensitivity * ||B_t||. */
   perStep?: Float64Array;
   /**
-   * The std of each step's increment to the noise of its sum, for noise Z of std 1. Multiplied by the
-   * certificate's `noiseStddev`, it is the std of the difference of two successive totals, in input
-   * units and before rounding. Up to 4096 steps if the encoder is not Toeplitz.
+   * The std of each step's increment to the noise of its sum, for noise Z of std 1. Multiplied by
+   * the certificate's `noiseStddev`, it is the std of the difference of two successive totals, in
+   * input units and before rounding. Up to 4096 steps if the encoder is not Toeplitz.
    */
   increments?: Float64Array;
   /** For at most 1024 steps. */
@@ -86,10 +86,7 @@ export interface SimultaneousError {
    * Method of the bound: the correlation of neighbouring rows, or the product of all probabilities.
    */
   simultaneousMethod: 'neighbours' | 'product';
-  /**
-   * The bound that the sum of all probabilities (union bound) gives in place of
-   * `simultaneousError`, for comparison.
-   */
+  /** `simultaneousError` by the union bound, the sum of all probabilities, for comparison. */
   simultaneousUnion: number;
   /** Upper bound on the l2-norm of the error at every step. */
   simultaneousNorm: number;
@@ -351,8 +348,9 @@ export interface WorkloadErrorTogether extends WorkloadError {
 
 /**
  * Errors of several workloads of one stream that share their noise, at unit noise multiplier. With
- * `beta` every workload has its own bounds; the bounds of all workloads hold together at all steps
- * with probability at least 1 - beta, and so do the bounds on norms.
+ * `beta` every workload has its own bounds: those on entries (`simultaneousError`) hold together
+ * for all workloads at all steps with probability at least 1 - beta, and separately those on norms
+ * (`simultaneousNorm`).
  */
 export interface StackError
   extends Omit<

@@ -6,7 +6,7 @@ import { type Fields, outOfRange, wrongType } from '../../core/check.js';
 import type { Core } from '../../core/core.js';
 import { asErrorsOf, makeError, within, type ErrorPlace } from '../../core/errors.js';
 
-/** The losses of a release: each holds on its own, and is undefined if unknown. */
+/** The losses of a release, each of which holds on its own; `mu` and `pure` may be unknown. */
 export interface Losses {
   mu: number | undefined;
   rho: number;

@@ -23,7 +23,7 @@ export type Loss = Pick<Charge, 'part' | 'cost'>;
 
 /** Relative excess over the pure part that is accepted, because sums of decimals are rounded. */
 const PURE_SLACK = 2 ** -50;
-/** A smaller part of a limit counts as 0: dividing a limit leaves such rounding errors. */
+/** Less than this fraction of a limit counts as nothing left, because shares are rounded. */
 const NOTHING = 2 ** -38;
 
 /** Epsilon of the account, rounded down, once the pure part is spent. */
@@ -56,7 +56,7 @@ export class Shares {
     const { part } = losses.at(-1)!;
     if (part !== 'pure') return this.rest > 0 && this.composed(part, losses).fits;
     const { pure, delta } = this.split;
-    // Without an account, delta covers the excess.
+    // If everything is reserved for pure releases, delta covers the excess.
     const slack = this.rest > 0 ? pure * PURE_SLACK : Math.min(pure * PURE_SLACK, delta);
     return this.pureTotal(losses) - pure <= slack;
   }

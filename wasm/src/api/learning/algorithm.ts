@@ -11,7 +11,7 @@ export const ALGORITHMS = ['auto', 'dp-ftrl', 'dp-gd'] as const;
 /** Gradient descent with the rate 1 / lambda at every step. */
 const PLAIN = { rates: undefined, momentum: 0, throughWorkload: false };
 
-/** Undefined for DP-FTRL. */
+/** Reads the algorithm, and completes the options of descent; undefined for DP-FTRL. */
 export function descentOf(
   reader: Reader,
   descent: (Omit<typeof PLAIN, 'rates'> & { rates: Float64Array | undefined }) | undefined,

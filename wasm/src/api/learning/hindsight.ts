@@ -34,7 +34,7 @@ const COMPARATOR_OPTIONS = [
 ];
 const RULE = ['dimension', 'numClasses', 'domain', 'radius', 'lambda', 'descent', ...STEP_OPTIONS];
 
-/** Reads the name of the loss, and the number of weights. */
+/** Reads the loss, which must be given by name, the update rule and the number of features. */
 function readShared(reader: Reader) {
   const { batchLoss, ...loss } = readLearnerLoss(reader);
   requireNamedLoss(reader, batchLoss);

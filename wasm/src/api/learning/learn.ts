@@ -46,7 +46,7 @@ export interface LearnTable {
   examples: Float64Array;
 }
 
-/** Unnamed features, as many as there are in a row. */
+/** Inputs x1, x2, ... for features without names, as many as there are in a row. */
 function unnamed(where: ErrorPlace, numFeatures: number, numRows: number): ModelInput[] {
   const width = numFeatures / numRows;
   if (!Number.isInteger(width) || width === 0) {
@@ -158,7 +158,7 @@ export function learnFrom(
     insecureSeed: reader.raw('insecureSeed'),
   }) as unknown as TableLearner & StreamHandle<Weights>;
   try {
-    // The core reads the examples in place: no pass makes a copy.
+    // All passes use one array of examples, which only the core copies.
     const rows = table.examples;
     const batch = learner.cut('learn', { people: undefined, rows, numRecords: numRows });
     const weights = passOver({ learner, how }, () => {

@@ -72,7 +72,7 @@ function readPenalty(outer: Reader) {
   }
   const known = ['strength', 'groups', 'numUnpenalised'];
   const own = Object.entries(optionsObject(within(where, 'penalty'), given, known));
-  // Converts to the core's names.
+  // Names them as the core does in errors.
   const fields = own.map(([name, value]) => [`penalty.${name}`, value]);
   const reader = new Reader(where, Object.fromEntries(fields));
   const sizes = 'penalty.groups';
@@ -97,7 +97,7 @@ export function readPenalisedSteps(reader: Reader) {
   return { ...readDoublingAndPenalty(reader), batchSize: reader.countOr('batchSize', 1) };
 }
 
-/** Losses without a parameter, each with a name of its own. */
+/** Losses without a parameter, which are given by name alone. */
 const PLAIN_LOSSES = ['logistic', 'hinge', 'squared', 'absolute'] as const;
 
 /** A loss in the form of the core: with all parameters, whether used or not. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Learned models as plain data: checks them like any file, and predicts with them.
+// Checks learned models, which are plain data of unknown origin, and predicts with them.
 
 import { float64s, optionsObject, outOfRange, Reader, wrongType } from '../../core/check.js';
 import { newFloat64s, requireFinite, requireFormat } from '../../core/check.js';
@@ -32,7 +32,7 @@ const FIELDS: readonly (keyof LearnedModel)[] = [
 /** Parts of a model that prediction needs. */
 interface Linear {
   inputs: ModelInput[];
-  /** One row of weights for each score. */
+  /** Number of scores, each with a row of weights. */
   numScores: number;
   weights: Float64Array;
 }

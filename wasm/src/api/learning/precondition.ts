@@ -30,7 +30,7 @@ function requireMoments(
   if (momentsEpsilon === 0) throw outOfRange(where, 'delta', 'smaller, with {precondition}', delta);
 }
 
-/** Makes the model of a table, preconditioned if the options ask for it or by default. */
+/** Makes the model of a table, after its second moments if these are requested or the default. */
 function learnTable(instance: Instance, reader: Reader): LearnedModel {
   const { core } = instance;
   const { where } = reader;

@@ -19,7 +19,7 @@ const SETUPS = ['stream', 'table', 'unclipped'] as const;
 /** The setup of each algorithm. */
 const SETUP_OF = { auto: undefined, 'dp-ftrl': 'stream', 'dp-gd': 'table' } as const;
 
-/** Reads the setup; an algorithm that is named decides it. */
+/** Reads the setup. A named algorithm implies it, unless it is 'unclipped'. */
 function readSetup(reader: Reader): (typeof SETUPS)[number] {
   const algorithm = reader.oneOfOr('algorithm', ALGORITHMS);
   const own = SETUP_OF[algorithm];

@@ -27,7 +27,6 @@ const OPTIONS = [
   ...['loss', 'doubling', 'batchSize', ...RULE_OPTIONS],
 ];
 
-/** Time that a piece should take. */
 const PIECE_MILLISECONDS = 8;
 
 function readAdvance(maxSteps: unknown, options: unknown = {}) {
@@ -42,7 +41,7 @@ function readAdvance(maxSteps: unknown, options: unknown = {}) {
   throw outOfRange(where, 'maxMilliseconds', 'at least 0', maxMilliseconds);
 }
 
-/** Declares the facts, which the constructor copies unchanged. */
+/** Declares the properties that the constructor copies from the core. */
 interface CoreSimulationHandle extends Omit<CoreSimulation, 'id'> {}
 
 class CoreSimulationHandle extends CoreHandle implements Simulation {

@@ -66,7 +66,7 @@ function readWindows(reader: Reader, numSteps: number): { names: string[]; windo
   return { names, windows };
 }
 
-/** The core chooses the strategy of each window, and makes their participations. */
+/** The core chooses the strategy of each window, and derives its participation. */
 function readMechanism(reader: Reader): CoreMechanism {
   const steps = reader.raw('steps') === ENDLESS ? ENDLESS_STEPS : reader.count('steps');
   if (steps < 1) throw outOfRange(reader.where, 'steps', 'at least 1', steps);

@@ -77,7 +77,7 @@ export function factsOf(
       complete.windows === undefined ? givenParticipation(complete.participation) : 'active',
     neighbours,
     ...own,
-    // Last, because its default depends on the others. Active people have none.
+    // Last, because its default depends on the others. Active people have no such option.
     ...(complete.windows === undefined && { strategy: factsOfStrategy(complete) }),
     ...(insecureSeed !== undefined && { insecureSeed: factOfSeed(insecureSeed) }),
   };
@@ -137,7 +137,8 @@ export function requireSameFacts(
       value: 'something else, such as one of an earlier version',
     });
   }
-  // Adding or leaving out `people` also changes the participation, which the caller did not state.
+  // `people` comes first, because it also changes the participation, which the caller did not
+  // state.
   const known = [...new Set(['people', ...Object.keys(facts), ...Object.keys(old)])];
   const names = known.filter((name) => !initial.includes(name));
   const other = names.find((name) => JSON.stringify(facts[name]) !== JSON.stringify(old[name]));

@@ -15,7 +15,7 @@ import type { CommonOptions } from './kind.js';
 import type { Member, StreamPosition, StreamHandle } from './stream.js';
 import { abortedError, readCall, Turns } from './turns.js';
 
-/** Number of sums, over all steps, that are decided without a pause: a few milliseconds. */
+/** Number of sums, over all steps, that are decided between two pauses: a few milliseconds. */
 const SLICE_ENTRIES = 2048;
 
 /** The parts of a stream in a store. */
@@ -28,7 +28,7 @@ export interface JournalParts<R> {
   identity: string;
 }
 
-/** A batch; `decide` ends its steps from one index to another. */
+/** The steps of one call; `decide` ends those from one index up to another. */
 interface JournalBatch {
   steps: number;
   isRead: boolean;
@@ -336,7 +336,7 @@ export class JournaledStream<R>
     } while (from < steps);
   }
 
-  /** Calls a member of some kinds of streams only. */
+  /** Calls a member that only some kinds of streams have. */
   private async member(
     where: string,
     { arity, act, row }: Member<R>,

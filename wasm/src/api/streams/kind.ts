@@ -13,7 +13,7 @@ import type { Member } from './stream.js';
 /** When records are stored; the first is the default. */
 export const DURABLE = ['record', 'step'] as const;
 
-/** Options with all fields of the core except key and state. */
+/** Options with all fields of the core except the key and the fields of a store. */
 export type CompletedOptions = Omit<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
 
 /** The options of a stream once they are read. */
@@ -21,7 +21,7 @@ export interface CommonOptions {
   complete: CompletedOptions;
   people: PeopleNames | undefined;
   durable: (typeof DURABLE)[number];
-  /** Options that are kept in a store only. */
+  /** Options that the core does not take, as a store keeps them. */
   kept: StoredOptions;
 }
 
@@ -55,7 +55,7 @@ export interface StreamDefinition<R> {
     own: StoredOptions;
     /** Options that only the first opening of a store decides; later ones need not repeat them. */
     initial?: StoredOptions;
-    /** Names of several workloads. */
+    /** Names of several workloads, or of windows. */
     names?: readonly string[];
     /** Fields of the certificate that the core does not know. */
     claims?: Partial<Certificate>;

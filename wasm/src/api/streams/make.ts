@@ -89,7 +89,7 @@ function certified<R>(
 
 type StoreFields = Pick<CoreStreamOptions, 'key' | 'state' | 'about' | 'journal'>;
 
-/** The options with which a stored stream began. @throws if it has other options. */
+/** The `initial` options of a stored stream. @throws if its other options differ. */
 function storedInitial<R>(
   { reader, initial = {} }: StreamPlan<R>,
   facts: StoredOptions,
@@ -123,7 +123,7 @@ function make<R>(
   }
 }
 
-/** Reads the budget. A fixed seed would be charged for a stream that is not private. */
+/** Reads the budget, which is refused with a fixed seed: such a stream is not private. */
 function readBudget(reader: Reader): Payments | undefined {
   const payments = readPayments(reader);
   if (payments === undefined || !reader.has('insecureSeed')) return payments;
@@ -137,7 +137,7 @@ function readBudget(reader: Reader): Payments | undefined {
 
 type InMemory<R> = MemoryStream<never, R>;
 
-/** A budget in a store is charged by a promise. */
+/** Makes a stream in memory, or a promise of one if its budget is in a store. */
 function makeInMemory<R>(
   instance: Instance,
   planned: StreamPlan<R>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Streams of numbers: counters, totals, and sums of several workloads.
+// Streams of numbers: counters, totals, increments, and sums of several workloads.
 
 import { float64s, outOfRange, type Reader, requireFinite, wrongType } from '../../core/check.js';
 import { asErrorsOf, makeError, within } from '../../core/errors.js';
@@ -56,7 +56,7 @@ export function readDimension(reader: Reader): number {
   return dimension;
 }
 
-/** Reads the grid to which sums are rounded. */
+/** Reads the grid to which sums are rounded, and mode 'lattice'. */
 export function readReleaseOptions(reader: Reader) {
   const grid = reader.numberOr('grid', undefined);
   const lattice = readLattice(reader);

@@ -23,7 +23,7 @@ import type { StoredOptions } from './shape.js';
 /** Options that only a stream in a store has. */
 const STORE_ONLY = ['durable', 'about', 'mustExist'];
 
-/** Options of every stream, and of one kind. A function, so that bundlers drop it. */
+/** Options of every stream, and of one kind. A function, so that bundlers can drop it. */
 export function streamOptions<R>({ options: own, isOfPeople }: StreamDefinition<R>): string[] {
   const chosen = isOfPeople ? [] : ['people', 'participation', 'strategy'];
   const all = ['steps', 'epsilon', 'delta', 'neighbours', ...chosen];
@@ -131,7 +131,7 @@ function readNonprivate(reader: Reader): boolean {
   return reader.flagOr(name, false);
 }
 
-/** Whether the caller clips the records; nothing else does then. */
+/** Whether the caller clips the records, which are then not clipped here. */
 function isClippedByCaller(reader: Reader): boolean {
   const name = 'clippedTo';
   if (!reader.has(name)) return false;
@@ -146,7 +146,7 @@ export function factsOfClip({ clip, clippedByCaller }: CompletedOptions): Stored
   return { [clippedByCaller ? 'clippedTo' : 'clip']: clip };
 }
 
-/** Reads the noise of integer measurements, if the options ask for it. */
+/** Reads the noise of mode 'lattice'; undefined for mode 'grid'. */
 export function readLattice(
   reader: Reader,
 ): Pick<CompletedOptions, 'mode' | 'latticeNoise' | 'precisionBits'> | undefined {

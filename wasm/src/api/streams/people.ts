@@ -8,7 +8,6 @@ import { makeError } from '../../core/errors.js';
 import { counted } from '../../shared/counted.js';
 import { personOfId, sizeOfPerson } from '../../shared/person.js';
 
-/** Identifies people by name. */
 export class PeopleNames {
   private readonly encoder = new TextEncoder();
 

@@ -17,7 +17,7 @@ export interface CoreRecords {
 }
 
 export class Records<R> {
-  /** Arguments that make a record. */
+  /** Number of arguments that make a record. */
   readonly arity: number;
 
   constructor(
@@ -37,7 +37,7 @@ export class Records<R> {
   many(where: string, args: readonly unknown[]): CoreRecords {
     const { names, shape } = this;
     this.requireArity(where, args, ['people', ...shape.many]);
-    // Records without arguments are counted by their people.
+    // If a record is a person alone, the list of people gives the number of records.
     const parts = shape.many.length === 0 ? [args[0]] : this.partsOf(args);
     const { rows, numRecords } = shape.rows(where, ...parts);
     return { people: names?.many(where, args[0], numRecords), rows, numRecords };

@@ -44,7 +44,7 @@ export interface Shape<R> {
   readonly many: readonly string[];
   /** Number of summed entries, from which the bytes of a step in a store are estimated. */
   readonly numSums: number;
-  /** True if a reading does not refer to the array that it was read from. */
+  /** True if the array from which a reading is made may be overwritten by the next reading. */
   readonly isCopied: boolean;
   /** Text added to errors at the horizon. */
   readonly atHorizon?: string;
@@ -67,7 +67,7 @@ export interface Shape<R> {
   readonly begin?: (noise: StreamFacts) => Course<R>;
 }
 
-/** Numbers that the core returns for an estimate. */
+/** How many numbers the core returns for an estimate. */
 export const ESTIMATE = 4;
 
 export function estimateAt(numbers: Float64Array, at: number): Estimate {

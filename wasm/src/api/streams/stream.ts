@@ -52,14 +52,14 @@ type StreamArguments<K extends StreamFunctionName> = StreamFunctions[K][0] exten
 /** Step of a stream, and its numbers of records. */
 export type StreamPosition = StreamFunctions['streamPlace'][1];
 
-/** A stream of the core, and the properties available at any time; subclasses add the methods. */
+/** A stream of the core, with the parts that MemoryStream and JournaledStream share. */
 export class StreamHandle<R> extends CoreHandle {
   readonly certificate: Certificate;
   readonly grid: number;
   readonly insecure: boolean;
   /** Reads the arguments of the methods. */
   readonly given: Records<R>;
-  /** Numbers in a reading, including the values without noise. */
+  /** How many numbers a reading has, including the values without noise. */
   readonly size: number;
   /** Members specific to this kind of stream. */
   readonly members: Readonly<Record<string, Member<R>>>;
@@ -166,7 +166,7 @@ export class StreamHandle<R> extends CoreHandle {
     return readings;
   }
 
-  /** Course after the first steps, whose numbers the journal still has. */
+  /** Course after the first `steps` steps; numbers that it has not read come from the journal. */
   courseAfter(steps: number): Course<R> {
     if (this.course!.step > steps) this.course = this.given.shape.begin!(this);
     const { size } = this;
@@ -258,7 +258,7 @@ export interface Cut {
   beginOf(step: number): number;
 }
 
-/** Some steps of a batch, and an array for their readings unless they are in a journal. */
+/** Some steps of a batch, and an array for their readings, if these are wanted at once. */
 export interface StepRange {
   from: number;
   to: number;

@@ -113,7 +113,8 @@ export interface RegretBounds {
   /** The `lambda` that the bounds are for; the learner's default if none was given. */
   lambda: number;
   /**
-   * Bound on the expected average regret; for descent only with independent noise on each gradient.
+   * Bound on the expected average regret. For descent, only with strategy 'independent' and without
+   * `rates` and momentum.
    */
   expected: RegretTerms | null;
   /** Bound that the average regret exceeds with probability at most `failureProbability`. */

@@ -24,16 +24,17 @@ export interface LearnerOptions extends StreamOptions, Pick<CounterOptions, 'gri
    */
   batchSize?: number;
   /**
-   * Default 'logistic'. A function is called once for all examples that are evaluated at the same
-   * weights; a store cannot keep a function, so it must be given again, and a worker does not
+   * Default 'logistic'. A function is called with all examples of a call that are evaluated at the
+   * same weights; a store cannot keep a function, so it must be given again, and a worker does not
    * accept one.
    */
   loss?: LinearLoss | BatchLoss;
   /** Constraint set of the weights. Default 'ball'. */
   domain?: DomainName;
   /**
-   * Radius of the ball, largest entry of the box, or sum of the non-negative entries of the
-   * simplex. In the whole space it only bounds the comparators of the regret theorem. Default 1.
+   * Radius of the ball, largest absolute value of an entry of the box, or sum of the non-negative
+   * entries of the simplex. In the whole space it only bounds the comparators of the regret
+   * theorem. Default 1.
    */
   radius?: number;
   /**

@@ -7,8 +7,8 @@ export type LossName = 'logistic' | 'hinge' | 'squared' | 'huber' | 'absolute' |
 
 /**
  * A loss, with its parameter if it has one: the level of `quantile`, between 0 and 1; the distance
- * from the label, in its units, at which `huber` becomes linear; the number of classes of `softmax`,
- * whose labels are 0, 1, ...
+ * from the label, in its units, at which `huber` becomes linear; the number of classes of
+ * `softmax`, whose labels are 0, 1, ...
  */
 export type LinearLoss =
   | 'logistic'
@@ -42,8 +42,8 @@ export interface PenaltyOptions {
 }
 
 /**
- * The algorithm of a learner: 'dp-ftrl' follows the regularized leader, 'dp-gd' is gradient descent on
- * the noisy gradients.
+ * The algorithm of a learner: 'dp-ftrl' follows the regularized leader, 'dp-gd' is gradient descent
+ * on the noisy gradients.
  */
 export type Algorithm = 'auto' | 'dp-ftrl' | 'dp-gd';
 

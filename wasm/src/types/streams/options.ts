@@ -171,7 +171,8 @@ export interface SumsOptions<K extends string, D> extends NumberOptions, ShowOpt
    */
   workloads: NamedRecord<K, Workload>;
   /**
-   * Positive weights of the workloads' squared errors in the mean that is minimised. Default: equal.
+   * Positive weights of the workloads' squared errors in the mean that is minimised. Default:
+   * equal.
    */
   importance?: NamedRecord<K, number>;
   /** Entries of a record; if left out, records and sums are numbers. */

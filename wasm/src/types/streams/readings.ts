@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The readings of streams. Objects whose keys are names of the caller have no prototype, so that
-// every name can be used.
+// The readings of streams. Objects whose keys are names given by the caller have no prototype, so
+// that every name can be used.
 
 import type { NamedRecord } from './options.js';
 

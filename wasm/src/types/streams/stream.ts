@@ -81,7 +81,8 @@ export interface Stream<A extends readonly unknown[], R> extends Handle {
   /**
    * Half width that the noise in each sum of a step exceeds with probability at most `probability`;
    * without a step, it holds for all sums of all steps together. For a learner, these are its sums
-   * of gradients. Moments and histograms have intervals instead, and refuse with `unsupported`.
+   * of gradients. Moments, histograms and counts of active people have intervals instead, and
+   * refuse with `unsupported`.
    */
   halfWidth(of: { probability: number; step?: number }): number;
 }
@@ -255,9 +256,9 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   /**
    * Active people of days, weeks and months: a record is the name of a person who did something in
    * the open step, any number of times. All that one person does is protected, over all steps
-   * together and before the first. Windows are measured in steps, not by a clock: end one step each
-   * day. Errors of different steps are correlated, so the mean of a year is less precise than the
-   * error of one day suggests.
+   * together and before the first; with `steps: 'endless'`, in any 365 consecutive steps. Windows
+   * are measured in steps, not by a clock: end one step each day. Errors of different steps are
+   * correlated, so the mean of a year is less precise than the error of one day suggests.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
@@ -283,8 +284,8 @@ export interface Streams<Where extends 'here' | 'worker' = 'here'> {
   /**
    * Noisy sums of individual steps, for optimisers of your own. Their noise is correlated, so that
    * it mostly cancels when they are added up: the sum of all readings so far is the reading of
-   * `totals`, with its noise. Without `strategy`, the strategy is 'optimal' up to 4096 steps and
-   * 'blt' beyond. Beyond 4096 steps, every other strategy must have a Toeplitz encoder.
+   * `totals`, with its noise. Default strategy: 'optimal' up to 4096 steps, and 'blt' beyond, where
+   * only strategies with a Toeplitz encoder are accepted.
    * @example
    * ```js
    * import { load } from 'dp-ftrl';
