@@ -24,7 +24,7 @@ namespace {
 
 using emscripten::val;
 
-/// A record is a PersonEvent.
+/// A record is one number, a PersonEvent.
 class Active final : public ColumnsKind {
  public:
   explicit Active(ActiveCounts columns) : columns_(std::move(columns)) {}

@@ -50,12 +50,12 @@ val classical(const ApproximateDp& target) {
   return object;
 }
 
-/// Mu of Gaussian DP that epsilon-DP implies.
+/// The mu for which epsilon-DP implies mu-GDP.
 double pure_mu(double epsilon) {
   return mu_from_pure_dp(epsilon);
 }
 
-/// Rho of zero-concentrated DP that epsilon-DP implies.
+/// The rho for which epsilon-DP implies rho-zCDP.
 double pure_rho(double epsilon) {
   return rho_from_pure_dp(epsilon);
 }
@@ -139,7 +139,7 @@ val error_object(const UnitError& error) {
   return object;
 }
 
-/// Makes a strategy whose errors are to be computed.
+/// Makes a strategy, after checking that its errors can be computed.
 std::shared_ptr<const Strategy> measured_strategy(const StrategyOptions& options) {
   require_known_errors(options);
   return make_strategy(options);
@@ -195,7 +195,8 @@ val added_noise(double steps, double epsilon, double delta) {
   return object;
 }
 
-/// Bounds on all factorizations of the prefix sums, and on the square root.
+/// Bounds on all factorizations of prefix sums, errors of the square root and of the tree, and
+/// published bounds.
 val bounds(double steps) {
   const std::int64_t n = count_of(steps);
   val object = val::object();
@@ -254,7 +255,7 @@ void set_simultaneous(val& object, const Strategy& strategy, const Participation
   object.set("frobeniusRms", error.frobenius_rms);
 }
 
-/// Sets the simultaneous error bound from drawn streams, if the options say how many.
+/// Sets the simultaneous error bound from sampled noise, if the options have a number of paths.
 void set_sampled(val& object, const Strategy& strategy, const Participation& participation,
                  const val& options) {
   const std::optional<std::int64_t> num_paths = optional_count(options, "numPaths");

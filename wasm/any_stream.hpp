@@ -48,7 +48,8 @@ inline PrefixSumOptions sums_options(const emscripten::val& options) {
 /// Records of a call, and the people they belong to.
 class Batch {
  public:
-  /// @param people  {bytes, ends} of the names; undefined without people.
+  /// @param people  the names: {bytes, ends}, their bytes concatenated and where each name ends;
+  ///                undefined without people.
   Batch(const emscripten::val& people, const emscripten::val& rows, std::int64_t record_size)
       : numbers_(numbers_of(rows)) {
     const auto width = static_cast<std::size_t>(record_size);
@@ -82,7 +83,7 @@ class Batch {
   std::vector<std::string_view> people_;
 };
 
-/// A stream of any kind. Functions that need a journal are refused by streams without one.
+/// A stream of any kind. A stream without a journal refuses the functions that need one.
 class AnyStream {
  public:
   using Readings = std::vector<double>;
@@ -97,7 +98,7 @@ class AnyStream {
   /// Ends a step. Without a journal, appends its reading, unless `readings` is null.
   virtual void end(Readings* readings) = 0;
   virtual void release(const Batch& batch, Readings* readings) = 0;
-  /// Reading of a step without records.
+  /// Reading of a step at which all sums are zero.
   virtual Readings reading_of_nothing(std::int64_t step) const = 0;
 
   virtual std::int64_t num_acknowledged() const { return sums().step(); }
@@ -154,7 +155,7 @@ class StreamOf : public AnyStream {
   Own own_;
 
  private:
-  /// If sums are also kept without noise, their reading follows.
+  /// Appends a reading and, if sums are also kept without noise, their reading.
   void take(const NumbersOfReading& reading, Readings* readings) const {
     if (readings == nullptr) return;
     reading.append_to(*readings);

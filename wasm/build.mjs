@@ -6,7 +6,7 @@
 //
 // FOLDER holds dp-ftrl and counter, each as .mjs and .wasm; default: build/wasm/wasm.
 // --code rebuilds dist/ quickly: it checks no types, keeps the declarations of the last build, and
-// takes counter as it is, or leaves it out where it was never built.
+// leaves out counter if that was never compiled.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -37,7 +37,7 @@ const modules = {
 /** Entries with a module of their own. */
 const moduleEntries = Object.keys(modules).filter((name) => name !== 'dp-ftrl');
 const nodeEntries = ['file-store', 'postgres-store'];
-/** Placeholder of the WebAssembly text while the surrounding code is broken into lines. */
+/** Stands for the WebAssembly in base64 while the surrounding code is broken into lines. */
 const placeholder = '@@wasm@@';
 /**
  * Texts that no file for browsers may contain, because they break bundlers or a strict content
@@ -81,8 +81,8 @@ function cleanGlue(text) {
 }
 
 /**
- * Resolves the glues and `dp-ftrl:wasm-base64`. Entries stay separate files; that of the core is
- * `core`.
+ * Resolves the glues and `dp-ftrl:wasm-base64`. Imports of `index.js`, which holds the core, become
+ * imports of the separate file `core`.
  */
 function corePlugin(glues, core = './index.js') {
   return {
@@ -95,7 +95,7 @@ function corePlugin(glues, core = './index.js') {
       builder.onLoad({ filter: /^dp-ftrl:wasm-base64$/, namespace: 'core' }, () => ({
         contents: `export default ${JSON.stringify(placeholder)};`,
       }));
-      // The worker and the command share the core with another file instead of a second copy.
+      // The worker and the command import the core, so as not to contain a second copy of it.
       builder.onResolve({ filter: /^(\.\.?\/)+index\.js$/ }, ({ kind }) =>
         kind === 'entry-point' ? undefined : { path: core, external: true },
       );
@@ -109,7 +109,7 @@ async function bundle(out, entries, glues, wasm, version) {
     format: 'esm',
     target: 'es2022',
     minify: true,
-    lineLimit: 500, // Node prints the line of an uncaught error, which should not be the package.
+    lineLimit: 500, // Node prints the source line of an uncaught error, so lines are short.
     legalComments: 'none',
     charset: 'utf8',
     sourcemap: false,
@@ -132,7 +132,7 @@ async function bundle(out, entries, glues, wasm, version) {
   await build({
     ...common,
     platform: 'node',
-    // Loading a file beside it is faster than reading and decoding two megabytes of text.
+    // The command loads the .wasm file, which is faster than decoding two megabytes of text.
     plugins: [corePlugin(glues, './external.js')],
     entryPoints: [{ in: join(sources, 'cli/main.ts'), out: 'cli' }],
     banner: { js: `#!/usr/bin/env node\n${license}` },
@@ -146,7 +146,7 @@ async function bundle(out, entries, glues, wasm, version) {
   await chmod(join(out, 'cli.js'), 0o755);
 }
 
-/** Writes the man page, which is generated from the table of the command. */
+/** Writes the man page, which is generated from the descriptions of the commands. */
 async function manPage(out, scratch, version) {
   const outfile = join(scratch, 'man.mjs');
   await writeFile(join(scratch, 'package.json'), '{ "type": "module" }\n');
@@ -171,8 +171,8 @@ async function keepDeclarations(dist, out) {
 }
 
 /**
- * Lets every optional property be undefined, as it may be at run time, also in projects with
- * `exactOptionalPropertyTypes`. Our own sources stay exact.
+ * Lets every optional property be undefined, as it may be at run time, even in projects with
+ * `exactOptionalPropertyTypes`. The sources of the package are checked with that option.
  */
 function withUndefined(text) {
   const places = [];

@@ -61,7 +61,8 @@ class ColumnsKind {
   virtual void describe(const Mechanism&, emscripten::val& /*stream*/) const {}
 };
 
-/// Reading whose numbers are computed when they are appended to a list, before the next step.
+/// Reading whose numbers are computed when they are appended to a list, which has to happen before
+/// the next step.
 struct NumbersOfReading {
   const ColumnsKind* kind;
   NoisySums sums;
@@ -74,9 +75,9 @@ class AnyColumns {
  public:
   using Record = std::span<const double>;
   using Reading = NumbersOfReading;
-  static constexpr bool kClips = true;  // the mechanism comes from the same factory
+  static constexpr bool kClips = true;  // each kind is made together with a mechanism for it
   static constexpr bool kMayFollow =
-      true;  // the facade asks only other kinds for sums without noise
+      true;  // the facade refuses sums without noise for the kinds that follow
 
   explicit AnyColumns(std::shared_ptr<ColumnsKind> kind) : kind_(std::move(kind)) {}
 

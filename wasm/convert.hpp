@@ -351,8 +351,8 @@ inline emscripten::val to_checked_object(const Mechanism& mechanism) {
   return object;
 }
 
-/// Converts the certificate of releases. In mode lattice, its values replace the values of the
-/// mechanism.
+/// Converts the certificate of releases. In mode lattice, the lattice's own values replace those of
+/// the mechanism.
 inline emscripten::val to_object(const Certificate& certificate, const LatticeMechanism* lattice) {
   emscripten::val object = to_object(certificate);
   if (lattice == nullptr) return object;

@@ -48,7 +48,7 @@ inline Penalty penalty_of(const emscripten::val& options) {
 }
 
 /// Options of a learner's mechanism, with an encoder for the workload of the descent if requested.
-/// For rates, only the optimum of the mean objective can be streamed, which is then the default.
+/// For rates, only the optimum of the mean objective can be streamed, so `mean` is the default.
 inline MechanismOptions learner_mechanism(const emscripten::val& options) {
   MechanismOptions wanted = mechanism_options(options);
   const emscripten::val given = options["descent"];

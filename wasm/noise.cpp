@@ -112,7 +112,7 @@ void noise_restore(double handle, const val& bytes) {
   with_stream(handle, [&](auto& stream) { stream.restore(bytes_of(bytes)); });
 }
 
-/// Variances of the increments, for noise of stddev 1 per column.
+/// Variances of the increments of the noise, one per step, for Z of variance 1.
 val gradient_variances(const val& options) {
   Problem given = problem_of(options);
   return owned_array(

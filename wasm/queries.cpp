@@ -75,7 +75,7 @@ QueryWorkload workload_of(const val& given) {
   return QueryWorkload::matrix(matrix_of(given));
 }
 
-/// M, and R if given, from the caller.
+/// The caller's M and, if given, R.
 std::optional<OwnMeasurements> own_measurements(const val& options) {
   const val measure = options["measure"], reconstruct = options["reconstruct"];
   if (measure.isUndefined()) return std::nullopt;
@@ -122,7 +122,6 @@ val queries_bounds(double handle) {
   return object;
 }
 
-/// Begins a search.
 double queries_search(const val& options) {
   const QueryPrivacy privacy{.epsilon = number(options, "epsilon"),
                              .delta = number(options, "delta"),
@@ -130,7 +129,7 @@ double queries_search(const val& options) {
                              .max_contributions = count(options, "maxContributions")};
   privacy.require_sound();
   const Objective objective = objective_named(text(options, "objective"));
-  // For the largest error, the last digits would take most of the search.
+  // For the largest error, a smaller gap would take most of the time.
   const double gap = objective == Objective::max ? kBarrierGap : 1e-6;
   QueryFactorizer factorizer(workload_of(options["workload"]),
                              {.strategy = strategy_named(text(options, "strategy")),
@@ -146,7 +145,7 @@ val queries_advance(double handle) {
   return advanced(handles().get<QuerySearch>(handle).factorizer);
 }
 
-/// Result of the search of `handle`, with a new handle.
+/// Describes the result of the search of `handle`, with a handle of its own.
 val queries_result(double handle) {
   QuerySearch& search = handles().get<QuerySearch>(handle);
   QueryMechanism mechanism(search.factorizer.result(), search.privacy);
@@ -157,7 +156,7 @@ val queries_result(double handle) {
   return object;
 }
 
-/// F, R and M, scaled so that a record moves the measurements by at most 1.
+/// F, and R and M scaled so that a record moves the measurements by at most 1.
 val queries_matrices(double handle) {
   const Queries& queries = handles().get<Queries>(handle);
   const QueryFactorization& factorization = queries.mechanism.factorization();

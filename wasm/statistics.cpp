@@ -54,7 +54,7 @@ std::int64_t size_of_record(const HistogramColumns&) {
 std::span<const double> record_of(const MomentColumns&, std::span<const double> row) {
   return row;
 }
-/// Index of a category. Anything else is refused as an index out of range.
+/// Index of a category; -1, which is refused as out of range, if the number cannot be an index.
 std::int64_t record_of(const HistogramColumns&, std::span<const double> row) {
   require_length("histogram", "record", std::ssize(row), 1);
   const bool is_index =

@@ -66,7 +66,7 @@ std::shared_ptr<const Mechanism> make_mechanism(const val& options) {
   return is_pure ? make_pure_mechanism(options) : Mechanism::make(mechanism_options(options));
 }
 
-/// Converts the certificate of sums: that of the mechanism, with what the sums add to it.
+/// Converts the mechanism's certificate, completed by what the sums add to it.
 val certificate_of(const PrefixSum& sums) {
   val certificate = to_object(sums.mechanism().certificate(), sums.lattice());
   if (const std::optional<LaplaceNoise> law = sums.laplace())
@@ -157,8 +157,8 @@ val with_readings(double handle, const val& out, MakeSteps&& make_steps) {
   return reply;
 }
 
-/// Calls `use(stream, batch)` with records that all pass their own checks. If one does not, the
-/// refusal has `record`, its index.
+/// Checks each record of a batch, and calls `use(stream, batch)` if all pass. Otherwise the refusal
+/// has `record`, the index of the first that does not.
 template <typename Use>
 val with_batch(double handle, const val& people, const val& rows, Use&& use) {
   std::optional<std::size_t> checked;

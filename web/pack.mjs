@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Makes page/dp-ftrl.html.br, the page as `dp-ftrl page` serves it: the single file, compressed,
-// without its WebAssembly. The package already contains that, and the command restores it to the
-// byte, so that the page's policy, which consists of hashes, holds.
+// without its WebAssembly. The package already contains that, and the command restores the page
+// byte for byte, so that its policy, which consists of hashes, holds.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Counts the day of the story's first scene by the built package, when the page is built: as markup
-// in place of `<!-- first picture -->`, and as the module `virtual:day`, so that the picture moves
-// without the library.
+// Computes the day of the story's first scene with the built package while the page is built. The
+// day becomes markup in place of `<!-- first picture -->`, and the module `virtual:day`, so that
+// the picture moves without the library.
 
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'vite';

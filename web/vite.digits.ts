@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Generates the module `virtual:digits` during the build: handwritten digits small enough to send.
-// docs/handwriting.md
+// See docs/handwriting.md.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,7 +21,7 @@ export interface Digit {
   label: number;
 }
 
-/** Returns the same number of images of each digit, in an order that is independent of them. */
+/** Returns the same number of images of each digit, in a random order that is always the same. */
 export function split(byDigit: readonly (readonly Uint8Array[])[]): {
   training: Digit[];
   heldOut: Digit[];

@@ -31,8 +31,8 @@ function iconOf(file: string): File {
 }
 
 /**
- * Returns what a link to the page shows elsewhere. Addresses in it have to be complete, so the picture
- * is named only if DPFTRL_SITE says where the page will be.
+ * Returns the tags that other sites read to show a preview of the page. They need absolute
+ * addresses, so the picture is named only if DPFTRL_SITE is the address of the page.
  */
 function card(): HtmlTagDescriptor[] {
   const site = process.env['DPFTRL_SITE'];
@@ -53,7 +53,7 @@ function card(): HtmlTagDescriptor[] {
   }));
 }
 
-/** The picture of a link to the page: scripts/draw-card.mjs. */
+/** The picture of the preview: scripts/draw-card.mjs. */
 const picture: File = {
   name: 'card.png',
   source: readFileSync(new URL('icons/card.png', import.meta.url)),
@@ -139,7 +139,7 @@ export function offline(): Plugin {
     generateBundle: {
       order: 'post',
       handler(_, bundle) {
-        // The page itself never shows the picture of links to it.
+        // The page itself never shows the picture of its preview.
         const made = Object.values(bundle).filter(({ fileName }) => fileName !== picture.name);
         made.sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
         const names = made.map(({ fileName }) => fileName);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Computes numbers of the privacy in the story with the built package, when the page is
-// built: as the module `virtual:privacy`, so that scenes are drawn before the library is there.
+// Computes the privacy parameters of the story with the built package while the page is built, as
+// the module `virtual:privacy`, so that scenes are drawn before the library is loaded.
 
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'vite';

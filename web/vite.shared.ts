@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Shared by the two builds of the page: resolves the package under its own name, converts formulas
-// to MathML, and sets the page's content security policy.
+// Configuration shared by the two builds of the page: resolves the package under its own name,
+// converts formulas to MathML, and sets the page's content security policy.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -100,8 +100,8 @@ export function singlePolicy(fileName: string): Plugin {
 }
 
 /**
- * Makes the module that replaces the worker where none can be started its script, too: as a worker of
- * its own it would be built twice.
+ * Makes one file both the script of the worker and the module that is imported where no worker can
+ * be started; otherwise the same code would be built twice.
  */
 export function oneWorker(): Plugin {
   const address = 'new URL("./worker.js",import.meta.url)';

@@ -48,25 +48,25 @@ StrategyPointer adapted_strategy(const FamilyRow&, const StrategyOptions& option
   wasm::fail_workload();
 }
 
-/// JavaScript has the shortest digits already.
+/// JavaScript's toString already returns the shortest digits that identify a double.
 std::string to_text(double value) {
   if (value == 0 && std::signbit(value)) return "-0";
   return emscripten::val(value).call<std::string>("toString");
 }
 
-/// Columns of trees have a search of their own, and no other family here has levels.
+/// The binary tree has a sensitivity of its own, and no other family here has levels.
 std::optional<Sensitivity> level_sensitivity(const Strategy&, const Participation&) {
   return std::nullopt;
 }
 
-/// JavaScript cannot ask this module for active people.
+/// Never called, as this module refuses to make streams of active people.
 Sensitivity active_sensitivity(const Strategy&, const ActivePattern&) {
   wasm::fail_absent("participation", "counts of active people");
 }
 
 void require_known_errors(const StrategyOptions&) {}
 
-/// This module finds the optimum for one participation only.
+/// This module finds the optimum for single participation only.
 std::string_view optimised_for(const StrategyOptions& options) {
   const bool is_searched =
       options.name == OptimalStrategy::kName && options.parameters.plan == nullptr;
@@ -74,7 +74,7 @@ std::string_view optimised_for(const StrategyOptions& options) {
   return is_searched && is_repeated ? "single participation" : "";
 }
 
-/// No certificate of this module has a bound.
+/// No certificate of this module has a lower bound.
 Strategy::OwnBound OptimalStrategy::certified_lower_bound(Objective, const Participation&) const {
   return {};
 }
@@ -151,7 +151,7 @@ const ProgramMakers& program_makers() {
 
 }  // namespace noise
 
-/// The only use of matrices would be the variances of increments.
+/// Only other workloads and the variances of increments, which this module lacks, use matrices.
 Workload Workload::lower_triangular(Matrix) {
   wasm::fail_workload();
 }

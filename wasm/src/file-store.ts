@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A store for streams and budgets in a file, for Node. It is open in one process at a time and appends to the
- * file or replaces it.
+ * A store for streams and budgets in a file, for Node. It is open in one process at a time, and
+ * appends to the file or replaces it.
  */
 
 import { createHash, type Hash } from 'node:crypto';
@@ -119,7 +119,7 @@ export class FileStore implements Store {
   }
 
   /**
-   * Replaces the file with a synced copy and reads it; undefined if there is none.
+   * Reads the file, and replaces it with a synced copy; undefined if there is no file.
    * @throws like `save`.
    */
   async load(lease?: StoreLease): Promise<Uint8Array | undefined> {
@@ -137,8 +137,8 @@ export class FileStore implements Store {
   /**
    * @throws DpError `store_in_use` if the file is not what this store last read or wrote, or if
    *   another lease has loaded it since; `disposed` after `close`, and `store_failed` if the file
-   *   system refuses: the message says why (a full disk, a quota, a read-only file system), `cause`
-   *   is its error. The file then holds all the old bytes or all the new ones, and FILE.new is
+   *   system refuses: the message has the reason (a full disk, a quota, a read-only file system),
+   *   `cause` the error. The file then holds all the old bytes or all the new ones, and FILE.new is
    *   gone. After a full disk the store can be used again; after other errors it has to be opened
    *   again.
    */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A store for streams and budgets in the browser's IndexedDB, which it appends to or replaces. A
- * name is open in one tab or worker at a time; another may open it once the first has closed it or
- * is gone.
+ * A store for streams and budgets in the browser's IndexedDB. It appends to the bytes of a name or
+ * replaces them. A name is open in one tab or worker at a time; another may open it once the first
+ * has closed it or is gone.
  */
 
 import { makeError } from './core/errors.js';
@@ -137,8 +137,8 @@ function openDatabase(): Promise<IDBDatabase> {
  * is refused.
  *
  * The browser may evict what a site stores; a stream then begins anew and releases the same steps a
- * second time. The store asks the browser for persistence, `persisted` says whether it was granted,
- * and `mustExist` in the options of a stream refuses a store that was evicted.
+ * second time. The store asks the browser for persistence, `persisted` resolves to the answer, and
+ * `mustExist` in the options of a stream refuses a store that was evicted.
  */
 export class IndexedDbStore implements Store {
   /**

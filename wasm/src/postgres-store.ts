@@ -27,7 +27,6 @@ export interface PostgresClient {
   off?(event: 'notice', listener: (notice: PostgresNotice) => void): unknown;
 }
 
-/** Options of a store. */
 export interface PostgresStoreOptions {
   /**
    * One connection: a `Client` of the package pg that is connected, is in no transaction, and is
@@ -147,10 +146,10 @@ function joined(parts: readonly { bytes: Uint8Array }[]): Uint8Array {
  * generation of the row, and saving requires the current generation: a writer whose lock was lost
  * is refused permanently.
  *
- * A release is durable once the server says so: each statement that writes waits for the disk,
- * regardless of the setting of `synchronous_commit`, and does nothing on a server without fsync. A
- * standby that is promoted must have everything that was acknowledged, so it has to be synchronous
- * (`synchronous_standby_names`).
+ * A release is durable once the server has acknowledged it: each statement that writes waits for
+ * the disk, regardless of the setting of `synchronous_commit`, and does nothing on a server without
+ * fsync. A standby that is promoted must have everything that was acknowledged, so it has to be
+ * synchronous (`synchronous_standby_names`).
  */
 export class PostgresStore implements Store {
   private readonly queue = new StoreQueue(STORE, (value) =>
@@ -170,8 +169,8 @@ export class PostgresStore implements Store {
    *
    * @throws TypeError for a client without `query`, and for a Pool; for a name that is not a
    *   string.
-   * @throws RangeError for a name of another length or with half a surrogate pair, and for a
-   *   connection within a transaction.
+   * @throws RangeError for a name that does not have 1 to 200 characters or has half a surrogate
+   *   pair, and for a connection within a transaction.
    * @throws DpError `store_in_use` while another connection has it open, and `store_failed` if the
    *   server refuses, is a standby or runs without fsync, or if the tables are temporary or
    *   unlogged.

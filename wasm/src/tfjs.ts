@@ -79,12 +79,12 @@ export type TfOptimizerOptions = TfTrained &
 export type TfLoss<Tensor> = (...example: Tensor[]) => Tensor;
 
 /**
- * An optimizer with a privacy target. The variables follow from private sums of clipped gradients,
- * so they, and everything computed from them, are as private as `certificate` says. The loss of a
- * batch is not private and therefore not returned.
+ * An optimizer with a privacy target. The variables are computed from private sums of clipped
+ * gradients, so they, and everything computed from them, have the guarantee that `certificate`
+ * states. The loss of a batch is not private and therefore not returned.
  *
  * This holds if the loss of an example depends on that example and the variables alone, and each
- * person has as many examples, in as many batches, as `participation` says, one per batch. The
+ * person has at most as many examples as `participation` allows, at most one per batch. The
  * optimizer refuses a loss that assigns to variables (batch normalisation in training mode),
  * creates variables or leaks tensors; a `model` with stateful layers; and a `model` if other code
  * assigned to any of its weights between two steps. It does not detect a loss that remembers

@@ -18,7 +18,7 @@ import { listen, type MessageTarget, type Port } from './worker/port.js';
 import type { Failure, Methods, Request, Turn } from './worker/protocol.js';
 import { propertiesOf, turnOf } from './worker/turn.js';
 
-/** Longest time between two checks for messages, so that a cancellation is noticed. */
+/** Milliseconds after which the worker checks for messages, such as a cancellation. */
 const SLICE_MILLISECONDS = 8;
 
 /** An object that the worker holds for the client. */
@@ -58,7 +58,7 @@ function reply(object: object, name: string, args: unknown[]): unknown {
     : member;
 }
 
-/** Buffers of a value, each once; parts of a reading share one. */
+/** Buffers of a value, each once; parts of a reading may share one. */
 function buffersOf(value: unknown): ArrayBuffer[] {
   const all = new Set<ArrayBuffer>();
   const add = (it: unknown): void => {

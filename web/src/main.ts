@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The story, the laboratory and the histograms are views of one document; the address says which
-// one is shown. Each is created when it is first shown and runs nothing before.
+// The story, the laboratory and the histograms are views of one document; the address determines
+// which one is shown. Each is created when it is first shown and runs nothing before then.
 
 import './style.css';
 import { givenTable } from './data/given-table.ts';

@@ -77,8 +77,8 @@ export function isBytes(value: unknown): value is Uint8Array {
 
 /**
  * Reads the own enumerable properties of an options object, each once. Unknown keys are refused,
- * and so are known ones that are not own properties: a misspelt or an inherited `neighbours` must
- * not be ignored. Properties that others put on `Object.prototype` are not options.
+ * and known keys that are inherited or not enumerable, too: a misspelt or an inherited `neighbours`
+ * must not be ignored. Properties that others put on `Object.prototype` are not options.
  */
 export function optionsObject(where: ErrorPlace, value: unknown, known: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -126,8 +126,8 @@ export class Reader {
   }
 
   /**
-   * Reads a count. It crosses as a double, so it has to be a safe integer; the core checks its
-   * range.
+   * Reads a count. It is passed to the core as a double, so it has to be a safe integer; the core
+   * checks its range.
    */
   count(name: string): number {
     const value = this.number(name);

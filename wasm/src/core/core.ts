@@ -34,7 +34,6 @@ export interface CoreParticipation {
   separation: number;
 }
 
-/** The workload and the participation pattern. */
 export interface CoreProblem {
   steps: number;
   workload: CoreWorkload;
@@ -45,7 +44,7 @@ export interface CoreProblem {
 export interface CorePlan {
   objective: 'max' | 'mean';
   numbers: { name: string; values: Float64Array }[];
-  /** Name of the caller's encoder in the call; errors give it in place of the mechanism's name. */
+  /** Option that holds the caller's own encoder; errors name it instead of the mechanism. */
   encoder: string | undefined;
 }
 
@@ -120,7 +119,8 @@ export type CoreUnitError = Pick<
 >;
 
 /**
- * The errors, and the properties in which the mechanism differs from its family in the catalogue.
+ * The errors, and the properties in which the mechanism may differ from its family in the
+ * catalogue.
  */
 export interface CoreComparedError extends CoreUnitError {
   causal: boolean;
@@ -180,7 +180,7 @@ export type CoreQueries = HandleFacts<
   'neighbours' | 'bounds' | 'label' | 'labels' | 'matrices' | 'release'
 >;
 
-/** Arguments of one random draw, with a key or a seed. */
+/** The seed or the key of a random draw; the other one is undefined. */
 interface CoreDraw {
   insecureSeed: bigint | undefined;
   key: Uint8Array | undefined;
@@ -213,7 +213,7 @@ export interface CoreLearner {
     | undefined;
 }
 
-/** The public part of a table whose second moments may be released. */
+/** Privacy target and public numbers of a table whose second moments may be released. */
 export interface CoreMomentsOptions {
   epsilon: number;
   delta: number;
@@ -237,7 +237,7 @@ export interface CoreDefaults {
   lambda: number;
   steps: number;
   batchSize: number;
-  /** Given for a table. */
+  /** Set for the setup `table` only, like `rates`. */
   momentum: number | undefined;
   rates: Float64Array | undefined;
 }
@@ -260,14 +260,14 @@ export interface CoreStreamOptions extends CoreMechanism, CoreDraw, Partial<Core
   /** Whether the caller guarantees `clip`, so that records are not clipped here. */
   clippedByCaller: boolean;
   dimension: number;
-  /** For sums: whether records are numbers, whose readings are estimates. */
+  /** For sums: whether a record is one number rather than a vector of numbers. */
   single: boolean;
   grid: number | undefined;
   confidence: number;
   fixedTimes: boolean;
   workloads: CoreWorkload[] | undefined;
   importance: Float64Array | undefined;
-  /** Two ends for each column. */
+  /** For moments: the lowest and the highest value of each column, column after column. */
   ranges: Float64Array | undefined;
   covariance: boolean;
   numCategories: number | undefined;
@@ -280,7 +280,7 @@ export interface CoreStreamOptions extends CoreMechanism, CoreDraw, Partial<Core
   journal: boolean;
   /** Whether each reading is followed by its values without noise. */
   nonprivate: boolean;
-  /** Text that a state must repeat. */
+  /** Text that is stored in a state; a state with another text is refused. */
   about: string;
   state: Uint8Array | undefined;
 }
@@ -290,7 +290,7 @@ export interface CoreStream {
   certificate: Certificate;
   grid: number;
   recordSize: number;
-  /** Numbers in a reading, and in its values without noise. */
+  /** Count of the numbers in a reading, including its values without noise, if any. */
   readingSize: number;
   /** Errors of sums, in the order of the workloads. */
   workloads?: WorkloadError[];
@@ -298,7 +298,7 @@ export interface CoreStream {
   windows?: ActiveClaim[];
 }
 
-/** Names in UTF-8, concatenated, and the end of each. */
+/** Names in UTF-8, concatenated, and the offset at which each ends, in bytes. */
 export interface CorePeople {
   bytes: Uint8Array;
   ends: Float64Array;
@@ -319,7 +319,7 @@ export interface StreamFunctions {
       waiting: number;
       dropped: number;
       acknowledged: number;
-      /** With a journal: whether the acknowledged steps lead to the same readings. */
+      /** With a journal: whether the bytes acknowledged as stored lead to the same readings. */
       stored: boolean;
     },
   ];
@@ -327,12 +327,12 @@ export interface StreamFunctions {
   streamCheck: [[id: number, people: People, rows: Float64Array], null];
   streamAdd: [[id: number, people: People, rows: Float64Array], null];
   streamEnd: [[id: number, steps: number, out: Float64Array | undefined], null];
-  /** Ends a step for each row. */
+  /** Releases each row in a step of its own. */
   streamRelease: [
     [id: number, people: People, rows: Float64Array, out: Float64Array | undefined],
     null,
   ];
-  /** Ends one step of all rows. */
+  /** Releases all rows in one step. */
   streamReleaseBatch: [
     [id: number, people: People, rows: Float64Array, out: Float64Array | undefined],
     null,
@@ -345,7 +345,7 @@ export interface StreamFunctions {
   streamIsRepeat: [[id: number, step: number, people: People, rows: Float64Array], boolean];
   streamCommitment: [[id: number], Uint8Array];
   streamState: [[id: number], Uint8Array];
-  /** Tag of the bytes before the next frame of a log. */
+  /** Tag of the bytes before a log, which its first frame continues. */
   streamLogTag: [[id: number, base: Uint8Array], Uint8Array];
   /**
    * Unacknowledged decisions, at most `maxSteps`, and the open step, as bytes to append; the tag
@@ -443,7 +443,7 @@ interface CoreFunctions extends StreamFunctions {
   learnerScores: [[id: number, features: Float64Array, scores: Float64Array], null];
   learnerLambda: [[id: number], number];
   learnerWeights: [[id: number, last: Float64Array, average: Float64Array], null];
-  /** Overwrites the values, one for each label. */
+  /** Overwrites the values, one for each label, with the losses of the scores. */
   learnerLosses: [
     [id: number, scores: Float64Array, labels: Float64Array, values: Float64Array],
     null,
@@ -465,7 +465,7 @@ interface CoreFunctions extends StreamFunctions {
   noiseCreate: [[options: CoreFactorization & object], number];
   noiseStep: [[id: number], number];
   noiseSeek: [[id: number, step: number], null];
-  /** Overwrites the rows. */
+  /** Overwrites the rows with rounded noise. */
   noiseRounded: [[id: number, rows: Float64Array, numRows: number, scale: number], null];
   noiseCheckpoint: [[id: number], Uint8Array];
   noiseRestore: [[id: number, bytes: Uint8Array], null];
@@ -478,11 +478,11 @@ interface CoreFunctions extends StreamFunctions {
   simulationNoiseCreate: [[options: CoreFactorization & { precision: string } & object], number];
   simulationNoiseStep: [[id: number], number];
   simulationNoiseSeek: [[id: number, step: number], null];
-  /** Overwrites the array, which has the precision of the noise. */
+  /** Overwrites the rows with noise of their precision. */
   simulationNoiseNext: [[id: number, rows: Float32Array | Float64Array, numRows: number], null];
   queriesSearch: [[options: CoreQueriesOptions], number];
   queriesAdvance: [[id: number], CorePlannerProgress];
-  /** Completes the search. */
+  /** Completes the search if it has not ended. */
   queriesResult: [[id: number], CoreQueries];
   queriesBounds: [[id: number], QueryBounds];
   queriesMatrices: [[id: number], Pick<QueryMatrices, 'queries' | 'encoder' | 'decoder'>];
@@ -599,14 +599,14 @@ const PARTS: Readonly<Record<string, { part: string; names?: Caller['names'] }>>
   plan: { part: 'saved strategy', names: { strategy: 'name' } },
 };
 
-/** A refusal as it crosses the boundary: every field is present, and empty if it has no value. */
+/** A refusal as it crosses the boundary: every text is present, and empty if it has no value. */
 interface CoreRefusal {
   code: ErrorCode;
   function: string;
   parameter: string;
   constraint: string;
   value: string;
-  /** Entries released before the refused record. */
+  /** Numbers processed before the refused row or, for a stream, steps made before the refusal. */
   released?: number;
   /** Index of the refused record of a stream. */
   record?: number;

@@ -133,7 +133,7 @@ interface NodeFiles {
   readFile(path: URL): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Node's fetch refuses file: URLs. Not imported, so that no bundler looks for node:fs. */
+/** Node's fetch refuses file: URLs. No import statement, as bundlers would look for node:fs. */
 function nodeFiles(): NodeFiles | undefined {
   const host = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } };
   return host.process?.getBuiltinModule?.('node:fs/promises') as NodeFiles | undefined;

@@ -8,7 +8,7 @@ import { BLOCK, DAY, HOUR, MINUTE, offsetText, type Stretch, type Zone } from '.
 export const BUCKETS = ['minute', 'hour', 'day', 'week', 'month', 'year'] as const;
 export type Bucket = (typeof BUCKETS)[number];
 
-/** Length of a bucket, and the clocks that begin and end it. */
+/** The length of the buckets, and the zone whose clocks begin and end them. */
 export interface Buckets {
   bucket: Bucket;
   zone: Zone;
@@ -25,8 +25,8 @@ const WEEK_SHIFT = 3 * DAY;
  */
 class Beginnings {
   /**
-   * Number of beginnings from 1970 to the start of each block, and from the start of each earlier
-   * block to 1970.
+   * Number of beginnings from 1970 to the start of each block and, negative, from the start of each
+   * earlier block to 1970.
    */
   private readonly up = [0];
   private readonly down = [0];
@@ -36,7 +36,7 @@ class Beginnings {
     private readonly unit: number,
   ) {}
 
-  /** Index of the latest beginning. */
+  /** Index of the latest beginning up to a time. */
   numberOf(time: number): number {
     const block = Math.floor(time / BLOCK);
     let number = this.before(block) - 1;
@@ -77,7 +77,7 @@ class Beginnings {
     return this.zone.stretches(block).reduce((sum, stretch) => sum + this.begun(stretch), 0);
   }
 
-  /** True if clocks are moved to a time at which nothing would begin. */
+  /** True if clocks are moved at the start of a stretch, to a time within a minute or hour. */
   private isCut({ from, offset, isMoved }: Stretch): boolean {
     return isMoved && (from + offset) % this.unit !== 0;
   }
@@ -87,7 +87,7 @@ class Beginnings {
     return Math.ceil((from + offset) / this.unit);
   }
 
-  /** Counts the beginnings in a stretch, or before a multiple of the unit. */
+  /** Counts the beginnings in a stretch, or those before multiple `next` of the unit. */
   private begun(
     stretch: Stretch,
     next = Math.ceil((stretch.to + stretch.offset) / this.unit),
@@ -98,7 +98,7 @@ class Beginnings {
 
 const known = new WeakMap<Zone, Map<number, Beginnings>>();
 
-/** Beginnings of the minutes or hours of a zone; undefined if its offset never changes. */
+/** Undefined for longer buckets, and for a zone whose offset never changes. */
 function beginningsOf({ zone, bucket }: Buckets): Beginnings | undefined {
   if (zone.fixedOffset !== undefined || (bucket !== 'minute' && bucket !== 'hour'))
     return undefined;

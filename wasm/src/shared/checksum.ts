@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Checksum of at most 16 hexadecimal digits, which in all likelihood differs between different
- * lists of words.
+ * Checksum of at most 16 hexadecimal digits and a space, which in all likelihood differs between
+ * different lists of words.
  */
 export function checksumOf(words: Iterable<number>): string {
   let [low, high] = [0x811c9dc5, 0x9747b28c];

@@ -40,7 +40,7 @@ export const DEFAULT_CLIP = 1;
 /** Confidence of each interval of a statistic. */
 export const DEFAULT_CONFIDENCE = 0.95;
 
-/** Most features of a row, intercept included, for which the core releases second moments. */
+/** Largest number of features, intercept included, of which the core releases second moments. */
 export const MAX_MOMENTS_DIMENSION = 512;
 
 export const NEIGHBOURS = ['zero-out', 'replace-one'] as const;

@@ -81,7 +81,7 @@ export function kindOfFile(first: Uint8Array): string | undefined {
   return isBinary(beginning) ? BINARY : undefined;
 }
 
-/** Explains what a file that begins with this text is and what to do, if it is markup. */
+/** Explains what to do with a text that is markup, or begins with a line for Excel. */
 export function kindOfMarkup(text: string): string | undefined {
   if (/^\uFEFF?\s*<(!doctype html|html|head|body|table)\b/i.test(text))
     return 'is HTML: write its table as CSV';

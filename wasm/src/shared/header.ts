@@ -14,7 +14,7 @@ export function unnamedText(names: readonly string[]): string | undefined {
   return `has no names for columns ${all}, which are left out`;
 }
 
-/** 0-based indices of the first two columns with a name. */
+/** 0-based indices of the first two columns of this name: -1 and undefined if they are missing. */
 export function placesOf(
   names: readonly string[],
   name: string,

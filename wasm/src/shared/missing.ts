@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which cells of a table are missing, for the command and the page: empty cells, and cells with a
+// Finds the missing cells of a table, for the command and the page: empty cells, and cells with a
 // text that the user listed. Texts that often stand for a missing value are suggested, never
 // assumed.
 
@@ -22,7 +22,7 @@ export function isMark(cell: string): boolean {
   return text.length <= LONGEST && MARKS.has(text.toLowerCase());
 }
 
-/** Suggests the list of the user, extended by the texts of the cells that look missing. */
+/** Extends the user's list, or the suggested one, by the texts of cells that look missing. */
 export function listWith(cells: Iterable<string>, given: readonly string[] = []): string[] {
   const texts = Array.from(cells, (cell) => cell.trim());
   return [...new Set([...(given.length > 0 ? given : SUGGESTED), ...texts])];

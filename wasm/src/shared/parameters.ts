@@ -30,7 +30,8 @@ export const PARAMETERS: Readonly<Record<ParameterName, ParameterKind>> = {
 export const PARAMETER_NAMES = Object.keys(PARAMETERS) as ParameterName[];
 
 /**
- * Parameters that every mechanism for prefix sums takes; the others belong to some mechanisms only.
+ * Parameters that every mechanism for prefix sums takes, although `completeEpochs` may be true for
+ * `tree` and `honaker` only; the others belong to some mechanisms only.
  */
 export const GENERAL: readonly ParameterName[] = [
   'normalizeColumns',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rule for which ids are the same person, for the package, the command and the page. An id is a
+// Decides which ids mean the same person, for the package, the command and the page. An id is a
 // text, without spaces around it and in Unicode's normal form C. Ids are read as numbers only if
 // the caller says so, and never because they look like numbers: whether 7 and 007 are one person
 // must not depend on the other rows.

@@ -20,7 +20,7 @@ const MOST_EMPTY: Readonly<Record<Bucket, number>> = {
   year: 100,
 };
 
-/** Horizon that is never too long, and the largest number of buckets per row beyond it. */
+/** Longest horizon at which rows may be arbitrarily rare; the most buckets per row beyond it. */
 const [SHORT, MOST_PER_ROW] = [100_000, 100];
 
 /** Longest horizon that is accepted, the limit of Toeplitz mechanisms. */

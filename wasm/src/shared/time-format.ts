@@ -132,7 +132,7 @@ const FORMATS: Readonly<Record<TimeFormatName, CellFormat>> = {
 /** Reads unambiguous times. */
 const UNAMBIGUOUS: CellFormat = { wanted: WANTED, parse: unambiguous };
 
-/** The format of unambiguous times, which has no name. */
+/** The format of a name; undefined names the format of unambiguous times. */
 export function formatOf(name: TimeFormatName | undefined): CellFormat {
   return name === undefined ? UNAMBIGUOUS : FORMATS[name];
 }
@@ -149,8 +149,8 @@ export function formatsOf(cells: readonly string[], buckets: Buckets): TimeForma
 }
 
 /**
- * Suggests formats for a cell: formats that read `cells` as well or, if there are none, any
- * formats.
+ * Suggests formats for a cell: those that read `cells` as well or, if there are none, all that read
+ * the cell.
  */
 export function formatsFor(
   cell: string,

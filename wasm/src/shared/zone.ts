@@ -10,11 +10,11 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
-/** Changes of offset are searched for in blocks of this length, which begin at 1970. */
+/** Changes of offset are searched for in blocks of this length, counted from 1970. */
 export const BLOCK = 64 * DAY;
 /**
- * No zone moves its clocks forth and back within this time: the shortest interval so far is 7 days.
- * Rules for the far future move clocks twice a year.
+ * Time between two probes of the offset, in which no zone moves its clocks forth and back: the
+ * shortest interval so far is 7 days, and rules for the far future move clocks twice a year.
  */
 const probeAfter = (time: number): number => (time < Date.UTC(2100) ? 4 * DAY : 32 * DAY);
 /**
@@ -31,7 +31,7 @@ export interface Stretch {
   isMoved: boolean;
 }
 
-/** Times that clocks of one zone show. All times are in milliseconds since 1970. */
+/** The clocks of one zone. All times are in milliseconds since 1970. */
 export class Zone {
   static readonly UTC = new Zone('UTC', { fixed: 0 });
 
@@ -110,7 +110,7 @@ export class Zone {
     return found;
   }
 
-  /** Times at which clocks show `wall` by the offsets in force before and after it. */
+  /** Times at which clocks show `wall` by the offsets in force a day before and a day after it. */
   private around(wall: number): [number, number] {
     const [before, after] = [this.stretchOf(wall - DAY).offset, this.stretchOf(wall + DAY).offset];
     return [wall - before, wall - after];
@@ -163,7 +163,10 @@ export class Zone {
   }
 }
 
-/** `Z`, `+01:00`, `+0100`, `+01` or, in old times, `+00:19:32`, in milliseconds; undefined if invalid. */
+/**
+ * Parses `Z`, `+01:00`, `+0100`, `+01` or, in old times, `+00:19:32` to milliseconds; undefined if
+ * the text is invalid.
+ */
 export function offsetOf(text: string): number | undefined {
   if (text === 'Z') return 0;
   const match = /^([+-])(\d\d)(?::?(\d\d)(?::(\d\d))?)?$/.exec(text);

@@ -10,7 +10,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 
-/** Only the owner may read: the bytes hold a key and sums. */
+/** Only the owner may read: the bytes contain a key and sums. */
 const MODE = 0o600;
 const INTERVAL_MILLISECONDS = 50;
 
@@ -230,7 +230,7 @@ async function createLock(lock: string, own: string): Promise<boolean> {
 }
 
 /**
- * Replaces the lock of a process that is gone by ours. Among all processes that find such a lock,
+ * Replaces the lock of a process that is gone with ours. Among all processes that find such a lock,
  * only the one that has created the claim on it may replace it or, if that process has died too,
  * the one with the next claim. There is a lock at every moment, and no lock is ever put back.
  */

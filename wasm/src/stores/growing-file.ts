@@ -9,7 +9,7 @@ import { hasCode } from './files.js';
 /** Number of bytes at the end that are compared: the tag of a frame, and more. */
 const COMPARED = 64;
 
-/** Copies the last bytes that are compared. */
+/** Copies the last bytes, which are compared. */
 function endOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.subarray(Math.max(0, bytes.length - COMPARED)));
 }

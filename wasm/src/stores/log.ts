@@ -7,11 +7,13 @@ import { TimeSlices } from '../shared/turns.js';
 import type { LeasedStore } from './leased-store.js';
 import { pack, packBase, packLog, type StoreContents } from './stored.js';
 
-/** A log shorter than this (about 1024 steps of one number) is not replaced by a new base. */
+/**
+ * A log shorter than this, about 890 frames of one step of one sum, is not replaced by a new base.
+ */
 const LEAST_LOG_BYTES = 80 * 1024;
 /** Compact the log beyond this multiple of its base. */
 const LOG_BYTES_PER_BASE = 4;
-/** Maximum number of sums, over all steps, in a frame of several steps, which is about 92 KiB. */
+/** Maximum number of sums, over all steps, in a frame of several steps; at most about 92 KiB. */
 const FRAME_ENTRIES = 2048;
 /** Number of bytes of a step in a frame, for a stream with this many sums. */
 const stepBytes = (numSums: number): number => (8 / 7) * (24 + 16 * numSums);
@@ -99,7 +101,10 @@ export class StreamLog {
     return numBytes + this.numPending * stepBytes(this.stream.numSums) >= most;
   }
 
-  /** If this fails, it is unknown whether the frame is stored, so the next write stores everything. */
+  /**
+   * Appends frames. If this fails, it is unknown whether a frame is stored, so the next write
+   * stores everything.
+   */
   private async append(frames: Frames): Promise<void> {
     this.frames = undefined;
     const maxSteps = Math.max(1, Math.floor(FRAME_ENTRIES / this.stream.numSums));

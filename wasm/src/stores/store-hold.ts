@@ -7,7 +7,7 @@ import { makeError, type ErrorPlace } from '../core/errors.js';
 import type { Store } from '../types/all.js';
 
 interface Holder {
-  /** Owner of the store, while it is alive; undefined while it is being made. */
+  /** Owner of the store, held weakly; undefined while the owner is being made. */
   owner: WeakRef<object> | undefined;
 }
 

@@ -61,7 +61,7 @@ export type WorkerObject = Objects[ObjectPath];
 
 /** Members of an object, as far as its client needs to know them. */
 export interface Members {
-  /** Whether a property never changes, so that it is sent once. */
+  /** Whether a property can change; a fixed one is sent once. */
   readonly properties: Readonly<Record<string, 'fixed' | 'changing'>>;
   /** Methods, with the number of their arguments. */
   readonly methods: Readonly<Record<string, number>>;

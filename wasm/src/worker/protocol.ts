@@ -34,8 +34,8 @@ export type Turn = { place: object } & ({ value: unknown } | { failure: Failure 
 /**
  * `epoch` only grows; the worker drops everything of an earlier epoch. `abort` gives up one call,
  * which then gets no answer; an object that the call has made is disposed of. `stop` ends a method
- * of an object before its next piece, and the answer says how far the method came. An object has
- * the `id` of the call that made it.
+ * of an object before its next piece, and the answer has the results so far. An object has the `id`
+ * of the call that made it.
  */
 export type Request =
   | { dpFtrl: 'call'; id: number; epoch: number; method: keyof Methods; argument: unknown }
@@ -48,7 +48,7 @@ export interface Failure {
   code: api.ErrorCode;
   message: string;
   refusal: api.Refusal;
-  /** Readings before the record that was refused. */
+  /** Readings made before the method failed or was stopped. */
   released?: unknown[];
 }
 

@@ -15,7 +15,7 @@ interface PiecewiseObject {
 /** Methods that run in pieces. */
 const IN_PIECES = ['releaseMany', 'endMany', 'advance'];
 
-/** Properties that change, or properties that do not. */
+/** An object's properties that change, or those that do not. */
 export function propertiesOf(
   object: WorkerObject,
   { properties }: Members,

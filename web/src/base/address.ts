@@ -2,7 +2,7 @@
 
 // Keeps the address bar in step with the settings; Back undoes deliberate changes. Settings that
 // addresses omit because they reveal the user's own data stay in the memory of this document and
-// never enter the browser's history, which is written to its disk.
+// never enter the browser's history, which is written to disk.
 
 import { setText } from './dom.ts';
 
@@ -30,8 +30,8 @@ export class Address<State> {
   }
 
   /**
-   * Reads the settings omitted from the current address. If another document wrote the address,
-   * reads the settings omitted from the last address for the user's own data.
+   * Reads the settings omitted from the current address. If this document did not write it, reads
+   * those that were last omitted from any address.
    */
   read(): Partial<State> {
     this.hash = location.hash;
@@ -65,7 +65,7 @@ export class Address<State> {
     const isSame =
       location.hash.replace(/^#/, '') === text &&
       JSON.stringify(rest) === JSON.stringify(this.rest);
-    // A reloaded document finds the entries of its predecessor.
+    // The time distinguishes entries from those that the document wrote before a reload.
     const entry = `${performance.timeOrigin} ${this.rests.size}`;
     this.rests.set(entry, rest);
     if (Object.keys(rest).length > 0) this.latest = rest;

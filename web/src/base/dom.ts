@@ -7,8 +7,8 @@ const restored: readonly string[] = ['input', 'select', 'textarea'];
 
 /**
  * Creates an element with attributes and children. Attributes such as `onclick` add listeners. The
- * browser restores no control, because a control may hold the user's own data. Firefox looks for
- * `autocomplete` on the control itself, not on its form.
+ * browser is kept from restoring controls, because they may hold the user's own data. Firefox looks
+ * for `autocomplete` on the control itself, not on its form.
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,

@@ -12,7 +12,7 @@ export type SimulationInfo = Omit<
   Simulation,
   keyof Handle | 'step' | 'finished' | 'advance' | 'heldOutRisk'
 >;
-/** The members that a run uses of a simulation in the worker. */
+/** The members of a simulation in the worker that a run uses. */
 export type RemoteSimulation = SimulationInfo & Pick<Async<Simulation>, 'advance' | 'dispose'>;
 
 /**
@@ -51,7 +51,7 @@ export async function startEngine(): Promise<Client> {
   try {
     return await inWorker();
   } catch {
-    // Falls back whatever the reason; a reason that also applies on this thread is reported here.
+    // Falls back whatever the reason; one that also applies on this thread rejects the result.
     return onThisThread();
   }
 }

@@ -27,7 +27,7 @@ function remember(theme: Theme): void {
 
 export function setUpTheme(button: HTMLButtonElement, changed: () => void): void {
   let theme = remembered();
-  /** True if the system forces its own colours, which override the theme. */
+  /** Matches if the system forces its own colours, which override the theme. */
   const forced = matchMedia('(forced-colors: active)');
   const apply = (): void => {
     if (theme === 'system' || forced.matches) delete document.documentElement.dataset['theme'];

@@ -63,7 +63,7 @@ const labels: Partial<Record<SettingKey, string>> = {
 
 const isParameter = (key: SettingKey): key is ParameterKey => /^[ab]_/.test(key);
 
-/** Controls whose options depend on the data; the data panel sets their values. */
+/** Controls whose options depend on the data; their values are set together with the options. */
 const ofData: ReadonlySet<SettingKey> = new Set([
   'source',
   'label',
@@ -340,7 +340,7 @@ export class Controls {
       type: 'range',
       min: Math.log10(0.05),
       max: Math.log10(20),
-      step: 0.05, // A smaller step would give the same two-digit number.
+      step: 0.05, // Neighbours at a smaller step could round to the same two digits.
       'aria-label': 'epsilon, on a logarithmic scale',
     });
     input.addEventListener('input', () => {

@@ -275,14 +275,14 @@ export class DataPanel {
       this.showColumns(this.csv, choice, label, settings.clipNorm);
     } else this.showNothing();
     this.showQuestion();
-    // Tells the style sheet to leave out whatever concerns totals.
+    // The style sheet shows either the elements about totals or those about active people.
     const isOfPeople = countsPeople(settings) && !this.question.isOpen;
     document.documentElement.dataset['counts'] = isOfPeople ? 'people' : 'totals';
   }
 
   /**
-   * Shows the question or the refusal in place of the figures, and moves the table and the clip
-   * norms there. Without a question, the table and the clip norms are among the settings.
+   * Shows the question or the refusal in place of the figures, and moves the input for a table or
+   * the clip norms there. Without a question, both are among the settings.
    */
   private showQuestion(): void {
     const isAsking = this.asking || this.refusal !== null;
@@ -569,7 +569,7 @@ export class DataPanel {
     }
   }
 
-  /** Chooses a label; a label with more than two values needs the squared loss. */
+  /** Chooses a label; a label with values other than 0, 1 and -1 needs the squared loss. */
   private chooseLabel(label: string): void {
     const values = this.csv?.columns.find(({ name }) => name === label)?.values;
     const isClass = values === undefined || firstUnfit(values) < 0;
@@ -690,7 +690,7 @@ export class DataPanel {
     this.showGuide(records, choice, clipNorm);
   }
 
-  /** Shows the roles of the columns; counts of active people depend on nothing else. */
+  /** Shows the roles of the columns; counts of active people depend on no other columns. */
   private showPeople(csv: Csv, settings: Settings): void {
     this.showNothing();
     for (const field of [this.personField, this.timeField]) field.hidden = false;
@@ -916,8 +916,8 @@ function clippedText(records: StepRecords, clipNorm: number, info: SimulationInf
 }
 
 /**
- * Runs `make`, and shows faults in the data beside the control `key` or beside the control of the
- * role at fault. While secrets are hidden, the reason is hidden, too.
+ * Runs `make`, and turns a fault in the data into an error of the control `key`, or of the control
+ * of the role at fault. While secrets are hidden, the reason is hidden, too.
  */
 function attempt<T>(
   make: () => T,

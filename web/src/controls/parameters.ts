@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Parameters of mechanisms as settings of the page. The table of parameters is that of the package;
-// the catalogue of the library says which mechanism takes which parameters.
+// Parameters of mechanisms as settings of the page. The table of parameters is shared with the
+// package; the catalogue of the library states which mechanism takes which parameters.
 
 import type { MechanismParameters } from 'dp-ftrl';
 import {

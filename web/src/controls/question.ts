@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Replaces the figures while the user's own table waits, and either asks a question about the table
-// or says why it cannot be used.
+// or explains why it cannot be used.
 
 import { byId, setText } from '../base/dom.ts';
 import { markPreset } from '../base/menu.ts';

@@ -218,7 +218,7 @@ export const defaults: Readonly<Settings> = {
   ...settingsOf('b', {}),
 };
 
-/** Settings that change what is drawn, not what is computed. */
+/** Settings that change what the page shows, but not the run. */
 const viewKeys = [
   'speed',
   'sums',
@@ -406,7 +406,7 @@ function readList(key: ParameterKey, name: string): (text: string) => string {
   };
 }
 
-/** An empty text means “auto”, as the placeholder says. The library checks ranges. */
+/** An empty text means “auto”, as the placeholder shows. The library checks ranges. */
 function parameterRule(key: ParameterKey): SettingRule<ParameterKey> {
   const { side, name } = partsOf(key);
   const spec = parameterSpecs[name];

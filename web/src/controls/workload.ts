@@ -10,7 +10,7 @@ import { counted, quantity } from '../base/format.ts';
 import { participationOf } from './participation.ts';
 import type { Settings } from './settings.ts';
 
-/** Label setting that learns no column. */
+/** Value of the label setting that selects no column. */
 export const noLabel = '-';
 
 /** True if a learner runs: on synthetic records, and on a table with a label column. */
@@ -123,5 +123,5 @@ function halfLifeText(decay: number): string {
   return `${halfLife} step${halfLife === '1' ? '' : 's'}`;
 }
 
-/** Rounds to more digits than users enter. */
+/** The decay with a half-life, to more digits than users enter. */
 export const decayOf = (halfLife: number): number => Number((2 ** (-1 / halfLife)).toPrecision(12));

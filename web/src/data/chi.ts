@@ -27,8 +27,8 @@ function logGamma(half: number): number {
 
 /**
  * Radius r with P(||z|| <= r) = P(|N(0, 1)| <= 2) for z standard normal in `dimension` entries;
- * 2 in dimension 1. By the triangle inequality | ||x + sz|| - ||x|| | <= s ||z||, so a band of +- s r
- * around the norm of a release holds the norm of the true sum at least as often.
+ * 2 in dimension 1. By the triangle inequality | ||x + sz|| - ||x|| | <= s ||z||, so a band of
+ * +- s r around the norm of a release contains the norm of the true sum at least as often.
  */
 export function twoSigmaRadius(dimension: number): number {
   let low = 0;

@@ -50,14 +50,15 @@ function effectOf(norms: Float64Array, clipNorm: number): ClipOffer {
 }
 
 /**
- * Offers the largest norm, the 90 % quantile and the median of the norms; the offers are distinct.
+ * Offers the largest norm, the 90 % quantile and the median of the norms, rounded up; the offers
+ * are distinct.
  */
 function clipOffers(norms: Float64Array): ClipOffer[] {
   const lengths = norms.filter((norm) => norm > 0).sort();
   if (lengths.length === 0) return [effectOf(norms, 1)];
   const at = (share: number): number => lengths[Math.ceil(share * lengths.length) - 1]!;
   const clips = [1, 0.9, 0.5].map((share) => roundedUp(at(share)));
-  // If all rows have one length, a half and a quarter of it show the effect of clipping.
+  // If some of these are equal, a half and a quarter of the largest show the effect of clipping.
   const [longest] = clips as [number];
   if (new Set(clips).size < 3) clips.splice(1, 2, roundedUp(longest / 2), roundedUp(longest / 4));
   return [...new Set(clips)].map((clip) => effectOf(norms, clip));

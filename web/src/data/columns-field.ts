@@ -47,7 +47,7 @@ interface ReadColumn {
   column: Column;
 }
 
-/** Reads a column together with the chosen columns or, if that fails, alone. */
+/** Reads a column together with the chosen columns or, if it is not one of them, alone. */
 function readColumn(csv: Csv, name: string, chosen: readonly string[], roles: Roles): ReadColumn {
   const read = readFor(csv, chosen.includes(name) ? chosen : [name], roles);
   return { csv: read, column: read.columns.find((one) => one.name === name)! };

@@ -65,7 +65,10 @@ export interface Roles extends MissingChoice {
   person: string;
   /** How the cells of the person column are read: as numbers, 7 and 007 are one person. */
   ids: IdKind;
-  /** Column with the time of a row; all rows of a bucket form one step. Without it, a row is a step. */
+  /**
+   * Column with the time of a row; all rows of a bucket form one step. Without such a column, a row
+   * is a step.
+   */
   time: string;
   /** Format in which the times are written. */
   timeFormat: TimeFormat;
@@ -449,7 +452,7 @@ export function recordsOf(
   checkSize(numSteps * width);
   const counting = new Counting(limit);
   const raw = new Float64Array(numSteps * width);
-  /** Records in the order of their steps. */
+  /** Step of each record, in order. */
   const steps: number[] = [];
   const values: number[] = [];
   let open = new Map<string, number>();
@@ -583,7 +586,7 @@ function findFormats(csv: Csv, column: Column): readonly TimeFormat[] {
   return formatsOf(texts, { bucket: 'day', zone: Zone.UTC });
 }
 
-/** Numbers outside this range are not years. */
+/** Numbers outside this range are not taken for years. */
 const likelyYears = [1800, 2100] as const;
 
 /** The shortest bucket, at least as long as `bucket`, into which all times of a column fit. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads a long CSV in a worker, and a short one at once.
+// Reads a file or a long text in a worker, and a short text at once.
 
 import { startWorker } from '../base/engine.ts';
 import { CsvError, parseCsv, RaggedError, type Csv, type ParseOptions } from './csv.ts';

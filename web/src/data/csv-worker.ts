@@ -20,7 +20,7 @@ export type CsvAnswer =
 /** Milliseconds between two reports. */
 const interval = 50;
 
-/** Decodes and parses; awaits `pause` between pieces. */
+/** Decodes and parses; awaits `pause` after each report. */
 export async function readCsv(
   { csv, name, options }: CsvRequest,
   report: (share: number) => void,

@@ -60,7 +60,7 @@ export interface Csv {
   columns: Column[];
   /** Rows that add nothing. If every row is a step, these rows remain steps. */
   skipped: ReadonlySet<number>;
-  /** Says which columns are left out because they have no name; null if none are. */
+  /** Names the columns that are left out because they have no name; null if none are. */
   unnamed: string | null;
   /** Name of the column that the page added to count each row once; absent if there is none. */
   rows?: string;
@@ -253,7 +253,7 @@ function isCounter(values: Float64Array): boolean {
 }
 
 /**
- * Suggests columns to sum: columns of numbers that do not merely count the rows.
+ * Suggests columns to sum: columns of numbers, preferably those that do not just count the rows.
  *
  * @param taken  columns with another role, such as the label, person or time of a row.
  */

@@ -61,8 +61,8 @@ export function writeCounts(counts: readonly number[]): string {
 }
 
 /**
- * Resizes a histogram without changing the number of records: neighbouring counts are merged, or
- * counts are split in half.
+ * Resizes a histogram: neighbouring counts are merged, or counts are split in half. The number of
+ * records changes only where a merged count would exceed `maxCount`.
  */
 export function resized(counts: readonly number[], size: number): number[] {
   let result = [...counts];
@@ -83,7 +83,7 @@ export interface BinCounts {
   numOutside: number;
 }
 
-/** Counts rows in `size` intervals of equal length. The column has no gaps. */
+/** Counts rows in `size` intervals of equal length. Every row must have a number. */
 export function binned(
   { values }: Pick<Column, 'values'>,
   { low, high, size }: { low: number; high: number; size: number },

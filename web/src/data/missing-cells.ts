@@ -19,7 +19,7 @@ export interface MissingChoice {
   na: string;
 }
 
-/** Refuses missing cells, which are then the empty cells. */
+/** Refuses missing cells; only empty cells count as missing. */
 export const noMarks: MissingChoice = { missing: 'refuse', na: '' };
 
 /**

@@ -80,7 +80,7 @@ function readSum(text: string): SumKind | null {
     : null;
 }
 
-/** Splits sums at commas; null if a sum is unreadable or repeated, or if there is only one sum. */
+/** Splits sums at commas; null if one is unreadable or repeated, or if there are 1 or too many. */
 export function readTogether(text: string): SumKind[] | null {
   const kinds = text.split(',').flatMap((part) => readSum(part.trim()) ?? []);
   const isFull =

@@ -28,7 +28,7 @@ export function weightedSums(
   return sums;
 }
 
-/** Variance of a sum whose records have independent noise of variance 1. */
+/** Variance of the sum after `step` steps if records have independent noise of variance 1. */
 export function sumOfSquares({ window, decay, momentum }: SumWeights, step: number): number {
   const geometric = (ratio: number): number => (1 - ratio ** step) / (1 - ratio);
   if (momentum > 0) {

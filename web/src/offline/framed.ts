@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Concatenates parts, each preceded by its length, to the bytes that identify a build, so that
-// different lists give different bytes. The parts are the names and contents of the files of a
-// build, ordered by name.
+// Concatenates parts, each preceded by its length, so that different lists give different bytes.
+// The parts are the names and contents of the files of a build, ordered by name; a hash of the
+// result identifies the build.
 
 import { joined } from '../../../wasm/src/shared/joined.ts';
 

@@ -72,7 +72,7 @@ async function fetchBuild(): Promise<FetchedFile[]> {
  */
 async function install(): Promise<void> {
   const fetched = await fetchBuild();
-  // A build that returns becomes the newest build again.
+  // If the host has returned to this build, its cache must become the newest again.
   await caches.delete(cacheName);
   const cache = await caches.open(cacheName);
   const keep = ({ address, response }: FetchedFile): Promise<void> => cache.put(address, response);

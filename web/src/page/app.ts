@@ -58,7 +58,7 @@ function tellOf(messages: string[]): void {
   else showNotice('Part of this address was not understood; the rest applies.', messages);
 }
 
-/** Says that settings before the # of an address have no effect. */
+/** Messages about settings before the # of the address, which have no effect. */
 const misplaced = (): string[] =>
   [...new URLSearchParams(location.search).keys()].map(
     (name) => `“?${name}” has no effect: settings follow the #`,
@@ -445,8 +445,8 @@ export class App {
   }
 
   /**
-   * Handles a cancelled search: returns to the previous run, or to a mechanism that needs no
-   * search.
+   * Handles a cancelled search: returns to the previous run or, if there was none, runs a mechanism
+   * that needs no search.
    */
   private giveUp(): void {
     if (this.shown !== null) {

@@ -232,7 +232,7 @@ export class Views {
     this.draw();
   }
 
-  /** Draws the noise of other runs once it is ready. Norms have no such noise. */
+  /** Draws the noise of other runs once it is ready; not for norms, and not for too many steps. */
   private showGhosts(shown: RunOnView): void {
     const { run, settings } = shown;
     const box = byId<HTMLInputElement>('ghosts');

@@ -21,7 +21,7 @@ export function watchVisibility(player: Player): void {
   for (const id of ['sums', 'learning', 'mini']) observer.observe(byId(id));
 }
 
-/** Shows the miniature chart in a narrow window while the first figure is scrolled out above. */
+/** Shows the miniature chart in a narrow window while the first figure is above the window. */
 export function watchMini(shown: () => void): void {
   const mini = byId('mini');
   const narrow = matchMedia('(max-width: 1080px)');

@@ -14,7 +14,7 @@ export interface PlayerEvents {
   failed(error: unknown): void;
 }
 
-/** Longest gap between two frames that is caught up, in seconds. */
+/** Longest gap between two frames for which the player catches up, in seconds. */
 const maxLag = 0.1;
 
 export class Player {
@@ -53,7 +53,7 @@ export class Player {
     this.events.changed();
   }
 
-  /** Switches to another run; `playing` says whether it starts playing. */
+  /** Switches to another run, and plays it if `playing`. */
   load(run: Run, playing: boolean): void {
     this.run = run;
     this.due = 0;
@@ -82,7 +82,7 @@ export class Player {
     if (this.state === 'playing') this.set('paused');
   }
 
-  /** Advances by one step per call, then pauses. */
+  /** Pauses, and advances by one step per call. */
   step(): void {
     const run = this.run;
     if (run === null || run.finished) return;

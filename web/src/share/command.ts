@@ -35,7 +35,7 @@ function flagText([name, value]: [name: string, value: unknown]): string[] {
 
 const flagsOf = (options: object): string[] => Object.entries(options).flatMap(flagText);
 
-/** `--epochs 4`, or the flags for the two counts. */
+/** Flags such as `--epochs 4`, or `--participations 3 --min-separation 7`. */
 const participationFlags = (participation: Participation = 'once'): string[] =>
   participation === 'once' ? [] : flagsOf(participation);
 

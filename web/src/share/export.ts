@@ -48,8 +48,8 @@ const warning =
   'This is a demonstration, not a private release: whoever knows or guesses its seed can subtract the noise.';
 
 /**
- * Comment that holds all facts about a file as JSON. A spreadsheet splits the comment at commas and
- * quotes; no text in it begins a cell or looks like a formula.
+ * Comment that holds all facts about a file as JSON. Spreadsheets split it into cells at commas and
+ * quotes, so commas within texts are escaped, and first characters that would begin a formula.
  */
 export function commentOf(header: object): string {
   const json = JSON.stringify(header).replace(/"(?:[^"\\]|\\.)*"/g, (text) =>

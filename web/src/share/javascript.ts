@@ -64,7 +64,7 @@ export function javascriptOf({ options, file }: SnippetSource): string {
 const minute = 60_000;
 /**
  * Code for the bucket number of a time in milliseconds. Weeks begin on Mondays. `wall` is the local
- * time, and `shift` the fraction of an hour by which it differs from UTC.
+ * time, and `shift` its difference from UTC modulo an hour.
  */
 const bucketsOfTimes: Readonly<Record<Bucket, string>> = {
   minute: `Math.floor((time + shift) / ${minute})`,
