@@ -7,6 +7,7 @@
 
 import { isBytes, wrongType } from './core/check.js';
 import { makeError } from './core/errors.js';
+import { joined } from './shared/joined.js';
 import { readStoreName } from './stores/store-name.js';
 import { StoreQueue } from './stores/store-queue.js';
 import type { ErrorCode, Refusal, Store, StoreLease } from './types/all.js';
@@ -129,16 +130,6 @@ function copied(bytes: unknown): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-function joined(parts: readonly { bytes: Uint8Array }[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes.length, 0));
-  let end = 0;
-  for (const { bytes } of parts) {
-    whole.set(bytes, end);
-    end += bytes.length;
-  }
-  return whole;
-}
-
 /**
  * One named stream in the tables dp_ftrl_ledgers and dp_ftrl_parts, which are created if missing.
  * Two safeguards keep writers apart. First, the connection holds an advisory lock of the server
@@ -209,7 +200,7 @@ export class PostgresStore implements Store {
         throw this.fail('store_failed', { constraint: 'must be whole', value });
       }
       await this.requireFound(claim, UNLOADED);
-      return parts.length === 0 ? undefined : joined(parts);
+      return parts.length === 0 ? undefined : joined(parts.map(({ bytes }) => bytes));
     });
   }
 

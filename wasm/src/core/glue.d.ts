@@ -20,10 +20,6 @@ declare module 'dp-ftrl:counter-glue' {
   export { default } from 'dp-ftrl:glue';
 }
 
-declare module 'dp-ftrl:learner-glue' {
-  export { default } from 'dp-ftrl:glue';
-}
-
 declare module 'dp-ftrl:wasm-base64' {
   const text: string;
   export default text;
