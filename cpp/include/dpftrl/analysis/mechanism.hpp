@@ -38,10 +38,10 @@ struct MechanismOptions {
   std::optional<Workload> workload = {};          ///< default: prefix sums
   std::optional<Workload> encoder_workload = {};  ///< see StrategyOptions
   StrategyParameters parameters = {};
-  /// For statistics, whose neighbours replace records by others at any steps: `sensitivity` is
-  /// moving_sensitivity, for records of norm at most clip / sqrt(2) without negative inner
-  /// products. `neighbours` must be zero_out, because `clip` is already the distance between two
-  /// records.
+  /// For statistics, where neighbouring streams replace one user's records by others, perhaps at
+  /// other steps: the sensitivity is moving_sensitivity, which requires records of norm at most
+  /// clip / sqrt(2), no two of which have a negative inner product. `neighbours` must be zero_out,
+  /// because `clip` is already the largest distance between two records.
   bool moving_records = false;
 };
 
@@ -53,10 +53,11 @@ struct PureOptions {
   double clip = 1;         ///< l1-norm to which each record is clipped, input units
   Neighbours neighbours = Neighbours::zero_out;
   Participation participation = Participation::single();
-  /// Prefix sums, by a tree; or a window of one step, whose releases are the steps themselves, each
-  /// with noise of its own.
+  /// Prefix sums (the default), by a tree; or a window of one step, whose releases are the steps
+  /// themselves, each with noise of its own.
   std::optional<Workload> workload = {};
-  /// Parameters of tree-k. Default: those with the least RMS error.
+  /// Parameters of tree-k. If neither is given, those with the least RMS error; else arity 7, not
+  /// subtractive, by default.
   std::optional<std::int64_t> arity = {};
   std::optional<bool> subtractive = {};
 };
@@ -106,10 +107,11 @@ struct Certificate {
   double mean_error;        ///< sensitivity * ||B||_F / sqrt(steps)
   Objective objective;      ///< error that the mechanism minimises; max if it has no objective
   std::vector<PlanNumbers> parameters;  ///< of the strategy, including those that it chose
-  std::string_view optimised_for = {};  ///< participation optimised for, if another one; else empty
+  /// Participation that the mechanism is optimised for, if it is not the requested one; else empty.
+  std::string_view optimised_for = {};
   /// Norm in which `clip` and the sensitivity are measured.
   RecordNorm record_norm = RecordNorm::l2;
-  /// True if replace-one neighbours keep the steps of their records.
+  /// True if replace-one neighbours replace records at the same steps only.
   bool fixed_times = false;
 };
 
@@ -119,10 +121,10 @@ struct DecoderResidual {
   std::int64_t steps;
 };
 
-/// Residual of the dense strategy with the same parameters, for the leading block of the workload.
+/// Residual of a strategy made with these options for the leading block of the workload, of at most
+/// 256 steps.
 DecoderResidual decoder_residual(const StrategyOptions& options);
-/// decoder_residual of a strategy made with these options; a short strategy is not constructed
-/// again.
+/// The same for a strategy made with these options, which is used itself if it is short enough.
 DecoderResidual decoder_residual(const Strategy& strategy, const StrategyOptions& options);
 
 /// Evidence of how good a mechanism is, and that its factors multiply to its workload. No privacy
@@ -139,26 +141,25 @@ class Mechanism {
   /// @throws Error{invalid_argument} an option out of range; the message names it.
   static std::shared_ptr<const Mechanism> make(const MechanismOptions& options);
 
-  /// Makes the mechanism with the least release error for counts of active people, out of
-  /// `offset-ar`, `square-root` and `optimal`. The last two can be better for a single run and,
-  /// with a closed start, for windows of nearly half the horizon or more. The certificate says
-  /// which one was chosen.
+  /// Makes the mechanism with the least max error for counts of active people, out of `offset-ar`,
+  /// `square-root` and `optimal`. The last two can be better for a single run and, with a closed
+  /// start, for windows of nearly half the horizon or more. The certificate states which one was
+  /// chosen.
   ///
-  /// @param options  `participation` is active; `strategy` is ignored.
+  /// @param options  `participation` must be active; `strategy` is ignored.
   /// @exactness      as the certificate states.
-  /// @guarantee      releases of prefix sums of the changes of the number of active people are
-  ///                 mu-GDP if all events of one person are left out, or replaced.
+  /// @guarantee      releases of the counts, which are prefix sums of their changes, are mu-GDP for
+  ///                 neighbours that leave out, or replace, all events of one person.
   /// @throws Error{invalid_argument} another participation; as make.
-  /// @cost           strategies other than `offset-ar` are tried if that takes less than about a
-  ///                 second.
+  /// @cost           strategies other than `offset-ar` are made only if that takes less than about
+  ///                 a second.
   /// @source         docs/math/active.md
   /// @checked-by     active_sensitivity_test "the better encoder is chosen", active_people_test
   ///                 "the worst pattern is told apart as well as mu allows and no better"
   static std::shared_ptr<const Mechanism> make_active(const MechanismOptions& options);
 
   /// Makes a mechanism for several windows, which replace the window of the pattern. Each window
-  /// has a mechanism and noise of its own. A record has one number for each window, and so does a
-  /// release.
+  /// has a mechanism and noise of its own. Records and releases have one number for each window.
   ///
   /// @param windows  at least one, at most kMaxStack.
   /// @exactness      an upper bound for several windows: the noise of each window is that of the
@@ -166,7 +167,8 @@ class Mechanism {
   ///                 smaller for `offset-ar` with zero_out, because no list of events is the worst
   ///                 for every window at once.
   /// @guarantee      releases of all windows together are mu-GDP, as above.
-  /// @throws Error{invalid_argument} as above, and a clip other than 1.
+  /// @throws Error{invalid_argument} as above; a number of windows out of range; a clip other than
+  ///         1.
   /// @source         docs/math/active.md, theorem 7
   /// @checked-by     joint_activity_test, active_stream_test "windows share one budget"
   static std::shared_ptr<const Mechanism> make_active(const MechanismOptions& options,
@@ -175,11 +177,11 @@ class Mechanism {
   /// Makes a mechanism for several windows without a horizon: `steps` of the options is ignored,
   /// and the stream ends after kEndlessSteps. Windows of 1, 7 and 30 steps only.
   ///
-  /// @guarantee  releases are mu-GDP if the events of one person in any 365 consecutive steps are
-  ///             left out, while the person's other events stay. A person who stays for years is
-  ///             protected less over all of them: docs/math/active.md.
-  /// @throws Error{invalid_argument} another window, a cap on runs, replace-one neighbours, or a
-  ///         closed start.
+  /// @guarantee  releases are mu-GDP for neighbours that leave out the events of one person in any
+  ///             365 consecutive steps and keep the person's other events. All events of a person
+  ///             over several years together are protected less: docs/math/active.md.
+  /// @throws Error{invalid_argument} another window, a cap on runs, replace-one neighbours, a
+  ///         closed start, or a clip other than 1.
   /// @checked-by endless_ar_test
   static std::shared_ptr<const Mechanism> make_endless_active(
       const MechanismOptions& options, std::span<const std::int64_t> windows);
@@ -187,49 +189,51 @@ class Mechanism {
 
   /// Makes a mechanism for pure differential privacy, for PrefixSum and the classes built on it.
   ///
-  /// @guarantee  noise_stddev is that of Laplace noise of scale
+  /// @guarantee  noise_stddev is at least that of Laplace noise of scale
   ///             sensitivity * clip * neighbour_distance / epsilon, where sensitivity is never
   ///             below the l1 sensitivity of the encoder. The releases are epsilon-DP, also for
   ///             adaptively chosen records.
   /// @throws Error{invalid_argument} an option out of range; the message names it.
   ///         Error{unsupported} another workload.
-  /// @cost   10 ms without an arity, for the search among all arities up to 1023.
+  /// @cost   10 ms if all arities up to 1023 are compared.
   /// @source docs/math/pure.md; Andersson, Pagh, Steiner, Torkamani, arXiv 2408.07021.
   /// @checked-by pure_mechanism_test, pure_sum_test
   static std::shared_ptr<const Mechanism> make_pure(const PureOptions& options);
 
   /// Makes a mechanism for several workloads A_i of one stream. They share an encoder C and one
-  /// noisy measurement C x + z, of which every release is post-processing, A_i C^-1 (C x + z), so
-  /// one budget covers all of them.
+  /// noisy measurement C x + z, of which every release is post-processing, B_i (C x + z) with
+  /// B_i C = A_i, so one budget covers all of them. The encoder is
   ///
   ///     optimal             up to 2048 steps, the optimum of the stack (least weighted mean
   ///                         square)
-  ///     families that have encoders for Toeplitz workloads
-  ///                         the best of the encoders for prefix sums, for each workload, and for
-  ///                         the part common to all, by the errors of up to 2048 steps
-  ///     others              the encoder for prefix sums
+  ///     families with encoders for Toeplitz workloads
+  ///                         of those for prefix sums, for each Toeplitz workload, and for one
+  ///                         Toeplitz matrix that represents the whole stack, the one with the
+  ///                         least error over at most 2048 steps
+  ///     all others          the encoder for prefix sums
   ///
   /// @param options  `workload` and `encoder_workload` must be unset, and the objective mean, if
   ///                 set.
   /// @guarantee      sensitivity and noise belong to C, so the guarantee covers all releases
   ///                 together.
   /// @throws Error{invalid_argument} no workload or more than kMaxStack, one with another horizon,
-  ///         weights that are not positive or not one per workload, the max objective; as make.
-  /// @cost           for the dense optimum, as `optimal` for a matrix; else one computation of
-  ///                 row norms per workload.
+  ///         weights that are not positive, the max objective; Error{wrong_length} not one weight
+  ///         per workload; as make.
+  /// @cost           for the dense optimum, as `optimal` for a matrix; else the row norms of every
+  ///                 workload for every encoder compared.
   /// @source         docs/math/stacks.md
   /// @checked-by     stack_test
   static std::shared_ptr<const Mechanism> make_stack(const MechanismOptions& options,
                                                      const StackOptions& stack);
   static constexpr std::int64_t kMaxStack = 64;
 
-  /// Workloads that are released together; 1 except for a stack, and for several windows of active
-  /// people.
+  /// Number of workloads that are released together: 1 except for a stack and for several windows
+  /// of active people. Each is a reader.
   std::int64_t num_readers() const {
     if (!parts_.empty()) return static_cast<std::int64_t>(parts_.size());
     return stack_ ? static_cast<std::int64_t>(stack_->strategies.size()) : 1;
   }
-  /// Whether each reader has its own noise and its own numbers in a record.
+  /// True if each reader has its own noise and its own number in a record.
   bool has_parts() const { return !parts_.empty(); }
   /// The mechanism for one workload of a stack: the same encoder, noise and guarantee, with the
   /// errors of that workload; or the mechanism for one of several windows.
@@ -274,14 +278,15 @@ class Mechanism {
                            const UnitError& error);
 
   /// Joins mechanisms, each with noise of its own.
-  /// @param joint_energy  largest sum of their energies in units of sensitivity^2.
+  /// @param joint_energy  bound on the sum, over the mechanisms, of the squared distance by which
+  ///                      one person moves C G, divided by the squared sensitivity.
   static std::shared_ptr<const Mechanism> with_parts(
       std::vector<std::shared_ptr<const Mechanism>> parts, double joint_energy);
 
   Mechanism(std::shared_ptr<const Strategy> strategy, StrategyOptions options,
             Certificate certificate);
   std::shared_ptr<const Strategy> strategy_;
-  StrategyOptions options_;  // that `strategy_` was made with
+  StrategyOptions options_;  ///< options of `strategy_`
   Certificate certificate_;
   std::shared_ptr<const Stacked> stack_;                 ///< null for one workload
   std::vector<std::shared_ptr<const Mechanism>> parts_;  ///< of several windows
@@ -295,8 +300,8 @@ class Mechanism {
 /// probability (1 - beta)^(1 / k).
 ///
 /// @exactness  upper bounds, as simultaneous_error.
-/// @guarantee  the values of all workloads hold together with probability at least 1 - beta, and so
-///             do all norms, and all Frobenius norms. `union_bound` refers to its workload alone.
+/// @guarantee  the values of all workloads hold together with probability at least 1 - beta; so do
+///             the norms, and the Frobenius norms. `union_bound` refers to its workload alone.
 /// @throws Error{unsupported} a mechanism without a delta, whose noise is not normal (use
 ///         PrefixSum::simultaneous_half_width); as simultaneous_error.
 /// @source     Royen, arXiv 1408.1028; docs/math/simultaneous.md.

@@ -27,15 +27,15 @@ struct PlannerOptions {
   /// A mechanism that has plans, and its parameters buffers, bands, objective. The error is
   /// reported for its participation.
   StrategyOptions strategy;
-  /// False uses weights in closed form, 10^-5 to 2 * 10^-4 above the least mean error, about
-  /// 2 * 10^-2 above the least max error. Only for `optimal` and prefix sums.
+  /// False uses weights in closed form, whose mean error is a relative 10^-5 to 2 * 10^-4 above the
+  /// least, and whose max error is about 2 * 10^-2 above it. Only for `optimal` and prefix sums.
   bool use_solver = true;
   /// Limit on the total number of solver iterations (`optimal`) or line searches (others), over all
   /// starts and rounds. Default: the optimiser's own.
   std::optional<std::int64_t> max_iterations = {};
-  /// `optimal` only: relative gap of the bounds on the optimum at which to stop, above 0 and below
-  /// 1. The loss from using few buffers is not included. Default: 1e-7, for dense matrices 1e-4.
-  /// With the mean objective, dense matrices use at most 5e-7.
+  /// `optimal` only: relative gap between the bounds on the optimum at which to stop, above 0 and
+  /// below 1. The loss from using few buffers is not included. Default: 1e-7; for dense matrices
+  /// 1e-4 with the max objective and 5e-7, which is also the most, with the mean objective.
   std::optional<double> gap = {};
   /// `optimal` only, with the mean objective, one participation and a workload of has_optimum:
   /// weights rho_i of the steps, 2^-40 .. 2^40. The search then minimises sqrt(sum_i rho_i
@@ -47,7 +47,7 @@ struct PlannerOptions {
 struct PlannerProgress {
   std::int64_t iterations;
   /// 0 .. 1, never decreasing. For `optimal`, the progress to the requested gap on a logarithmic
-  /// scale; for the others, whose remaining work is unknown, an estimate from the iterations.
+  /// scale; for other mechanisms, whose remaining work is unknown, an estimate from the iterations.
   double fraction;
 };
 
@@ -55,7 +55,7 @@ struct PlannerProgress {
 struct PlannerResult {
   StrategyPlan plan;
   UnitError error;
-  double objective_error;  ///< the one of the two errors that was minimised, or the weighted one
+  double objective_error;  ///< max, mean or weighted error, whichever was minimised
   /// Certified lower bound on that error for every factorization, if known: from the solver, or
   /// certified_lower_bound. It states the dimensions of records for which it holds.
   std::optional<LowerBound> lower_bound;
@@ -68,16 +68,16 @@ struct PlannerResult {
 };
 
 /// Searches for a plan incrementally, so that the caller can do other work in between. Each call of
-/// `advance` does one solver iteration of `optimal`, or a few line searches of the others. To
-/// cancel, stop calling `advance`.
+/// `advance` does one solver iteration for `optimal`, or a few line searches for other mechanisms.
+/// To cancel, stop calling `advance`.
 class Planner {
  public:
   /// @throws Error{invalid_argument} a mechanism without plans, a parameter that it does not accept
   ///         or that is out of range, use_solver = false or a gap for a mechanism other than
   ///         `optimal`, use_solver = false for a workload other than prefix sums, a gap or
-  ///         max_iterations without a solver, query weights out of range or not for this search;
-  ///         Error{wrong_length} query weights; Error{unsupported} `optimal` for a workload with
-  ///         more steps than its errors are known for.
+  ///         max_iterations without a solver, query weights out of range or for a search that has
+  ///         none; Error{wrong_length} not one query weight per step; Error{unsupported} `optimal`
+  ///         for a workload with more steps than its errors are known for.
   explicit Planner(const PlannerOptions& options);
   ~Planner();
   Planner(Planner&&) noexcept;
@@ -89,8 +89,8 @@ class Planner {
   /// The plan that was found. Before the end, `optimal` gives the best one so far, with status
   /// `stopped`.
   /// @throws Error{unsupported} the search of another mechanism has not ended; or a workload too
-  ///         close to singular, whose least error the message states.
-  /// @cost  O(steps * buffers) for the recursion and its errors.
+  ///         close to singular, with a lower bound on its error in the message.
+  /// @cost  O(steps * buffers) for the recursion of `optimal` and its errors.
   PlannerResult result() const;
 
  private:

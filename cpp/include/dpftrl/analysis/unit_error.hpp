@@ -42,7 +42,6 @@ UnitError unit_error(const Strategy& strategy, const Participation& participatio
 std::vector<double> unit_error_per_step(const Strategy& strategy,
                                         const Participation& participation);
 
-/// Options of simultaneous_error.
 struct SimultaneousOptions {
   double beta;                 ///< probability of a larger error, 0 < beta < 1
   std::int64_t dimension = 1;  ///< entries of a record, 1..kMaxDimension
@@ -52,7 +51,7 @@ struct SimultaneousOptions {
 /// noise. They are upper bounds, each of which holds with that probability individually.
 struct SimultaneousError {
   double value;           ///< for every coordinate at every step: the least of the available bounds
-  bool uses_correlation;  ///< between adjacent rows; else `value` is the product bound
+  bool uses_correlation;  ///< `value` is the neighbours bound; else it is the product bound
   double union_bound;     ///< `value` by the union bound alone, for comparison
   double norm;            ///< for the l2-norm of the error of a step, largest over the steps
   double frobenius;       ///< for the Frobenius norm of all errors, steps x dimension
@@ -68,16 +67,17 @@ struct SimultaneousError {
 ///
 /// The neighbours bound is used up to 1024 steps, and up to 2^20 if B is a Toeplitz matrix whose
 /// column the strategy keeps. Beyond 2^20 steps, every row is given the largest norm. The bound on
-/// the Frobenius norm uses the eigenvalues of B B^T up to 1024 steps; beyond that, it uses only
-/// their sum and, for a Toeplitz matrix as above, a bound on the largest.
+/// the Frobenius norm uses the sum of the eigenvalues of B B^T and, up to 1024 steps, bounds on the
+/// largest one and on the sum of their squares; beyond that, a bound on the largest for a Toeplitz
+/// matrix as above.
 ///
-/// @exactness  upper bounds; the product bound is exact if the rows of B are orthogonal, for
-///             dimension 1 or beta up to 1/2. Covers the noise only, not the rounding of a release
-///             to its grid.
+/// @exactness  upper bounds. Up to 4096 steps, if the rows of B are orthogonal, `value` is exact,
+///             and `norm` for beta up to 1/2. They cover the noise only, not the rounding of a
+///             release to its grid.
 /// @guarantee  each holds with probability at least 1 - beta. Tails are rounded up, and the results
 ///             by 2^-34, which covers row norms that are accurate to 10 digits.
 /// @throws Error{invalid_argument} beta or dimension outside its range.
-/// @cost       a matrix product up to 1024 steps, O(n) beyond.
+/// @cost       a matrix product up to 1024 steps; beyond, O(n log n) up to 2^20 steps.
 /// @source     Sidak, JASA 62 (1967); Royen, arXiv 1408.1028, for norms; Hunter, J. Appl. Prob. 13
 ///             (1976); Laurent, Massart, Ann. Statist. 28 (2000): docs/math/simultaneous.md.
 /// @checked-by simultaneous_error_test
@@ -93,14 +93,14 @@ enum class LowerBoundMethod {
 std::string_view to_string(LowerBoundMethod method);
 
 /// Lower bound on the error of factorizations whose noise is Gaussian and scaled to their
-/// sensitivity. With k participations, the sensitivity depends on the dimension d of the records
-/// (for three unit columns at 120 degrees, it is 2 for scalars and 3 / sqrt(2) for vectors), and so
-/// does the least error. Dual variables bound that error if (d + 1)(d + 2) / 2 > k, hence for
-/// scalars up to k = 2 (docs/math/optimal.md, section 5).
+/// sensitivity. With k participations, the sensitivity, hence the least error, depends on the
+/// dimension d of the records (for three unit columns at 120 degrees, the sensitivity is 2 for
+/// scalars and 3 / sqrt(2) for vectors). Dual variables of the optimum bound that error if
+/// (d + 1)(d + 2) / 2 > k, hence for scalars up to k = 2 (docs/math/optimal.md, section 5).
 struct LowerBound {
   double value;
   LowerBoundMethod method;
-  /// Smallest dimension of records for which `value` is a bound; it also holds for all larger ones.
+  /// Smallest dimension of records for which `value` is a bound; it also holds in all larger ones.
   std::int64_t min_dimension = 1;
   /// Best available bound for records of every dimension, including scalars; equals `value` if
   /// min_dimension is 1.
@@ -120,11 +120,11 @@ struct LowerBound {
 ///     all                         error_lower_bound
 ///
 /// Blocks give valid bounds because rows of B and columns of C factorize a diagonal block of A.
-/// Rates use the dual of the optimum for the mean error only, over blocks or leading steps, and the
-/// dense dual for the max error. A user with a minimum separation may keep to fixed epochs (over
-/// the first steps if these do not fit the horizon), so bounds for those apply, too. A bound for
-/// one participation also holds for more, and a bound on the mean error also holds for the max
-/// error; the largest bound that holds is returned.
+/// For rates, the dual of the optimum bounds the mean error only, over blocks or leading steps, and
+/// the dense dual of the first 128 steps bounds the max error. A user with a minimum separation may
+/// keep to fixed epochs, so bounds for epochs apply, too; epochs that do not fit the horizon bound
+/// the max error, over the first steps. A bound for one participation also holds for more, and a
+/// bound on the mean error also holds for the max error; the largest bound that holds is returned.
 ///
 /// @guarantee  no factorization has an error below `value` for records of dimension min_dimension
 ///             or more, nor below `every_dimension` for any records, rounding included.
@@ -136,13 +136,15 @@ std::optional<LowerBound> certified_lower_bound(const Workload& workload,
                                                 const Participation& participation,
                                                 Objective objective);
 
-/// The bound with the larger `value`, and the larger `every_dimension` of both; empty if both are
-/// empty.
+/// The bound with the larger `value`, with the larger `every_dimension` of the two; empty if both
+/// are empty.
 std::optional<LowerBound> better_bound(const std::optional<LowerBound>& a,
                                        const std::optional<LowerBound>& b);
 
-/// certified_lower_bound for the strategy's workload, or the strategy's own bound if that is
-/// better: from the solver that made it, or from its dual variables.
+/// The better of certified_lower_bound for the strategy's workload and the strategy's own bound,
+/// from the solver that made it or from its dual variables. For one participation, only the second
+/// is computed if it comes from a dense search or covers more than 2^14 steps. For active people,
+/// it is the bound for one participation with zero_out; empty with replace_one.
 std::optional<LowerBound> certified_lower_bound(const Strategy& strategy,
                                                 const Participation& participation,
                                                 Objective objective);
@@ -155,17 +157,18 @@ struct LeastError {
 };
 /// @param gap  the search ends when upper / lower - 1 is at most this, or after 200 iterations.
 /// @throws Error{unsupported} workloads other than prefix sums and decay, participations other than
-///         fixed epochs, steps * epochs^2 above 2^23, more than 64 epochs.
+///         fixed epochs, steps * epochs^2 above 2^23; Error{invalid_argument} more than 64 epochs,
+///         epochs of another horizon.
 /// @checked-by epoch_optimum_test "the least error over epochs is that of dense matrices"
 LeastError least_error(const Workload& workload, const Participation& participation, double gap);
 
 /// Variances of the step-to-step increments of the noise of prefix sums, for Z of variance 1. They
 /// are the squared row norms of A^-1 B, which is C^-1 if C is square.
-/// @exactness  to rounding; beyond 2^26 products, to rounding of the largest entry of C^-1.
+/// @exactness  to rounding; for a Toeplitz encoder of p bands with n p of 2^26 or more, to rounding
+///             of the largest entry of C^-1.
 /// @throws Error{unsupported} another workload; an encoder that is not Toeplitz, beyond
 ///         kMaxDenseSteps steps.
-/// @cost       O(n min(p, log n)) for Toeplitz encoders of p bands, O(n m) time and memory for
-///             others.
+/// @cost       O(n min(p, log n)) for Toeplitz encoders; for all others, the dense decoder.
 /// @checked-by increment_variances_test
 std::vector<double> increment_variances(const Strategy& strategy);
 
@@ -211,10 +214,10 @@ inline constexpr std::int64_t kMaxCertificateSteps = 1024;
 std::int64_t num_patterns_to_cover(std::int64_t steps, const Participation& participation);
 
 /// Certified lower bound on the mean and max error of every factorization. It is in closed form for
-/// prefix sums; for other workloads it is mean_error_certificate with v = 1, applied to diagonal
-/// blocks beyond 256 steps. It is multiplied by sqrt(n / T), where T patterns cover all steps,
-/// because orthogonal contributions of one user add up the squared norms of their columns
-/// (docs/math/optimal.md, section 5).
+/// prefix sums; for other workloads it is mean_error_certificate with v = 1, applied beyond 256
+/// steps to diagonal blocks (of one step for rates beyond 4096 steps). It is multiplied by sqrt(n /
+/// T), where T patterns cover all steps, because orthogonal contributions of one user add up the
+/// squared norms of their columns (docs/math/optimal.md, section 5).
 ///
 /// @guarantee  at most the error of any factorization, rounding included.
 /// @checked-by bounds_test "no strategy is below the lower bound", "blocks bound the whole",
@@ -234,7 +237,7 @@ double square_root_mean_error_bound(std::int64_t steps);
 
 /// Errors of the square-root factorization, with S_n = sum_{j<n} f_j^2 and f its coefficients.
 struct SquareRootErrors {
-  double max;           ///< largest error and squared column norm: S_n
+  double max;           ///< largest error, which is also the squared column norm: S_n
   double mean_squared;  ///< mean squared error: S_n ((1 + 1/(4n)) S_n - n f_n^2)
 };
 /// @exactness  to rounding up to 2^22 steps; beyond, S_n is the expansion of Landau's constants, to
@@ -284,7 +287,9 @@ struct MechanismBounds {
 /// Unbiased: certified_lower_bound / sqrt(chi), chi = e^(2 rho) - 1 or e^epsilon + e^-epsilon - 2.
 /// Every mechanism: from blocks of L equal records and a prior on them,
 ///
-///     ||A D||_* / (sqrt(n n') (1 + sqrt(chi_L))),   n' blocks, chi_L for L^2 rho or L epsilon
+///     ||A D||_* / (sqrt(n n') (1 + sqrt(chi_L))),   n' blocks, chi_L for L^2 rho or L epsilon,
+///
+/// where the columns of D are the indicators of the blocks.
 ///
 /// @guarantee  no larger than the error of any mechanism of that kind, rounding included.
 /// @throws Error{invalid_argument} steps outside 1..kMaxNumSteps; the parameter, by its name
@@ -296,9 +301,10 @@ MechanismBounds mechanism_bounds(const MechanismBoundOptions& options);
 
 /// Proved lower bound on the variance of noise that makes a number (epsilon, delta)-private under
 /// changes by 1. The noise may have any law, but the same law for every number.
-/// @guarantee  no such law has less variance, rounding included. The bound is proved by two test
-///             functions that are best for integers (for pure epsilon,
-///             2 e^-epsilon / (1 - e^-epsilon)^2); 0 if they prove nothing.
+/// @guarantee  no such law has less variance, rounding included. The bound is the larger of a dual
+///             bound, by the pair of functions that is best for integers (for delta = 0,
+///             2 e^-epsilon / (1 - e^-epsilon)^2), and one from the total variation distance; 0 if
+///             neither proves anything.
 /// @throws Error{invalid_argument} epsilon not positive and finite; delta outside [0, 1).
 /// @source     docs/math/mechanism-bounds.md.
 /// @checked-by added_noise_test "no law of integers that is private has less variance"

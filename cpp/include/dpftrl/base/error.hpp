@@ -35,7 +35,7 @@ enum class ErrorCode {
   resource_exhausted,   ///< the request needs more memory or address space than is available
   entropy_unavailable,  ///< the platform provided no random bytes
   bad_state,  ///< stored bytes that are damaged, or belong to another version, mechanism or key
-  already_released,  ///< a step that was already released for another record
+  already_released,  ///< a step that was already released for other records
 };
 
 /// Stable name of a code, also used in JavaScript: "invalid_argument", ...

@@ -19,8 +19,8 @@ namespace dpftrl::detail {
 /// State of SHA-256 after a whole number of blocks.
 using HashState = std::array<std::uint32_t, 8>;
 
-/// The state of HMAC-SHA-256 after its secret, hashed once instead of for each message. Anyone who
-/// has it can compute codes, so it is erased on destruction.
+/// The states of the two hashes of HMAC-SHA-256 after the padded secret, computed once for all
+/// messages. Anyone who has them can compute codes, so they are erased on destruction.
 class HmacSecret {
  public:
   /// @param bytes  at most 64.
@@ -29,9 +29,9 @@ class HmacSecret {
   HmacSecret& operator=(const HmacSecret&) = default;
   ~HmacSecret();
 
-  /// State after the secret with the inner padding, which precedes the message.
+  /// State after the secret with the inner padding; the message follows.
   const HashState& inner() const { return inner_; }
-  /// State after the secret with the outer padding, which precedes the message's digest.
+  /// State after the secret with the outer padding; the digest of the inner hash follows.
   const HashState& outer() const { return outer_; }
 
  private:

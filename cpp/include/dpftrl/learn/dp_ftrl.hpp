@@ -47,8 +47,9 @@ struct DpFtrlOptions {
   std::optional<double> lambda = {};  ///< > 0; default: from the regret theorem
   /// Gradient descent instead of FTRL.
   std::optional<DescentSchedule> descent = {};
-  /// FTRL only: lambda grows with the square root of the number of steps, by doubling. A given
-  /// `lambda` is the one of the first step; the default grows to about its value without doubling.
+  /// FTRL only: lambda grows with the square root of the number of steps, in jumps at powers of
+  /// two. A given `lambda` is that of the first step; by default, the last one is about the lambda
+  /// without doubling.
   bool doubling = false;
   /// Added to the mean loss of every step. FTRL only, on the whole space, the ball and, without
   /// groups, the box.
@@ -86,7 +87,7 @@ class DpFtrl {
   /// Predicts, then learns from the example; the last example of a batch ends the step.
   ///
   /// @param features  x, dimension() entries, finite, of finite norm.
-  /// @param label     as the loss defines it; losses of two classes treat 0 as -1.
+  /// @param label     as the loss defines it; logistic and hinge treat 0 as -1.
   /// @param scores    num_scores() entries: W x, with W from before this batch.
   /// @guarantee       as PrefixSum::contribute: examples are contributions to the mechanism's
   ///                  steps, at most one per person in a batch. Clipping bounds what an example can
@@ -103,7 +104,7 @@ class DpFtrl {
   double step(std::span<const double> features, double label);
 
   /// Learns from given slopes at the scores of `predict`, instead of those of loss(). For callers
-  /// who evaluate their own loss on many examples at once.
+  /// that evaluate their own loss on many examples at once.
   /// @param slopes  num_scores() entries, finite.
   /// @guarantee     as `step` if the slopes depend only on this example and earlier releases,
   ///                not on other examples of the batch (for example through their mean) or on
@@ -114,7 +115,7 @@ class DpFtrl {
 
   /// Ends the step before the batch is full, or without any example. The sum is still divided by
   /// batch_size(), so nothing depends on how many examples there were.
-  /// @throws Error{past_horizon} after steps() batches.
+  /// @throws Error{past_horizon} after steps() batches; Error{bad_state} as `step`.
   void end_batch();
 
   /// Computes W x with the current W, without learning.
@@ -162,7 +163,7 @@ class DpFtrl {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   PrefixSum sums_;
-  std::unique_ptr<UpdateRule> rule_;  ///< works on sums, so with lambda() * batch_size_
+  std::unique_ptr<UpdateRule> rule_;  ///< on sums of gradients, hence with lambda() * batch_size_
   bool follows_at_once_;              ///< true if no release can make an iterate overflow
   std::int64_t num_waiting_ = 0;
   std::int64_t num_examples_ = 0;
@@ -183,7 +184,7 @@ inline constexpr std::int64_t kNumTableSteps = 120;
 /// Public numbers that determine the default settings of a learner.
 struct LearnerFacts {
   std::shared_ptr<const VectorLoss> loss;  ///< with bounded slopes
-  std::int64_t dimension = 1;              ///< features, each in [-1, 1], plus one for an intercept
+  std::int64_t dimension = 1;              ///< features in [-1, 1], counting any intercept
   std::int64_t num_rows = 1;               ///< of the table or the horizon, >= 1
   std::int64_t batch_size = 1;             ///< rows per step, for rows that are used once
   ApproximateDp target{};
@@ -194,12 +195,12 @@ struct LearnerFacts {
 /// Settings of a learner over the whole space.
 struct LearnerDefaults {
   double clip;
-  double lambda;  ///< of the mean gradient of a step
+  double lambda;  ///< for the mean gradient of a step
   std::optional<DescentSchedule> descent;
   std::int64_t steps;
   std::int64_t batch_size;
-  /// Independent noise for rows in every step, where it is best; otherwise empty, for the caller to
-  /// choose.
+  /// `independent` for rows that every step uses, for which it is best; else empty, and the caller
+  /// chooses.
   std::optional<std::string> strategy;
   Participation participation;
 };
@@ -224,25 +225,26 @@ inline constexpr std::int64_t kMaxSecondMomentsDimension = 512;
 struct SecondMomentsFacts {
   ApproximateDp target{};  ///< of the moments and the subsequent learner together
   Neighbours neighbours = Neighbours::zero_out;
-  std::int64_t dimension = 1;  ///< features of a row, plus one for an intercept
+  std::int64_t dimension = 1;  ///< features of a row, counting any intercept
   std::int64_t num_rows = 1;
 };
 
 /// Budgets of second moments and of the subsequent learner, at the target's delta.
 struct SecondMomentsPlan {
-  double moments_epsilon;  ///< 0 if the delta is too large for the parts to have an epsilon
+  double moments_epsilon;  ///< both 0 if the parts would meet the delta with epsilon 0
   double learner_epsilon;
   double mu;   ///< Gaussian DP of both together, to charge to a budget account
   double rho;  ///< zero-concentrated DP of both together
-  /// True if second moments improve learning: their noise is at most half their mean size.
+  /// True if second moments are expected to improve learning: their noise is at most half their
+  /// mean size, and there are at most kMaxSecondMomentsDimension features.
   bool come_first;
 };
 
 /// Plans second moments with a tenth of the squared mu, and the learner with the rest.
 ///
 /// @guarantee   Gaussian mechanisms with these two epsilons are together (epsilon, delta)-DP.
-/// @exactness   mu is below the target's by one part in 10^9. The benefit for learning was
-///              measured, not proved.
+/// @exactness   mu is below the target's by one part in 10^9, or equal to it if there are no parts.
+///              The benefit for learning was measured, not proved.
 /// @throws Error{invalid_argument} a fact out of range.
 /// @source      docs/math/learning.md, section 13.
 /// @checked-by  second_moments_test
@@ -299,7 +301,7 @@ struct TableModel {
   std::optional<SecondMomentsPlan> moments;  ///< set if second moments were released
 };
 
-/// Factor by which second moments change the clip norm of `learner_defaults`.
+/// Factor by which second moments change the clip norm and lambda of `learner_defaults`.
 inline constexpr double kSecondMomentsClip = 10.0 / 3;
 
 /// Learns a table with `learner_defaults`, with or without second moments first, and returns the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Columns of a learner: the stream of a linear model. A record is an example, its row the gradient
-/// at the current weights, and the reading of a step is the weights after it.
+/// Columns of the stream of a linear model that learns. A record is an example, its row is the
+/// gradient at the current weights, and the reading of a step is the weights after it.
 ///
 ///     example --> W x --> slopes --> gradient --> sums + noise --> rule --> W
 ///                  ^                                                        |
@@ -57,8 +57,8 @@ struct ExampleOptions {
   bool has_slopes = false;
 };
 
-/// Columns of examples. Unlike other columns they have a state, the weights, which are a function
-/// of the noisy sums alone, so that a stream of them has the privacy of its sums.
+/// Columns of examples. Unlike other columns, they have a state: the weights. These are a function
+/// of the noisy sums alone, so the stream has the privacy of its sums.
 class Examples {
  public:
   /// Features, followed by the label and, if given, the slopes.
@@ -124,7 +124,7 @@ class Examples {
   double lambda_ = 0;
   double clip_ = 0;
   std::unique_ptr<Course> course_;
-  mutable std::unique_ptr<Course> earlier_;  ///< the weights of a step that is read again
+  mutable std::unique_ptr<Course> earlier_;  ///< weights of an earlier step, to read them again
   std::vector<double> scores_;
   std::vector<double> scales_;  ///< of a gradient, whose row for score k is scales_[k] x
 };

@@ -45,10 +45,12 @@ std::string_view to_string(ComparatorStatus status);
 
 struct [[nodiscard]] Comparator {
   ComparatorStatus status;
-  Vector point;       ///< a point of the set
-  double value;       ///< average loss at `point`
-  double gap;         ///< value - minimum <= gap
-  double multiplier;  ///< of the ball's constraint, nu >= 0, estimated; about 0 if not binding
+  Vector point;  ///< a point of the set
+  double value;  ///< average loss at `point`
+  double gap;    ///< value - minimum <= gap
+  /// Estimate of the multiplier nu >= 0 of the ball's constraint, about 0 if that is not binding; 0
+  /// for other sets and for losses with kinks.
+  double multiplier;
   std::int64_t evaluations;  ///< passes over the examples
 };
 
@@ -66,13 +68,13 @@ struct ComparatorOptions {
 ///
 /// For losses without kinks over a ball, the minimiser is w_nu = argmin f(w) + (nu/2) ||w||^2 for
 /// the nu >= 0 at which ||w_nu|| = D, or for nu = 0 if w_0 is shorter. w_nu is found by L-BFGS, and
-/// nu by a safeguarded secant on 1/||w_nu|| - 1/D, which is nearly straight, inside
-/// 0 <= nu <= ||grad f(0)|| / D. Everything else is solved by projected Newton steps on the Moreau
+/// nu by a safeguarded secant method on 1/||w_nu|| - 1/D, which is nearly linear in nu, inside 0 <=
+/// nu <= ||grad f(0)|| / D. All other problems are solved by projected Newton steps on the Moreau
 /// envelopes of the losses (projected gradients beyond 256 weights or for several scores), whose
 /// width shrinks until the gap is met. Each solve starts from the solution for the previous t.
 ///
 /// @exactness   certified: value - gap <= minimum <= value. For slopes a_s of the envelopes with
-///              mean g = (1/t) sum a_s x_s, Fenchel's duality gives
+///              mean g = (1/t) sum a_s x_s, Fenchel duality gives
 ///              f(w) - min f <= <g, w> + max_{v in K} <-g, v> + mean of l + l*(a_s) - a_s p_s,
 ///              which without kinks is the Frank-Wolfe gap.
 /// @cost        O(t d) per pass, O(t d^2) per Newton step; memory t (d + 1) doubles.
@@ -201,7 +203,7 @@ struct RegretBound {
 RegretBound regret_bound(const RegretSetting& setting, double lambda);
 
 /// regret_bound for lambda_t = lambda_at(first_lambda, true, step). The terms are lambda_n D^2 / (2
-/// n), the mean of L^2 / (2 lambda_t), and L^2 noise_growth release_noise times the root mean
+/// n), the mean of L^2 / (2 lambda_t), and L (L + G) noise_growth release_noise times the root mean
 /// square of the 1 / lambda_t.
 /// @cost  O(log n).
 RegretBound doubling_regret_bound(const RegretSetting& setting, double first_lambda);
@@ -242,8 +244,8 @@ struct MaxErrorRegretOptions {
 /// Never below `regret_bound` and the other bounds that use the RMS error.
 ///
 /// @exactness   upper bound.
-/// @source      the form in which a bound on the largest error enters regret; a union bound over
-///              the steps, each by Gaussian concentration: docs/math/learning.md.
+/// @source      a union bound over the steps, each by Gaussian concentration:
+///              docs/math/learning.md.
 /// @checked-by  regret_bound_test "the largest noise exceeds its bounds no more often than stated"
 RegretBound max_error_regret_bound(const RegretSetting& setting,
                                    const MaxErrorRegretOptions& options);
@@ -270,16 +272,16 @@ double hazan_lambda(const RegretSetting& setting);
 /// where nu is the std of the noise of one coordinate of a gradient. The noise contributes only its
 /// second moment, because it is independent of the iterate at which the gradient is taken.
 ///
-/// @param strategy  the encoder of the releases, C = I.
-/// @return      empty for other encoders, because the iterates depend on their noise.
+/// @param strategy  `independent`, whose encoder is C = I.
+/// @return      empty for other strategies, whose noise is not independent of the iterates.
 /// @exactness   upper bound.
 /// @source      Zinkevich, ICML 2003; docs/math/learning.md.
 /// @checked-by  descent_test
 std::optional<RegretBound> descent_regret_bound(const RegretSetting& setting,
                                                 const Strategy& strategy, double lambda);
 
-/// The lambda that minimises `descent_regret_bound`, (1 / D) sqrt(n (L^2 + d nu^2)); for other
-/// encoders, `theorem_lambda`.
+/// The lambda that minimises `descent_regret_bound`, (1 / D) sqrt(n (L^2 + d nu^2)); where that is
+/// empty, `theorem_lambda`.
 double descent_lambda(const RegretSetting& setting, const Strategy& strategy);
 
 }  // namespace dpftrl

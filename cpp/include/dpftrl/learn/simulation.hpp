@@ -52,12 +52,12 @@ class ExampleStream {
   virtual double example(std::int64_t step, std::span<double> features) const = 0;
 };
 
-/// Movement of the true parameter.
+/// How the true parameter moves, and how features are distributed.
 enum class StreamKind {
   stationary,    ///< fixed
-  drifting,      ///< goes around a square in a random plane in `period` steps, at unit length
-  switching,     ///< changes sign every `period` / 2 steps; no label noise: a model learned in one
-                 ///< interval is as wrong as possible in the next
+  drifting,      ///< the direction moves around a square in a random plane in `period` steps
+  switching,     ///< changes sign every `period` / 2 steps, without label noise: a model learned in
+                 ///< one interval is as wrong as possible in the next
   heavy_tailed,  ///< stationary, but features and linear labels are multiplied by u^(-1/2), u
                  ///< uniform in (0, 1); infinite variance makes clipping matter
   sparse,        ///< stationary, but about 7 in 8 features are 0, never all of them
@@ -144,8 +144,8 @@ struct TwinOptions {
   std::int64_t batch_size = 1;
 };
 
-/// The non-private twin: DpFtrl on exact sums of its own clipped gradients. All its outputs reveal
-/// its examples.
+/// The non-private twin: DpFtrl on exact sums of its own clipped gradients. None of its outputs is
+/// private.
 /// @checked-by twin_test, simulation_test
 class TwinLearner {
  public:
@@ -174,7 +174,7 @@ class TwinLearner {
   std::int64_t dimension_;
   std::int64_t batch_size_;
   double clip_;
-  std::unique_ptr<UpdateRule> rule_;  ///< works on sums, so with lambda * batch_size_
+  std::unique_ptr<UpdateRule> rule_;  ///< on sums of gradients, hence with lambda * batch_size_
   std::int64_t num_waiting_ = 0;
   std::vector<double> slopes_;
   std::vector<double> gradient_;
@@ -198,7 +198,8 @@ struct SimulationOptions {
   /// A StreamKind, or "adversarial": see Adversary, which reacts to the private learner's iterates.
   std::string stream = "stationary";
   std::uint64_t stream_seed = 1;
-  /// Default: the horizon for "drifting", a quarter of it for "switching", at least 2.
+  /// In examples. Default: those of the horizon for "drifting", a quarter of them for "switching",
+  /// at least 2.
   std::optional<std::int64_t> stream_period;
 
   std::string loss = "logistic";   ///< see make_loss
@@ -255,11 +256,11 @@ struct HeldOutRisk {
 struct SimulationTheory {
   double private_lambda;  ///< of the private learner; with doubling, the first
   double twin_lambda;     ///< of the twin; with doubling, the first
-  /// Bounds on the expected average regret after the last step. Empty for descent with rates,
-  /// momentum or correlated noise.
+  /// Bounds on the expected average regret after the last step. Empty for descent with rates or
+  /// momentum; the first also for descent with correlated noise.
   std::optional<RegretBound> private_bound;
   std::optional<RegretBound> twin_bound;
-  /// True if no gradient of this run can exceed the clip norm, which the theorem assumes. If false,
+  /// True if no gradient of this run can exceed the clip norm, which the theorems assume. If false,
   /// the bounds are those of the clipped problem and may be exceeded.
   bool clipping_impossible;
 };
@@ -279,8 +280,9 @@ class Simulation {
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;
 
-  /// Runs at most `max_steps` steps, fewer if the chunk would have more than 2^26 sums. Returns an
-  /// empty chunk when finished. The results do not depend on how a run is divided into chunks.
+  /// Runs at most `max_steps` steps, fewer if a matrix or list of the chunk would have more than
+  /// 2^26 entries. Returns an empty chunk when finished. The results do not depend on how a run is
+  /// divided into chunks.
   /// @throws Error{invalid_argument} max_steps < 1.
   SimulationChunk advance(std::int64_t max_steps);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// Rows of B Z, one per step, with Z i.i.d. standard normal addressed by (key, measurement,
-/// coordinate); and a simultaneous error level estimated from sampled streams.
+/// coordinate); and an upper bound on the simultaneous error, from sampled streams.
 ///
 /// ```cpp
 /// #include "dpftrl/strategy/catalogue.hpp"
@@ -49,21 +49,21 @@ struct RowErrorBound {
   double relative;
 };
 
-/// Marks an entry whose rounding double precision cannot decide, in the output of next_rounded.
+/// Written by next_rounded for an entry whose rounding its error bound does not decide.
 inline constexpr std::int64_t kUndecided = INT64_MIN;
 
 struct NoiseStreamOptions {
   Key key;
   std::int64_t dimension = 1;
-  std::int64_t first_coordinate = 0;  ///< start of a shard, with the bits of the whole stream
-  /// next_rounded leaves every entry undecided, and rounded_entry computes every digit: the same
-  /// integers, but slowly.
+  std::int64_t first_coordinate = 0;  ///< start of a shard, which has the bits of the whole stream
+  /// Makes next_rounded leave every entry undecided, and rounded_entry use exact arithmetic alone:
+  /// the same integers, but slowly.
   bool exact_only = false;
   /// Makes rows of C^-1 Z, the increments of the noise, instead of rows of A C^-1 Z, for callers
-  /// that add noise to each gradient. Sums of these rows are the noise of the sums, up to rounding.
-  /// Only for encoders for prefix sums whose inverse has few bands (`independent`,
-  /// banded-inverse-square-root, lambda-cgd). Every row draws fresh normals, so nothing is kept,
-  /// seeking costs nothing, a checkpoint has 64 bytes, and a row costs as many normals as the
+  /// that add noise to each gradient. Running sums of these rows are the rows of A C^-1 Z, up to
+  /// rounding. Only for prefix sums and encoders whose inverse has few bands (`independent`,
+  /// banded-inverse-square-root, lambda-cgd). Every row draws all its normals again, so nothing is
+  /// kept, seeking costs nothing, a checkpoint has 64 bytes, and a row costs as many normals as the
   /// inverse has bands. NoiseIncrements provides increments for every encoder, as integers.
   bool increments = false;
 
@@ -91,21 +91,22 @@ class NoiseStream {
   /// Rows do not change, so seeking back returns the same noise again.
   ///
   /// @param step  0 .. steps(); steps() is the end.
-  /// @cost  counted in rows, O(1) for `output` (rows that share nothing) and for noise generated in
-  ///        advance (square root); O(bands of C^-1) with `increments`; O(1) for `independent`;
-  ///        O(log n) for tree, trees of arity k, Haar, and blocks of those. Otherwise a row adds up
-  ///        noise of all earlier steps, so the stream generates and discards rows from the current
-  ///        step, or from the start when seeking back (for blocks, from the first block whose total
-  ///        needs that). Column scales and workloads other than prefix sums always require this.
+  /// @cost  O(1) for rows that are kept, for `output`, for noise generated in advance (square root)
+  ///        and with `increments`; O(log n) normals for tree, trees of arity k, Haar, and blocks of
+  ///        those. Otherwise a row adds up noise of all earlier steps, so the stream generates and
+  ///        discards rows from the current step, or from the start when seeking back (for blocks,
+  ///        from the first block whose total needs that). A FilteredDecoder (column scales, and
+  ///        most workloads other than prefix sums) always requires this.
   /// @throws Error{invalid_argument} step out of range; std::bad_alloc.
   /// @checked-by noise_seek_test "a stream that seeks has the bits of one that walks"
   void seek(std::int64_t step);
 
-  /// Bytes for `restore`: a header (docs/math/checkpoints.md) and the state, at most 64 bytes more
-  /// than the state itself; 64 bytes for forms that seek without a state. They do not contain the
-  /// key, but the state is noise and as secret as the key.
+  /// Bytes for `restore`: a header of 64 bytes (docs/math/checkpoints.md) and the state, which is
+  /// empty for forms that seek without one. They do not contain the key, but the state is noise and
+  /// as secret as the key.
   /// @cost  one copy of the state. The first call may generate and discard rows, as `seek` does;
-  ///        from then on every window (see window_size) keeps a second copy of the state.
+  ///        from then on the stream keeps a second copy, the state before the last rows that it
+  ///        generated at once.
   /// @throws std::bad_alloc.
   std::vector<std::byte> checkpoint();
 
@@ -114,9 +115,9 @@ class NoiseStream {
   /// prevents that for releases.
   /// @throws Error{bad_state} damaged or truncated bytes, or bytes of another version, strategy,
   ///         dimension, range of coordinates or key; nothing changes then. std::bad_alloc.
-  /// @cost  reading the state and up to 64 rows; forms whose steps differ (trees and blocks with
-  ///        weights, varying buffers, column scales) also pass over the earlier steps, without
-  ///        drawing normals.
+  /// @cost  reading the state and generating up to window_size() rows; forms whose steps differ
+  ///        (weighted trees, blocks, filters, recursions with varying coefficients) also pass over
+  ///        all earlier steps, without drawing normals.
   /// @checked-by checkpoint_test
   void restore(std::span<const std::byte> bytes);
 
@@ -136,8 +137,8 @@ class NoiseStream {
   void next_rows(std::span<double> rows, std::int64_t num_rows);
 
   /// Writes floor(scale * entry + 1/2) of the ideal entries of rows step() .. step() + num_rows - 1
-  /// and advances. An entry whose rounding double precision cannot decide is written as kUndecided:
-  /// see rounded_entry.
+  /// and advances. An entry whose rounding its error bound does not decide is written as
+  /// kUndecided; rounded_entry computes it.
   ///
   /// @param scale  0 <= scale <= 2^60.
   /// @return true if all entries are decided.
@@ -150,42 +151,43 @@ class NoiseStream {
   /// Bound on the error of the last row written, compared with the ideal B Z, where B is defined by
   /// its stored doubles and Z is the transform of infinitely precise uniforms.
   /// @guarantee never below the true error, unless the uniform for the radius of a normal begins
-  ///            with 192 zero bits (probability 2^-192 per normal, below 2^-100 in all the noise of
-  ///            a key; docs/math/grid.md).
-  ///            Infinite or NaN if a recursion amplifies its rounding errors too much for a bound.
-  /// @throws Error{invalid_argument} no row was written since the last seek.
+  ///            with 192 zero bits or the noise exceeds 19.9 standard deviations (probability below
+  ///            2^-100 in all the noise of a key; docs/math/grid.md, theorem 2). Infinite or NaN if
+  ///            a recursion amplifies its rounding errors too much for a bound.
+  /// @throws Error{invalid_argument} no row was written yet, or none since a seek to a row that is
+  ///         not kept.
   /// @checked-by noise_stream_test "rows stay within their error bound", noise_kernels_test "rows
   ///             are the matrix of the form times the normals within the bound"
   RowErrorBound row_error_bound() const;
 
-  /// floor(scale * entry + 1/2) of the ideal entry of the last row written, recomputed from as many
+  /// floor(scale * entry + 1/2) of the ideal entry of row step() - 1, recomputed from as many
   /// random bits as the rounding needs.
   ///
   /// @param coordinate  0 <= coordinate < dimension().
   /// @param scale       0 <= scale <= 2^60.
-  /// @exactness   exact, except for an event of probability below 2^-400 per entry. An entry of
-  ///              2^61 or more throws Error{unsupported}.
-  /// @throws Error{invalid_argument} an argument out of range, or no row was written yet;
-  ///         Error{unsupported} the strategy's recursion exceeds 62 bits; std::bad_alloc.
+  /// @exactness   exact, except for the events of row_error_bound and one of probability below
+  ///              2^-400 per entry.
+  /// @throws Error{invalid_argument} an argument out of range, or step() is 0; Error{unsupported}
+  ///         the scaled entry is 2^61 or more, or the strategy's recursion exceeds 62 bits;
+  ///         std::bad_alloc.
   /// @cost        1.5 us per normal that enters the row (see docs/math/grid.md).
   /// @checked-by  exact_entry_test
   std::int64_t rounded(std::int64_t coordinate, double scale) const;
 
-  /// Position of an entry of a row that was written.
   struct Entry {
     std::int64_t step;
     std::int64_t coordinate;
   };
-  /// `rounded` for any row written so far.
+  /// `rounded` for any row before step().
   std::int64_t rounded_entry(const Entry& entry, double scale) const;
 
-  /// Rows that next_rows generates at once; a longer call takes several rounds.
+  /// Largest number of rows that are generated at once; a longer call takes several rounds.
   std::int64_t window_size() const;
 
  private:
   class Maker;
-  friend class detail::RoundedRows;  // for checkpoints that contain the noise checkpoint
-  friend class detail::JointRows;    // for entries that are rounded together with a sum
+  friend class detail::RoundedRows;  // for checkpoints that contain the state of the noise
+  friend class detail::JointRows;    // likewise, and for entries rounded together with a sum
 
   RowErrorBound bound_of_row() const;
   std::array<std::byte, 16> fingerprint() const;
@@ -206,14 +208,15 @@ class NoiseStream {
   std::unique_ptr<Maker> maker_;
 };
 
-/// Rounded rows of C^-1 Z, the increments of the noise, for every mechanism for prefix sums: for
-/// callers that add noise to the gradient of a step and keep no sums.
+/// Rounded rows of C^-1 Z, the increments of the noise, for every strategy for prefix sums: for
+/// callers that add noise to the gradient of a step and keep no sums. They are differences of
+/// rounded rows of B Z:
 ///
 ///     row t = round(scale (B Z)_t) - round(scale (B Z)_{t-1}),    row 0 = round(scale (B Z)_0)
 ///
-/// Sums of these rows are the integers that PrefixSum adds to its sums, one by one, so the same
-/// proofs hold (docs/math/grid.md, section 8). Encoders whose inverse has few bands use the rows of
-/// NoiseStreamOptions::increments, each rounded separately.
+/// Their running sums are the integers that PrefixSum adds to its sums, so the same proofs hold
+/// (docs/math/grid.md, section 8). For encoders whose inverse has few bands, they are instead the
+/// rows of NoiseStreamOptions::increments, each rounded separately.
 ///
 /// @checked-by noise_increments_test
 class NoiseIncrements {
@@ -230,12 +233,13 @@ class NoiseIncrements {
   /// Position of the stream; the next row is row `step()`.
   std::int64_t step() const;
 
-  /// Makes row `step` the next one. The work is deferred until that row is read. For differences,
-  /// the cost is that of NoiseStream::seek to the previous row, plus two rows.
+  /// Makes row `step` the next one. The work is deferred until that row is read. Its cost is that
+  /// of NoiseStream::seek; for a difference, to the row before it, which is then generated, too.
   /// @throws Error{invalid_argument} step out of range.
   void seek(std::int64_t step);
 
-  /// As in NoiseStream; a state of differences also holds the row of totals before `step()`.
+  /// As in NoiseStream. For differences, the state also holds the rounded row of B Z before step(),
+  /// if it is known.
   std::vector<std::byte> checkpoint();
   void restore(std::span<const std::byte> bytes);
 
@@ -245,8 +249,8 @@ class NoiseIncrements {
   /// @exactness    exact: differences of the integers of the ideal entries. They are at most one
   ///               unit from scale (C^-1 Z)_t, or half a unit if C^-1 has few bands.
   /// @throws as NoiseStream::next_rounded and rounded_entry; the call may be repeated.
-  /// @cost         as the rows of totals, plus one subtraction per entry and one more row of
-  ///               memory.
+  /// @cost         for differences, that of the rounded rows of B Z, plus one subtraction per entry
+  ///               and one more row of memory.
   void next_rounded(std::span<std::int64_t> rows, std::int64_t num_rows, double scale);
 
  private:
@@ -254,8 +258,9 @@ class NoiseIncrements {
   std::unique_ptr<Rows> rows_;
 };
 
-/// Rows of B Z in single precision for `simulation`: noise of the same law from separate bits
-/// (Stream::noise_float), without an error bound. Never for a release.
+/// Rows of B Z in single precision for `simulation`: noise of the same law, without an error bound,
+/// from separate bits (Stream::noise_float; a ToeplitzDecoder uses those of NoiseStream). Never for
+/// a release.
 class FloatNoiseStream {
  public:
   /// @throws as NoiseStream.
@@ -271,8 +276,8 @@ class FloatNoiseStream {
   /// As NoiseStream::seek.
   void seek(std::int64_t step);
 
-  /// As NoiseStream::next and next_rows. Noise that is convolved in advance (ToeplitzDecoder) is
-  /// computed as by NoiseStream, in doubles, and then rounded.
+  /// As NoiseStream::next and next_rows. The noise of a ToeplitzDecoder, which is convolved in
+  /// advance, is computed in doubles and then rounded to floats.
   void next(std::span<float> row);
   void next_rows(std::span<float> rows, std::int64_t num_rows);
 
@@ -289,10 +294,10 @@ class FloatNoiseStream {
 /// The matrix Z, num_rows x dimension: the test oracle of every stream.
 Matrix noise_matrix(const NoiseStreamOptions& options, std::int64_t num_rows);
 
-/// Largest number of paths, and of noise rows, that one call draws.
+/// Largest number of paths that one call of sampled_error draws, and of their rows together.
 inline constexpr std::int64_t kMaxSampledPaths = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMaxSampledRows = std::int64_t{1} << 33;
-/// Probability, over the seed, that a sampled level is too low.
+/// Bound on the probability, over the seed, that a sampled level is too low.
 inline constexpr double kSampledRisk = 1e-6;
 
 struct SampledErrorOptions {
@@ -307,8 +312,8 @@ struct SampledErrorOptions {
 /// quantity as SimultaneousError::value and is usually lower, but is itself random: over the seeds,
 /// it is too low with probability at most kSampledRisk.
 ///
-/// @return     empty if num_paths is too small to prove a bound; about 14 / beta times the
-///             dimension are needed.
+/// @return     empty if num_paths is too small to prove a bound (about 14 dimension / beta are
+///             needed), or if the noise has no error bound.
 /// @guarantee  as stated, provided that the bits of a seed are as good as random. Binomial counts,
 ///             noise entries and the result are rounded up.
 /// @throws Error{invalid_argument} an option outside its range; Error{unsupported} more than

@@ -27,7 +27,7 @@ namespace dpftrl {
 /// Positive dual variables to start from; they only affect how long the solver takes.
 struct DenseOptimumStart {
   std::vector<double> column_weights = {};  ///< one per column; empty: all equal
-  std::vector<double> row_weights = {};     ///< one per row; only with column_weights and max
+  std::vector<double> row_weights = {};     ///< one per row; for max, required with column_weights
 };
 
 /// Minimises over all factorizations F = B C the sensitivity of C times
@@ -110,15 +110,16 @@ class DenseOptimumSolver {
 ///
 /// @cost    one eigendecomposition of a num columns x num columns matrix per iteration, 5 to 60
 ///          iterations to a gap of 1e-10 (mean), up to 250 with fixed epochs; 0.02 s per iteration
-///          at 256 columns and 2 s at 1024. The max objective of workloads with inactive rows
-///          (momentum) takes 15 to 100 iterations to a gap of 1e-4; smaller gaps take long.
+///          at 256 columns and 2 s at 1024. The max objective takes 15 to 100 iterations to a gap
+///          of 1e-4, and very many to smaller gaps, for workloads of which some row weights tend to
+///          0 (momentum).
 /// @source  docs/math/optimal.md; the problem: Denisov et al., arXiv 2202.08312, and
 ///          Choquette-Choo et al., arXiv 2211.06530.
 [[nodiscard]] DenseOptimum find_dense_optimum(const DenseOptimumProblem& problem,
                                               const OptimumOptions& options = {});
 
-/// Smallest dimension of records in which the worst contributions of a user to k steps can have any
-/// inner products: the smallest d with (d + 1)(d + 2) / 2 > k (docs/math/optimal.md, section 5).
+/// Smallest dimension of records that is enough for the worst contributions of a user to k steps:
+/// the smallest d with (d + 1)(d + 2) / 2 > k (docs/math/optimal.md, section 5).
 std::int64_t least_dimension_of_duals(std::int64_t num_participations);
 
 /// Lower bounds on the error of every factorization.

@@ -22,8 +22,8 @@ namespace dpftrl {
 
 enum class Objective { max, mean };
 
-/// Problem to solve: prefix sums with weight decay (A_ij = decay^(i-j)) and momentum, times
-/// learning rates on the columns, with weights on the rows.
+/// Problem to solve: prefix sums with weight decay (A_ij = decay^(i-j)), momentum and learning
+/// rates, as in Workload, with weights on the squared errors of the rows.
 struct OptimumProblem {
   std::int64_t steps = 0;
   Objective objective = Objective::max;
@@ -53,9 +53,8 @@ enum class SolverStatus {
   converged,
   stopped,        ///< ended early
   not_converged,  ///< ran out of iterations
-  /// The request cannot be met: the gap is below what rounding allows to prove, or the family
-  /// cannot be optimised for the participation. The result is the best available, as close as can
-  /// be proved.
+  /// The request cannot be met: rounding errors prevent a proof of so small a gap, or the family
+  /// cannot be optimised for the participation. The result is the best available.
   infeasible,
 };
 
@@ -75,14 +74,14 @@ struct Optimum {
   SolverStatus status;
   std::int64_t iterations;
   /// Certified: lower_bound <= least error of any factorization <= upper_bound. The error is the
-  /// RMS error for the mean objective and the largest for max, under single participation with unit
-  /// noise. Both bounds allow for rounding and for the quadrature's error, each with a proved bound
-  /// (docs/math/optimal.md).
+  /// RMS error for the mean objective and the largest error for max, under single participation
+  /// with unit noise. Both bounds allow for proved bounds on the errors of rounding and of the
+  /// quadrature (docs/math/optimal.md).
   /// @checked-by  optimum_test "its certificates hold for the dense matrices"
   double lower_bound;
   double upper_bound;
-  /// v, the dual variables of the columns, with sum n = steps. They belong to the best lower bound
-  /// or, for the max objective, to the best upper bound, because there the error of a mechanism
+  /// v, the dual variables of the columns, with sum `steps`. They belong to the best lower bound
+  /// or, for the max objective, to the best upper bound, because the max error of a mechanism
   /// depends on them to first order.
   std::vector<double> column_weights;
   std::vector<double> row_weights;  ///< u, the dual variables of the rows
@@ -98,7 +97,7 @@ class OptimumSolver {
   OptimumSolver(OptimumSolver&&) noexcept;
   OptimumSolver& operator=(OptimumSolver&&) noexcept;
 
-  /// Runs one iteration. Returns false at the end: converged, or out of iterations.
+  /// Runs one iteration. Returns false when the search has ended.
   bool advance();
   OptimumProgress progress() const;
   /// The best bounds so far, with status `stopped` before the end.
@@ -149,8 +148,8 @@ struct VaryingBuffers {
   /// bounds of the noise are computed from them.
   double max_row_stddev;
   double max_state_stddev;
-  /// Packed gains and factors of long recursions made by the library, in a sixth of the memory; the
-  /// two lists above are then empty.
+  /// Packed gains and factors of long recursions made by the library, in a sixth of the memory;
+  /// `gains` and `factors` are then empty.
   std::shared_ptr<const detail::PackedNumbers> packed = nullptr;
 };
 
@@ -158,7 +157,7 @@ struct VaryingBuffers {
 /// VaryingBandedDecoder.
 struct VaryingBands {
   std::int64_t bands;  ///< p, including the main diagonal
-  /// C_{t,t} > 0, C_{t,t-1}, ..., C_{t,t-p+1}: p per step, 0 left of the matrix.
+  /// C_{t,t} > 0, C_{t,t-1}, ..., C_{t,t-p+1}: p per step, 0 where the column would be negative.
   std::vector<double> entries;
   /// Upper bound on the standard deviation of a row w_0 + ... + w_t. The error bounds of the noise
   /// are computed from it.

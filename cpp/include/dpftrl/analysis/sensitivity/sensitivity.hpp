@@ -44,12 +44,13 @@ struct Sensitivity {
 ///     dyadic trees               exact search over the tree, else a bound level by level
 ///     Toeplitz C                 toeplitz_sensitivity
 ///     b-banded C, b <= distance  columns are orthogonal: largest_pattern_sum of their squares
+///     other known structures     closed forms, sums over phases, restarts, scales, levels of trees
 ///     any C, up to 1024 steps    gram_sensitivity of the dense C^T C
 ///     any C                      k times the largest column norm (triangle inequality)
 ///
 /// For active people, whose records are changes of -1, 0 and 1, it is the largest distance between
-/// neighbouring streams over neighbour_distance: in closed form, or from the dense C^T C up to 1024
-/// steps (docs/math/active.md).
+/// neighbouring streams, divided by neighbour_distance: in closed form, or from the dense C^T C up
+/// to 1024 steps (docs/math/active.md).
 ///
 /// @exactness      see `exactness` and `method` of the result.
 /// @guarantee      never below the true value (to 2^-39 relative; Mechanism rounds the noise up by
@@ -71,9 +72,10 @@ Sensitivity sensitivity(const Strategy& strategy, const Participation& participa
 /// sqrt(2) times as much for any.
 ///
 /// @exactness   where no inner product is negative, that of `sensitivity`, attained by orthogonal
-///              rows at the same steps; else exact for one participation up to 1024 steps, and an
-///              upper bound beyond.
-/// @guarantee   never below the true value, encoder_slack() included (as `sensitivity`).
+///              rows at the same steps; else exact for one participation up to 1024 steps, and
+///              otherwise an upper bound.
+/// @guarantee   as `sensitivity`. Includes the part of encoder_slack() that Mechanism, which
+///              assumes one pattern of steps, does not cover.
 /// @throws      as sensitivity.
 /// @cost        for encoders with negative inner products, that of C^T C up to 1024 steps, else up
 ///              to 2^27 products.
@@ -89,10 +91,9 @@ Sensitivity moving_sensitivity(const Strategy& strategy, const Participation& pa
 /// result is the square root of the sum of |X_ij| over the first phase, X = C^T C: an upper bound,
 /// exact if none of these X_ij is negative. If that takes more than 2^27 operations, it is the
 /// bound for |c_j|. For other coefficients at a minimum separation, it is an upper bound: the
-/// sensitivity for the non-increasing majorant max_{j >= i} |c_j|. Takes O(steps) time,
-/// and memory for one pair of doubles per step of the separation; for coefficients of both signs in
-/// fixed epochs, p / b times O(p + k) time, where p counts the coefficients up to the last non-zero
-/// one.
+/// sensitivity for the non-increasing majorant max_{j >= i} |c_j|. Takes O(steps) time, and memory
+/// for one pair of doubles per step of the separation; if a coefficient is negative, in fixed
+/// epochs, p / b times O(p + k) time, where p counts the coefficients up to the last non-zero one.
 /// @source  Kalinin, Lampert, arXiv 2405.13763, Theorem 2; docs/math/sensitivity.md.
 Sensitivity toeplitz_sensitivity(std::span<const double> coefficients,
                                  const Participation& participation);
@@ -113,7 +114,8 @@ double largest_pattern_sum(std::span<const double> values, const Participation& 
 /// separation, it is the same if a dynamic program finds the worst pattern in 2^20 operations, as
 /// it does if few columns have non-zero inner products or k is small; it is then also exact if some
 /// signs of the contributions attain it. Otherwise, it is the bound of Choquette-Choo et al., arXiv
-/// 2306.08153: v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v). O(n^2 k).
+/// 2306.08153: v_i = largest_pattern_sum(|X_i|), sens^2 <= largest_pattern_sum(v), which is exact
+/// if X is non-negative and an evenly spaced pattern attains it. O(n^2 k).
 Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participation);
 
 /// l1-sensitivity of a strategy: how far C G moves in l1-norm, over all entries of all
@@ -123,8 +125,9 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
 /// in the entries of Z, the releases are epsilon-differentially private, also for adaptively chosen
 /// records and for encoders that read later steps.
 ///
-/// @exactness   exact for one participation, and for more if C has no negative entry, except for
-///              k-ary trees with many steps and participations; otherwise an upper bound
+/// @exactness   exact for one participation, for multiples of the identity, and for any C without
+///              negative entries, except k-ary trees with many steps and participations; otherwise
+///              an upper bound
 /// @throws Error{unsupported} more than kMaxDenseSteps steps, except for k-ary trees and multiples
 ///         of the identity
 /// @source      docs/math/pure.md, section 3
@@ -132,8 +135,8 @@ Sensitivity gram_sensitivity(const Matrix& gram, const Participation& participat
 ///              adversaries, too"
 Sensitivity l1_sensitivity(const Strategy& strategy, const Participation& participation);
 
-/// Test oracle: max over ALL patterns of sum_{i,j in pi} |X_ij|, and whether X is non-negative on
-/// the patterns (then exact for every dimension; else an upper bound).
+/// Test oracle: the square root of the max over ALL patterns of sum_{i,j in pi} |X_ij|; exact in
+/// every dimension if X is non-negative on the patterns, else an upper bound.
 /// @throws Error{unsupported} more than 2^22 patterns.
 Sensitivity brute_force_sensitivity(const Matrix& encoder, const Participation& participation);
 

@@ -201,7 +201,7 @@ struct LossParameters {
   double huber_threshold = 1.0;  ///< of "huber", > 0
 };
 
-/// A loss of one score.
+/// Makes a loss of one score by name.
 /// @throws Error{invalid_argument} unknown name (the message lists the known ones), a parameter of
 ///         this loss out of range.
 std::shared_ptr<const Loss> make_loss(std::string_view name, const LossParameters& parameters = {});

@@ -31,8 +31,8 @@ enum class Regulariser {
 };
 std::string_view to_string(Regulariser regulariser);
 
-/// Term psi of a composite loss: the learner minimises the mean loss of a step plus psi(w). A
-/// feature has weights for all scores.
+/// Term psi of a composite loss: the learner minimises the mean loss of a step plus psi(w). The
+/// weights of a feature are those for all scores.
 struct Penalty {
   double strength = 0;  ///< alpha >= 0; 0: no penalty
   /// Sizes of groups of consecutive features, in order, which together make up all penalised
@@ -76,7 +76,7 @@ class Domain {
   /// @param sum_of_squares  of the point, to rounding; may be infinite or 0 if the exact value
   ///                        overflows or underflows.
   virtual double project_up_to_factor(std::span<double> point, double sum_of_squares) const;
-  /// True if `factor_of` has a value for all points except extreme ones.
+  /// True if `factor_of` has a value for all points except those of extreme norm.
   virtual bool projects_by_factor() const { return false; }
   /// The factor that alone projects a point with this sum of squares, if it exists and is
   /// numerically safe: project_up_to_factor without reading the point.
@@ -85,7 +85,7 @@ class Domain {
   virtual double support(std::span<const double> direction) const = 0;
   /// max over K of ||w||, or empty if K is unbounded.
   virtual std::optional<double> max_norm(std::int64_t dimension) const = 0;
-  /// The starting point: the origin if it is in K, else the minimiser of R.
+  /// The starting point w_1: the point of K nearest to the origin.
   virtual Vector start(std::int64_t dimension) const;
   /// D with R(w) <= D^2 / 2 for all w in K, with R centred at `start`; empty if K is unbounded.
   virtual std::optional<double> diameter(std::int64_t dimension) const = 0;
