@@ -85,6 +85,13 @@ std::string name_of(const Stack& stack) {
   return name;
 }
 
+/// Refuses several windows of active people, each of which has its own participation and noise.
+void require_one_noise(const Mechanism& mechanism, std::string_view function) {
+  if (mechanism.has_parts())
+    fail(ErrorCode::unsupported, function, "mechanism",
+         "must have one noise for all readers (analyse each reader of several windows alone)");
+}
+
 }  // namespace
 
 std::shared_ptr<const Mechanism> Mechanism::make_stack(const MechanismOptions& options,
@@ -132,6 +139,7 @@ std::shared_ptr<const Mechanism> Mechanism::reader(std::int64_t index) const {
 }
 
 double Mechanism::stack_lower_bound() const {
+  require_one_noise(*this, kStackFunction);
   double sum = 0;
   for (std::int64_t i = 0; i < num_readers(); ++i) {
     const std::shared_ptr<const Mechanism> own = reader(i);
@@ -149,6 +157,7 @@ std::vector<SimultaneousError> simultaneous_errors(const Mechanism& mechanism,
   if (mechanism.is_pure())
     fail(ErrorCode::unsupported, "simultaneous_error", "mechanism",
          "must be one with a delta: the noise of others is not normal");
+  require_one_noise(mechanism, "simultaneous_error");
   const auto k = static_cast<double>(mechanism.num_readers());
   require_inside("simultaneous_error", "beta", options.beta, 0, 1);
   SimultaneousOptions each = options;

@@ -430,5 +430,13 @@ TEST(ActiveStreamTest, replaced_people_need_more_noise) {
   EXPECT_NEAR(year(replaced), 67.65, 0.01);
 }
 
+TEST(ActiveStream, windows_with_noise_of_their_own_are_not_analysed_as_one) {
+  const auto several = active_mechanism(ActiveCounts({.windows = {1, 3}}));
+  EXPECT_ERROR(simultaneous_errors(*several, {.beta = 0.05}), "unsupported", "mechanism must");
+  EXPECT_ERROR(several->stack_lower_bound(), "unsupported", "mechanism must");
+  for (std::int64_t i = 0; i < several->num_readers(); ++i)
+    EXPECT_EQ(std::ssize(simultaneous_errors(*several->reader(i), {.beta = 0.05})), 1);
+}
+
 }  // namespace
 }  // namespace dpftrl

@@ -241,7 +241,8 @@ class Mechanism {
   std::shared_ptr<const Mechanism> reader(std::int64_t index) const;
   /// Lower bound on the weighted RMS error of a stack for every encoder, at unit noise multiplier:
   /// the larger of the bound from the search and the bound from the individual workloads.
-  /// @cost  as certified_lower_bound, for each workload.
+  /// @throws Error{unsupported} several windows of active people.
+  /// @cost   as certified_lower_bound, for each workload.
   double stack_lower_bound() const;
 
   /// This mechanism with another clip norm, without a new search.
@@ -303,7 +304,8 @@ class Mechanism {
 /// @guarantee  the values of all workloads hold together with probability at least 1 - beta; so do
 ///             the norms, and the Frobenius norms. `union_bound` refers to its workload alone.
 /// @throws Error{unsupported} a mechanism without a delta, whose noise is not normal (use
-///         PrefixSum::simultaneous_half_width); as simultaneous_error.
+///         PrefixSum::simultaneous_half_width), or several windows of active people; as
+///         simultaneous_error.
 /// @source     Royen, arXiv 1408.1028; docs/math/simultaneous.md.
 /// @checked-by stack_test "all workloads keep to their levels together"
 std::vector<SimultaneousError> simultaneous_errors(const Mechanism& mechanism,
