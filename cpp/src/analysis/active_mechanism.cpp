@@ -13,11 +13,11 @@
 namespace dpftrl {
 namespace {
 
-/// Encoders that are better than offset-ar for a run or two.
+/// Encoders that can be better than offset-ar for a run or two.
 constexpr const char* kOfFewRuns[] = {"square-root", "optimal"};
 
-/// True if the sensitivity of other encoders takes less than about a second: n^4 / 24 operations
-/// for runs of at least `window` steps, n^2 for a single run.
+/// True if the sensitivity of other encoders takes less than about a second: (n - window + 2)^4 /
+/// 24 operations for n steps, n^2 for a single run.
 bool is_quick(std::int64_t steps, const ActivePattern& pattern) {
   constexpr std::int64_t kMostSteps = 1024;
   constexpr double kMostPairs = 0x1p28;
@@ -42,8 +42,8 @@ void require_windows(const MechanismOptions& options, std::span<const std::int64
 using Windows = std::vector<std::shared_ptr<const Mechanism>>;
 
 /// Bound on the sum over windows of u^T X u / sensitivity^2 for the events of one person; each
-/// summand is at most 1. Windows for replacement, or with encoders other than offset-ar, count as
-/// 1.
+/// summand is at most 1. Windows with replace-one neighbours, or with encoders other than
+/// offset-ar, count as 1.
 double joint_energy(const Windows& windows, std::int64_t steps) {
   double others = 0;
   std::vector<ActiveWindow> together;

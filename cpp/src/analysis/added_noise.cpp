@@ -81,7 +81,7 @@ double proved_value(Table& table, double epsilon, double top, double guess) {
   return value;
 }
 
-/// Lower bound from the best pair of functions for integers.
+/// Lower bound on the variance of noise on integers, from `proved_value` for the best m.
 double dual_bound(double epsilon, double delta) {
   const double q = std::exp(-epsilon);
   Table table(q);

@@ -112,7 +112,7 @@ Vector column_weights_of(const char* function, const Workload& workload,
 /// Covers the rounding of the angles, their sines and the sums.
 constexpr double kBoundRoundDown = 1 - 0x1p-48;
 
-/// Lower bound on the sum of cosecants: 1 / sin x >= 1/x + x/6 + 7 x^3 / 360, and
+/// Lower bound on sum_i 1 / (2n sin x_i) from 1 / sin x >= 1/x + x/6 + 7 x^3 / 360 and
 ///
 ///     sum 1 / (2i-1) = H_2n - H_n / 2 >= ln 2 + (ln n + gamma) / 2 - 1 / (48 n^2),
 ///     sum (2i-1)     = n^2,

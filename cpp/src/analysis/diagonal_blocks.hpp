@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Bounds on a factorization from its diagonal blocks (internal header).
+/// Diagonal blocks of a workload (internal header).
 
 #include <algorithm>
 #include <cstdint>

@@ -31,7 +31,7 @@ constexpr std::int64_t kMaxDenseIterations = 20;
 /// steps, prove a bound 10^-4 below the optimum; the proof takes as long as the search.
 constexpr std::int64_t kEpochIterations = 3;
 constexpr double kEpochGap = 1e-2;
-/// Largest n k^2 for n steps in k epochs, which takes some seconds.
+/// Largest n k^2 for n steps in k epochs, which takes a few seconds.
 constexpr std::int64_t kMaxEpochSize = std::int64_t{1} << 22;
 /// Limit on the iterations for each block if there are many blocks.
 constexpr std::int64_t kFewDenseIterations = 5;
@@ -93,8 +93,8 @@ double solved_lower_bound(const Workload& workload, Objective objective, bool ha
         std::clamp<std::int64_t>(kMomentumStepsInAll / n, 3, kMaxMomentumIterations);
   const double bound = find_optimum(problem, options).lower_bound;
   if (problem.objective == objective || n == 1) return bound;
-  // The largest error of the first half bounds the largest error of all steps from below; the mean
-  // error of the first half bounds nothing.
+  // The largest error is at least the mean error over the first half of the steps, which can give a
+  // better bound.
   return std::max(bound, solved_lower_bound(workload.leading(n / 2), objective, has_momentum));
 }
 

@@ -20,7 +20,7 @@
 namespace dpftrl {
 namespace {
 
-/// Margin for the rounding of errors and bounds.
+/// The gap may exceed the requested one by this factor, for the rounding of errors and bounds.
 constexpr double kGapTolerance = 1.1;
 
 Objective objective_of(const PlannerOptions& options) {
@@ -165,7 +165,7 @@ class Planner::OptimumSearch final : public Search {
     const bool goes_on = solver_->advance();
     way_.reached(solver_->progress().gap);
     if (goes_on) return true;
-    // Frees the memory of the search for the strategy.
+    // Frees the memory of the search before the strategy is made.
     optimum_ = solver_->result();
     solver_.reset();
     return false;
@@ -219,7 +219,7 @@ class Planner::OptimumSearch final : public Search {
   bool is_for_workload_;
   OptimumProblem problem_;
   std::int64_t buffers_;
-  std::optional<OptimumSolver> solver_;  ///< empty when it is done
+  std::optional<OptimumSolver> solver_;  ///< empty when it is done or not used
   std::optional<Optimum> optimum_;
   detail::GapProgress way_{gap_};
 };
@@ -356,7 +356,7 @@ Task<Found> search_family(const PlannerOptions& options, const FamilyOptions& fa
 
 }  // namespace
 
-/// Searches of families, advanced in pieces of a few line searches.
+/// Searches of families, advanced in pieces of at most 100 line searches.
 class Planner::FamilySearches final : public Search {
  public:
   explicit FamilySearches(const PlannerOptions& options)

@@ -99,7 +99,7 @@ double sum_of_tails(std::span<const Rows> rows, double level, std::int64_t dimen
   return sum * kTailUp;
 }
 
-/// -ln P(|N| <= h).
+/// -ln P(|N| <= h) for the tail P(|N| > h).
 double cost_of(double tail) {
   return tail < 1 ? -std::log1p(-tail) : std::numeric_limits<double>::infinity();
 }
@@ -244,11 +244,11 @@ Spectrum spectrum_of(const Strategy& strategy, const Matrix& decoder) {
   return {sum, largest * sum, largest};
 }
 
-/// Level q with P(sum_i a_i X_i >= q) <= beta, X_i chi-squared of `dimension` degrees. For 0 < 2 l
-/// a_i < 1, the logarithm of the expectation of exp(l a_i (X_i - d)) is -(d / 2) (ln(1 - u) + u), u
-/// = 2 l a_i. (-ln(1 - u) - u) / u^2 rises, so the logarithm for the sum is at most the logarithm
-/// for nu = d sum a^2 / max a^2 degrees with the largest a. The best l has z - ln(1 + z) = 2 ln(1 /
-/// beta) / nu.
+/// Level q with P(sum_i a_i X_i >= q) <= beta, X_i chi-squared with d = `dimension` degrees of
+/// freedom. For 0 < 2 l a_i < 1, the logarithm of the expectation of exp(l a_i (X_i - d)) is -(d /
+/// 2) (ln(1 - u) + u), u = 2 l a_i. (-ln(1 - u) - u) / u^2 rises, so the logarithm for the sum is
+/// at most the logarithm for nu = d sum a^2 / max a^2 degrees with the largest a. For the best l, z
+/// = u / (1 - u) solves z - ln(1 + z) = 2 ln(1 / beta) / nu.
 double chi_squared_level(const Spectrum& spectrum, const SimultaneousOptions& options) {
   const double d = static_cast<double>(options.dimension);
   if (!(spectrum.largest > 0)) return 0;

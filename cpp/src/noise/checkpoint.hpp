@@ -4,7 +4,7 @@
 /// Header of checkpoints of every kind, 64 bytes, numbers little-endian (docs/math/checkpoints.md):
 ///
 ///     0   "dpfc", version (2 bytes), kind, precision
-///     8   step, then the step of the state behind the header (at most `step`)
+///     8   step, then the step of the state that follows the header (at most `step`)
 ///     24  fingerprint (16 bytes) of what is continued
 ///     40  commitment to the key (16 bytes)
 ///     56  checksum (8 bytes) of everything else
@@ -78,7 +78,7 @@ CheckpointHeader open_checkpoint(std::string_view function, const CheckpointHead
 
 ShortDigest shortened(const Digest& digest);
 
-/// Bits from a stream of the key that nothing else uses; they tell keys apart and reveal nothing
+/// Bits from a stream of the key that nothing else uses; they distinguish keys and reveal nothing
 /// about them.
 ShortDigest key_commitment(const Key& key);
 

@@ -46,7 +46,7 @@ class NoiseIncrements::Rows {
 
   std::vector<std::byte> checkpoint() {
     std::vector<std::byte> bytes = detail::begin_checkpoint();
-    // Rows with few bands use the checkpoints of NoiseStream.
+    // Encoders whose inverse has few bands use the checkpoints of NoiseStream.
     std::int64_t first = step_;
     if (is_difference_) {
       const bool has_total = step_ > 0 && step_of_total_ == step_ - 1;

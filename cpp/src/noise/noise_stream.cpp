@@ -35,7 +35,7 @@ DecoderForm form_of(const Strategy& strategy, const NoiseStreamOptions& options)
        std::string(strategy.name()));
 }
 
-/// Position in a stream, for error messages.
+/// Position in a stream, and its size, for checks.
 struct Place {
   std::int64_t step;
   std::int64_t steps;

@@ -13,7 +13,7 @@ namespace {
 
 /// Vectors are processed in pieces that stay in the cache.
 constexpr auto kPiece = static_cast<Eigen::Index>(PackedSeries::kLength);
-/// Longer vectors are packed; unpacking takes a fifth of the time of an evaluation.
+/// Vectors of at least this size are packed; unpacking takes a fifth of the time of an evaluation.
 constexpr Eigen::Index kPackedSize = Eigen::Index{1} << 17;
 
 template <class Visit>
@@ -92,8 +92,8 @@ void AndersonMixing::add_difference(const Vector& x, const Vector& residual) {
 }
 
 Vector AndersonMixing::least_squares() const {
-  // Normal equations with columns scaled to norm 1; directions that double precision cannot
-  // distinguish from the others are left out.
+  // Normal equations with columns scaled to norm 1; directions in which the differences are
+  // dependent to double precision are left out.
   if (changes_.empty()) return {};
   const Eigen::Index size = products_.rows();
   Vector scale(size);

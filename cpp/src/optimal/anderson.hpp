@@ -23,8 +23,8 @@ class AndersonMixing {
   explicit AndersonMixing(const Options& options) : options_(options) {}
 
   /// Replaces x with the next iterate.
-  /// @cost  two passes over the differences, which are all it stores besides two vectors. From 2^17
-  ///        entries on, differences are packed: a pair of them takes 2 to 4 bytes per entry.
+  /// @cost  one pass over the differences, which are all it stores besides two vectors. From 2^17
+  ///        entries on they are packed: dF and dX together take 2 to 4 bytes per entry.
   void advance(Vector& x, Vector residual);
 
   /// Forgets all differences, because f has changed.

@@ -7,8 +7,8 @@ namespace dpftrl::detail {
 
 /// Weight mu of a logarithmic barrier for a dual some of whose variables are 0 at the optimum: the
 /// equation solved is v = (d + mu c) / ((1 + mu) c), c = mean d, instead of v = d / c. Its
-/// solutions stay away from 0 and have a gap of mu (docs/math/optimal.md). The weight starts high
-/// and is lowered as soon as the iterate has about the same gap.
+/// solutions stay away from 0 and have a gap of at most mu (docs/math/optimal.md). The weight
+/// starts high and is lowered whenever the gap of the iterate is at most four times the weight.
 class Barrier {
  public:
   static constexpr double kFirst = 0.1;

@@ -4,7 +4,8 @@
 /// (k, b), n = k b.
 ///
 /// Idea. Only X = C^T C matters, and a dual point proves how small the error can be: weights u, one
-/// per query, and Lambda = M M^T, a positive k x k block on the steps s, s + b, ... of every user:
+/// per query, and Lambda = M M^T, a positive definite k x k block on the steps s, s + b, ... of
+/// every user:
 ///
 ///               [x     x    ]
 ///               [  x     x  ]
@@ -19,8 +20,8 @@
 ///     encoder       C = S^(1/2) V^T M^-1,       X = M^-T (W^T W)^(1/2) M^-1
 ///     decoder       B = D_u^(-1/2) U S^(1/2) = F M V S^(-1/2)
 ///
-/// and the error of (C, B) meets the bound where a user's columns have no inner products and rows
-/// of B with weight have one norm.
+/// and the error of (C, B) meets the bound if every user's columns are orthogonal and have the same
+/// total norm, and (max) rows of B with positive weight have equal norms.
 ///
 /// Recurrence. With M = D_y^(-1/2) L^(1/2), y = diag L / tr L, the optimum is a fixed point: the
 /// blocks of (W^T W)^(1/2) are the blocks of L, and diag (W W^T)^(1/2) is u, each up to a factor
@@ -72,7 +73,7 @@ using detail::symmetric_eigen;
 using detail::symmetric_eigenvalues;
 
 constexpr const char* kFunction = "find_dense_optimum";
-/// Margin for the rounding of bounds.
+/// The gap that is proved may exceed the requested one by this factor, for rounding.
 constexpr double kGapTolerance = 1.1;
 
 /// Rank of F that rounding leaves visible in G = F^T F.
@@ -104,7 +105,7 @@ struct Decomposition {
   Matrix vectors;           ///< V
   Vector values;            ///< S, ascending; 0 outside the rank of F
   Vector inverse_values;    ///< S^-1, or 0
-  Eigen::Index num_hidden;  ///< least values, which rounding hides and `values` overestimates
+  Eigen::Index num_hidden;  ///< number of smallest values, which rounding hides
 };
 
 class Iteration {
@@ -114,7 +115,7 @@ class Iteration {
     const Eigen::Index n = queries_.cols();
     const auto k = static_cast<Eigen::Index>(problem.participation.times_within(n));
     phases_ = {.num_phases = n / k, .num_repeats = k};
-    // A power of two, so that nothing rounds.
+    // A power of two, so that scaling does not round.
     int exponent = 0;
     (void)std::frexp(queries_.cwiseAbs().maxCoeff(), &exponent);
     scale_ = std::ldexp(1.0, exponent);
@@ -125,7 +126,8 @@ class Iteration {
 
   double scale() const { return scale_; }
 
-  /// L^(1/2), block after block, and for the max objective u^(1/2): the given values, or all 1.
+  /// L^(1/2), block after block, and for the max objective u^(1/2): the given values, or L = I and
+  /// u = 1.
   Vector start(const DenseOptimumStart& given) const {
     Vector x(block_entries() + (is_max_ ? queries_.rows() : 0));
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) block(x, s).setIdentity();
@@ -138,8 +140,8 @@ class Iteration {
     return admissible(x, x);
   }
 
-  /// The step from x to `proposed`, shortened where it would leave the positive matrices, and
-  /// scaled to tr L = n, sum u = m, which changes no bound.
+  /// `proposed`, with eigenvalues and row roots raised to a small fraction of those of x, so that
+  /// all stay positive, and scaled to tr L = n, sum u = m, which changes no bound.
   Vector admissible(const Vector& x, Vector proposed) const {
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s)
       block(proposed, s) = detail::kept_positive(block(x, s), block(proposed, s));
@@ -322,7 +324,7 @@ class Iteration {
     return multiply(roots, roots.transpose());
   }
 
-  /// Squared sensitivity: the largest sum of |C^T C| over a phase.
+  /// Squared sensitivity: the largest sum of the entries of |C^T C| over a phase.
   double pattern_sum(const Matrix& encoder) const {
     double largest = 0;
     for (Eigen::Index s = 0; s < phases_.num_phases; ++s) {
@@ -363,9 +365,10 @@ class Iteration {
     return times_blocks(half, roots);
   }
 
-  /// ||B||_F^2 if the columns of C are first scaled to norm 1: off by the square of the distance
-  /// from the optimum, where the error without scaling is off by the distance itself. Infinite if C
-  /// lacks rank, because scaling then moves its row space away from the row space of F.
+  /// ||B||_F^2 if the columns of C are first scaled to norm 1. It exceeds the optimum by the square
+  /// of the distance from the optimal point, the error without scaling by the distance itself.
+  /// Infinite for repeated participation, and if C lacks rank, because scaling then moves its row
+  /// space away from the row space of F.
   double levelled_rows_squared(const Evaluation& value) const {
     const Decomposition& w = value.decomposition;
     if (phases_.num_repeats > 1 || rank_ < queries_.cols() || w.num_hidden > 0)
@@ -394,7 +397,7 @@ class Iteration {
   }
 
   /// T for records of one number, whose contributions are signs. With up to two steps per user,
-  /// signs attain every K.
+  /// signs attain the maximum over all K.
   double sign_total(const DenseDualPoint& dual) const {
     if (phases_.num_repeats <= 2) return column_total(dual);
     double total = 0;
@@ -437,7 +440,7 @@ class Iteration {
     }
   }
 
-  /// matrix * M, M block diagonal over the phases.
+  /// matrix * M, M with one block per phase.
   Matrix times_blocks(const Matrix& matrix, const std::vector<Matrix>& blocks) const {
     Matrix product = Matrix::Zero(matrix.rows(), matrix.cols());
     for (Eigen::Index t = 0; t < matrix.rows(); ++t)

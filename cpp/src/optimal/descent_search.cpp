@@ -18,8 +18,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Sharpness of the smooth maxima. With few parameters the largest rows are isolated peaks, and
 /// Newton's method copes with any curvature; with more, L-BFGS needs a smoother function and more
-/// rounds. With thousands of parameters these rounds would take too long, so their descents are cut
-/// short and end at a larger gradient, as far as the duality gap makes them worthwhile.
+/// rounds. With more than 1000 parameters these rounds would take too long, so their descents are
+/// cut short and end at a larger gradient, and rounds that gain little end the search.
 struct Schedule {
   double first;
   double growth;
@@ -31,9 +31,9 @@ struct Schedule {
   std::int64_t max_idle_rounds;
   /// The next multiplier of a row is at least this fraction of its first multiplier. A few rows can
   /// carry all the weight while the others have nearly none; without a floor, the others can rise
-  /// above the largest, and their weights take tens of rounds to recover. A row x below the maximum
-  /// has a weight of at most floor * exp(-sharpness x), so that the floor adds less than floor / (e
-  /// sharpness) to the gap.
+  /// above the largest, and their weights take tens of rounds to recover. The floor gives rows
+  /// whose ln(error) is x below the largest a weight of at most floor * exp(-sharpness x), which
+  /// adds less than floor / (e sharpness) to the gap.
   double multiplier_floor;
   double gradient_in_tolerances;  ///< gradient norm that counts as converged
   double gap_in_tolerances;       ///< duality gap that counts as converged
@@ -103,7 +103,7 @@ class Aggregate {
   const double& least() const { return least_; }
   const Vector& best() const { return best_; }
   /// Distance of least() from sum p l at the last point. At a stationary point it is zero if only
-  /// the largest rows have weight, and none of them was smaller elsewhere.
+  /// the largest rows have weight, and no earlier point had a smaller largest row.
   double gap() const { return std::abs(least_ - mean_); }
 
  private:
@@ -169,8 +169,7 @@ const Schedule& schedule_for(Eigen::Index num_parameters) {
 
 /// Line searches of L-BFGS before Newton's method is tried.
 constexpr std::int64_t kFirstIterations = 60;
-/// Line searches in one piece, with many parameters; the next piece begins without curvature
-/// information.
+/// Line searches in one piece; the next piece begins without curvature information.
 constexpr std::int64_t kPieceIterations = 100;
 
 /// Hessian by central differences of the gradient.
@@ -268,7 +267,8 @@ Task<Search::Left> Search::quasi_newton(const SmoothFunction& log_error, Descent
 
 /// Newton's method for few parameters, because near the minimum the line search of L-BFGS fails to
 /// distinguish values long before the gradient is small, and valleys are long. Steps are damped
-/// until they are short and do not raise the value by more than rounding.
+/// until they are short and lower the value, or lower the gradient without raising the value by
+/// more than rounding.
 Task<Search::Left> Search::polish(const SmoothFunction& log_error, DescentResult& best,
                                   Limits limits, Left left) {
   const Eigen::Index size = best.point.size();

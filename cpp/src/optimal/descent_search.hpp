@@ -19,11 +19,11 @@ struct DescentResult {
   Vector point;
   double value;  ///< ln(error)
   double gradient_norm;
-  double gap = 0;  ///< duality gap, for the largest row
+  double gap = 0;  ///< duality gap, if the largest row is minimised
 };
 
-/// Runs descents on ln(error), and counts over all of them. A descent pauses every few line
-/// searches if a caller can resume it.
+/// Runs descents on ln(error), and counts line searches and evaluations over all of them. A descent
+/// pauses after at most 100 line searches if a caller can resume it.
 class Search {
  public:
   explicit Search(const FamilyOptions& options, Pieces* pieces = nullptr)
@@ -36,9 +36,8 @@ class Search {
     /// ln(error) to report, if the function is only close to it; null to report the function.
     const double* shown = nullptr;
   };
-  /// Runs L-BFGS, and restarts it (which forgets the curvature) as long as a failing line search
-  /// still gained something. With few parameters it only comes close to the minimum, and Newton's
-  /// method follows.
+  /// Runs L-BFGS, and restarts it (which forgets the curvature) after a failed line search and
+  /// after every 100, as long as the value falls. With few parameters, Newton's method follows.
   Task<DescentResult> descend(const SmoothFunction& log_error, Vector start, Limits limits);
   Task<DescentResult> descend(const SmoothFunction& log_error, const Vector& start) {
     return descend(log_error, start, Limits{});
@@ -69,13 +68,13 @@ class Search {
   bool is_exhausted_ = false;
 };
 
-/// Squared errors of rows as a function of parameters, and its derivative.
+/// Squared errors of rows as functions of parameters, and their derivatives.
 class RowErrors {
  public:
   virtual ~RowErrors() = default;
   /// Squared errors at `point`; empty outside the domain. Valid until the next call.
   virtual const std::vector<double>& values(const Vector& point) = 0;
-  /// Rows that each value stands for.
+  /// Number of rows that each value stands for.
   virtual const std::vector<double>& multiplicities() const = 0;
   /// Overwrites `gradient` with the gradient of sum_t weights[t] values[t] at the last point of
   /// `values`.
@@ -84,13 +83,14 @@ class RowErrors {
 
 /// Minimises the mean or the largest row error.
 ///
-/// The largest row is minimised by the exponential method of multipliers: each round minimises ln
-/// sum_t mu_t exp(beta l_t) / beta with l = ln(error), and its weights p_t = mu_t exp(beta l_t) /
+/// The largest row is minimised by the exponential method of multipliers: each round minimises (1 /
+/// beta) ln sum_t mu_t exp(beta l_t) with l = ln(error), and its weights p_t = mu_t exp(beta l_t) /
 /// sum become the next mu. At a stationary point of sum p_t l_t whose p is supported on the largest
-/// rows, the gap max l - sum p_t l_t is zero; `converged` means that it is within the tolerance.
-/// The result is the evaluated point whose largest row error is least.
+/// rows, the gap max l - sum p_t l_t is zero; `converged` means that gradient and gap are within
+/// fixed multiples of the tolerance. The result is the evaluated point whose largest row error is
+/// least.
 ///
-/// With `screen`, the largest row is minimised through the first smooth maxima only, which are
+/// With `screen`, the largest row is minimised in the first two rounds only, and the result is
 /// never `converged`.
 enum class Effort { screen, full };
 Task<DescentResult> descend_rows(RowErrors& rows, Objective objective, Vector start, Search& search,

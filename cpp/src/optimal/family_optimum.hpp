@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Least error for prefix sums within families described by few parameters: bands and buffers.
+/// Least error for prefix sums within families: encoders with few bands, or with few buffers.
 
 #include <Eigen/Core>
 #include <cstdint>
@@ -28,8 +28,8 @@ struct FamilyOptions {
   /// Least relative accuracy that counts as converged: the gradient of ln(error) in the parameters
   /// of the descent has at most this norm (30 times this if the objective is the largest of many
   /// rows and has more than 1000 parameters), and if the objective is the largest of many rows, the
-  /// duality gap of the row weights is at most 100 times this. 1e-12 .. 1e-2; at least 1e-5 is used
-  /// with more bands than an epoch has steps.
+  /// duality gap of the row weights is at most 100 times this (10 times with up to 40 parameters).
+  /// 1e-12 .. 1e-2; at least 1e-5 is used with more bands than an epoch has steps.
   double tolerance = 1e-7;
   /// Called after every evaluation; false stops, and the best point so far is returned.
   std::function<bool(const FamilyProgress&)> progress = {};

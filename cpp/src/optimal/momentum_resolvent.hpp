@@ -18,7 +18,8 @@ struct MomentumWeights {
   std::vector<double> rates = {};  ///< chi, rates on the momentum of a step; empty: all 1
 };
 
-/// Contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, max_i sum of T_jj, |j - i| <= 2].
+/// An interval that contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, max_i sum of T_jj, |j -
+/// i| <= 2].
 SpectralInterval momentum_spectrum(const MomentumWeights& weights);
 
 /// diag(sum_k w_k (T + s_k I)^-1) by banded Cholesky factors and selected inversion, in twice the

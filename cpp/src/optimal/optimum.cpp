@@ -90,9 +90,9 @@ Vector closed_form_point(Objective objective, std::int64_t steps) {
 constexpr std::int64_t kMaxUnstretchedSteps = std::int64_t{1} << 17;
 constexpr std::int64_t kStretch = 16;
 
-/// ln v where the search begins: the closed form. For long streams, the difference between the
-/// optimum and the closed form for fewer steps is added, taken at the same relative position in the
-/// range of ln (steps until it / steps from it).
+/// ln v where the search begins: the closed form. For prefix sums over long horizons, the
+/// difference between the optimum and the closed form for fewer steps is added, taken at the same
+/// relative position in the range of ln (steps until it / steps from it).
 Vector starting_point(const OptimumProblem& problem) {
   Vector x = closed_form_point(problem.objective, problem.steps);
   const bool is_prefix = problem.decay == 1 && problem.momentum == 0 && problem.rates.empty() &&
@@ -122,7 +122,7 @@ struct Evaluation {
   double relative_error;  ///< rounding_error plus the error of the quadrature
 };
 
-/// Amount by which bounds are widened on each side.
+/// Relative amount by which bounds are widened on each side.
 double error_of(std::size_t size, double evaluation_error) {
   return evaluation_error + 2 * summation_error(size) + 0x1p-49;
 }
@@ -286,8 +286,8 @@ class OptimumSolver::State {
     return ((d.array() + mu * mean) / v.array()).log() - std::log(mean * (1 + mu));
   }
 
-  /// Anderson step in v^(1/2), where small weights do not matter; at the fixed point none is below
-  /// mu / (1 + mu).
+  /// Anderson step in v^(1/2), where small weights matter little; at the fixed point no weight is
+  /// below mu / (1 + mu).
   void advance_roots(const Vector& residual) {
     const Vector before = (x_.array() / 2).exp();
     Vector root = before;
@@ -296,7 +296,8 @@ class OptimumSolver::State {
     x_ = 2 * root.cwiseMax(before / 5).cwiseMax(least).array().log();
   }
 
-  /// Accuracy of the quadrature: far below the current gap, down to 1 / 100 of the requested gap.
+  /// Accuracy of the quadrature: with a barrier 1 / 100 of its weight, else far below the current
+  /// gap, down to 1 / 100 of the requested gap.
   double accuracy() const {
     if (has_barrier()) return barrier_.weight() / 100;
     return std::max({kFinestQuadrature, last_gap() / 100, std::min(1e-3, gap() / 1000)});

@@ -56,15 +56,15 @@ class EllipticFunctions {
   double rate_;     ///< pi / (2 K(kc)) = agm(1, k)
 };
 
-/// K'/K < (2/pi) ln(4 / modulus) bounds the nome of the rule with `cells` cells to the power of
-/// twice their number (docs/math/optimal.md).
+/// Upper bound on p^(2 cells), p the nome, from K'/K < (2/pi) ln(4 / modulus)
+/// (docs/math/optimal.md).
 double nome_power(double ratio_of_ends, double cells) {
   constexpr double kTwiceLogOfFour = 2.7725887222397816;  // rounded up
   return std::exp(-2 * std::numbers::pi * std::numbers::pi * cells /
                   (std::log(ratio_of_ends) + kTwiceLogOfFour) * (1 - 0x1p-40));
 }
 
-/// Relative error of nodes and weights: a few hundred units in the last place at an end ratio of
+/// Relative error of nodes and weights: a few hundred units in the last place at high / low =
 /// 10^40.
 constexpr double kNodeRounding = 0x1p-43;
 

@@ -24,7 +24,7 @@ struct SpectralInterval {
 };
 
 /// Midpoint rule in Jacobi's elliptic variable, which is Zolotarev's approximation, the best with
-/// that many poles.
+/// `num_nodes` poles.
 /// @source  Hale, Higham, Trefethen, SIAM J. Numer. Anal. 46 (2008), method 3.
 /// @exactness  relative_error is a bound: the error is a series, and the bound sums the magnitudes
 ///             of its terms, rounded up, and the rounding of the nodes

@@ -14,7 +14,8 @@
 ///     backward  P_t = Phi_t (P_{t+1} - h h^T / c^2) Phi_t + diag(w u_t phi_t / decay)
 ///               h = P_t 1,    c_t^2 = direct / v_t + 1^T h,    gains_t = h / c_t^2
 ///
-/// (`MarkovFactors`, `Riccati`), where the h and c in P_t belong to step t + 1. The stream:
+/// (`MarkovFactors`, `Riccati`), where h and c in the formula for P_t belong to step t + 1. The
+/// stream:
 ///
 ///     z_t ---(1 / c_t)---> (+) --------------+--------> w_t, a row of C^-1 Z
 ///                           ^ -              |
@@ -432,7 +433,7 @@ Variances variance_bounds(const VaryingBuffers& recursion) {
       }
       root[i] = std::sqrt(covariance[i * size + i]);
     }
-    // Inflates the diagonal until it bounds `doubt` (Gershgorin, in units of the roots).
+    // Adds to the diagonal what dominates `doubt` (Gershgorin, in units of the roots).
     std::ranges::fill(excess, 0.0);
     for (std::size_t i = 0; i < size; ++i) inverse_root[i] = 1 / (root[i] += 0x1p-100 * root[q]);
     for (std::size_t i = 0; i < size; ++i)

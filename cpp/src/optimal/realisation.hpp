@@ -16,15 +16,16 @@ namespace dpftrl::detail {
 
 /// C with C^T C = direct D_v^-1 + sum_k w_k (A^-1 D_u^-1 A^-T + s_k D_v)^-1:
 /// D_v^(-1/2) T^(-1/2) D_v^(-1/2) with the inverse root replaced by its rational approximation.
-/// @param max_whole_numbers  largest number of gains that are not packed; by default packing begins
-///                           with 8 buffers beyond 2^17 steps.
+/// @param max_whole_numbers  largest number of gains that is stored unpacked; by default, 8 buffers
+///                           are packed beyond 2^17 steps.
 /// @cost        O(n q^2) for q nodes.
 /// @checked-by  varying_numbers_test "packed numbers are those that are not"
 VaryingBuffers realise(const InverseRoot& root, const Weights& weights,
                        std::size_t max_whole_numbers = std::size_t{1} << 20);
 
 /// Fills in max_row_stddev and max_state_stddev, computed from the other numbers. They are upper
-/// bounds, infinite where double precision cannot determine the variances to within a thousandth.
+/// bounds; max_row_stddev is infinite if double precision cannot determine the variances to within
+/// a thousandth.
 VaryingBuffers with_stddevs(VaryingBuffers recursion);
 
 /// ||C_j||^2 of every column, from the stored numbers.
@@ -62,8 +63,8 @@ std::vector<double> later_products(const VaryingBuffers& recursion,
 /// Bound on the relative amount by which rounding can have taken any ||C_j|| below its value.
 ///
 /// A summand of ||C_j||^2 is rounded at most three times per step, and every sum of q^2 summands
-/// once more per addition. This gives (3 n + q^2 + 8) 2^-53 relative to the sum of magnitudes, and
-/// half of that for the root.
+/// once more per addition. This gives (3 n + q^2 + 8) 2^-53 relative to the sum of magnitudes; half
+/// of it would suffice for the root.
 double rounding_of_column_norms(const VaryingBuffers& recursion,
                                 const std::vector<double>& norms_squared);
 

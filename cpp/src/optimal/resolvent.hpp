@@ -25,8 +25,9 @@ struct RootDiagonal {
 };
 
 /// diag(direct I + sum_k w_k (T + s_k I)^-1): the diagonal of T^(-1/2) for inverse_root() nodes.
-/// @guarantee  rounding_error comes from a recursion for the error itself, along each node.
-/// @cost       about 16 additions and multiplications per node and entry, three divisions per node
+/// @guarantee  rounding_error comes from a recursion for the error itself, along the steps of each
+///             node.
+/// @cost       about 20 additions and multiplications per node and entry, seven divisions per node
 ///             and block; memory for about one number per node and 30 entries.
 /// @checked-by optimum_test "rounding stays within its bound"
 RootDiagonal root_diagonal(const InverseRoot& root, const Weights& weights);

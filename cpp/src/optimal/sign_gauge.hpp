@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Dual variables for records of one number each (internal header).
+/// The bound on dual variables for records of one number each.
 
 #include "dpftrl/base/types.hpp"
 

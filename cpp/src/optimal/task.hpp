@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Searches in pieces: coroutines that pause between descents, so that their caller can show
-/// progress, do something else, or give up. No thread is needed.
+/// Searches in pieces: coroutines that pause during and between descents, so that their caller can
+/// show progress, do something else, or give up. No thread is needed.
 
 #include <algorithm>
 #include <coroutine>
@@ -13,7 +13,7 @@
 
 namespace dpftrl::detail {
 
-/// The point at which the innermost task paused.
+/// The point at which the innermost task paused, and the iterations so far.
 class Pieces {
  public:
   /// Awaited by a task that pauses; without Pieces to resume it, the task continues.

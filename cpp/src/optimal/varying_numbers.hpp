@@ -36,7 +36,7 @@ class PackedNumbers {
   PackedSeries gains_, factors_;  ///< buffer k of block b is piece b q + k, q = buffers
 };
 
-/// Reads the numbers of any step; fast if it is near the previous one.
+/// Reads the numbers of any step; fast if it is in the same block as the previous one.
 class VaryingReader {
  public:
   explicit VaryingReader(const VaryingBuffers& recursion)

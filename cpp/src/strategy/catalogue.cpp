@@ -83,7 +83,8 @@ void require_horizon(const std::optional<Workload>& workload, const char* name,
                   to_text(workload->steps()));
 }
 
-/// Checks that the family has encoders for the encoder workload that decode to prefix sums.
+/// Checks that the family has an encoder for the encoder workload from which prefix sums can be
+/// decoded.
 void require_encoder_workload(const FamilyRow& family, const StrategyOptions& options) {
   if (!options.encoder_workload || options.encoder_workload->is_prefix()) return;
   const StrategyParameters& given = options.parameters;

@@ -187,8 +187,8 @@ std::vector<double> DenseStrategy::epoch_norms_squared(std::int64_t separation) 
   if (participation.apart() != separation || !has_long_epochs(workload(), objective, participation))
     return {};
   const Vector sums = phase_sums(parts_.encoder, static_cast<Eigen::Index>(separation));
-  // An inner product of n terms is off by at most n 2^-53 times the product of the norms, and a
-  // (sum of k norms)^2 is at most k times the sum of their squares.
+  // An inner product of n terms is off by at most n 2^-53 times the product of the norms, and the
+  // square of a sum of k norms is at most k times the sum of their squares.
   const double n = static_cast<double>(steps());
   const double k = n / static_cast<double>(separation);
   std::vector<double> bounds;

@@ -100,7 +100,8 @@ struct DenseSearch {
   DenseOptimumProblem problem;
   OptimumOptions solver;
 };
-/// Prepares a search, which starts from the result of find_optimum if that supports the workload.
+/// Prepares a search, which for one participation starts from the result of find_optimum if that
+/// supports the workload.
 /// @throws Error{invalid_argument} more than DenseStrategy::kMaxSteps steps.
 DenseSearch dense_search(const Workload& workload, const DenseOptimalOptions& options);
 

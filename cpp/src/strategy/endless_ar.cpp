@@ -31,7 +31,7 @@ const std::vector<EndlessRow>& endless_rows() {
 
 /// Covers the rounding of sums of squares, and the terms left out of these sums.
 constexpr double kRowRoundUp = 1 + 0x1p-40;
-/// Squares below this, of a response that decays by 5 % per step, are left out.
+/// Squares below this, of a response that decays by about 1 % per step, are left out.
 constexpr double kLeastSquare = 0x1p-60;
 /// Enough for every row above.
 constexpr std::int64_t kMostRows = 4096;

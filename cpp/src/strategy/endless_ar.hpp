@@ -12,8 +12,8 @@ namespace dpftrl {
 ///
 ///     B = 1 / C',    C' = 1 - sum_i gains_i x / (1 - decays_i x),    C = C' A
 ///
-/// Every release has a variance below a limit that is reached after some weeks. Only for windows of
-/// 1, 7 and 30 steps, for which `sensitivity` was computed.
+/// The variance of a release stays below a limit that does not depend on the number of steps. Only
+/// for windows of 1, 7 and 30 steps, for which `sensitivity` was computed.
 ///
 /// @source      docs/math/active.md, section 5
 /// @checked-by  endless_ar_test
@@ -40,10 +40,10 @@ class EndlessArStrategy final : public Strategy {
     return {{"gains", gains_}, {"decays", decays_}};
   }
 
-  /// Largest distance between counts, measured by 1 / B, if one person's events of any
+  /// Largest norm of C' times the difference of the counts, if one person's events of any
   /// kProtectedSteps consecutive steps are removed and all others stay.
   /// @exactness   an upper bound: the stored numbers are rounded up
-  /// @guarantee   for any number of steps, since the patterns span only a part of the stream
+  /// @guarantee   holds for any number of steps, since the patterns span only a part of the stream
   /// @checked-by  endless_ar_test "constants are those of the dynamic program"
   double sensitivity() const { return sensitivity_; }
 

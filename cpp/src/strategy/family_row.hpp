@@ -35,7 +35,7 @@ struct FamilyRow {
   StrategyPointer (*from_plan)(const StrategyPlan& plan, const Workload& workload) = nullptr;
 };
 
-/// Row of a tree family for prefix sums that needs only steps and O(log n) vectors of memory.
+/// Row of a tree family for prefix sums whose only parameter is the number of steps.
 template <class Family>
 FamilyRow row_of_tree(std::string_view summary, bool is_causal) {
   return {.info = {.name = Family::kName,

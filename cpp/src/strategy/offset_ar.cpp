@@ -45,8 +45,8 @@ struct RunCount {
 };
 
 /// Energies u^T Sigma^-1 u. With p = theta 2^10, q = 2^10 and r = offset 2^14, all intermediate
-/// numbers are integers below 2^53, so f and g are exact and their difference has a relative error
-/// of some 2^-100 f.
+/// numbers are integers below 2^53, so f and g are exact and the energy has an error of about
+/// 2^-100 f.
 class Energies {
  public:
   Energies(std::int64_t steps, const OffsetArStrategy::Parameters& parameters)
@@ -103,13 +103,13 @@ class Energies {
   double kappa_divisor_;
 };
 
-/// Largest energy of a pattern of people who are removed.
+/// Largest energy of the pattern of a person who is removed.
 double removal_energy(std::int64_t steps, const ActivePattern& pattern,
                       const OffsetArStrategy::Parameters& parameters) {
   const Energies energies(steps, parameters);
   const std::int64_t n = steps, most_runs = std::min(pattern.runs.value_or(n), (n + 1) / 2);
   const std::int64_t window = std::min(pattern.window, n);
-  const std::int64_t cut = pattern.has_open_start ? 2 : 1;  // of runs at both ends
+  const std::int64_t cut = pattern.has_open_start ? 2 : 1;  // most runs that the ends may cut
   double largest = energies.of({n, 1, 2});
   for (std::int64_t runs = 1; runs <= most_runs; ++runs) {
     const std::int64_t inner = window * (runs - 1);

@@ -52,9 +52,10 @@ class OffsetArStrategy final : public Strategy {
   std::vector<PlanNumbers> parameters() const override {
     return {{"theta", {parameters_.theta}}, {"offset", {parameters_.offset}}};
   }
-  /// @exactness   removal: exact for every pattern. Replacement: exact without an offset, without
-  ///              a cap on runs, and for up to 2^24 phases and steps; else an upper bound.
-  /// @guarantee   never below the true value, and within 2^-49 of what it bounds
+  /// @exactness   zero-out: exact for every pattern. Replace-one: exact without an offset, without
+  ///              a cap on runs, and for (window + 1)^2 * steps <= 2^24; else an upper bound.
+  /// @guarantee   never below the true value, and within a relative 2^-49 of the value without
+  ///              rounding (replace-one: steps * 2^-50)
   /// @source      docs/math/active.md, theorems 2 and 5
   /// @checked-by  offset_ar_test "the sensitivity is that of all patterns", "replaced people differ
   ///              by the longest difference"

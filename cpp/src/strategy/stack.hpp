@@ -22,7 +22,7 @@ struct Stack {
 /// The lower-triangular A with A^T A = sum_i weights_i A_i^T A_i. Every encoder has the same RMS
 /// error for A as for the stack.
 /// @throws Error{unsupported} more than kMaxDenseSteps steps, or a sum that is singular to
-/// rounding.
+///         rounding.
 Workload workload_of_stack(const Stack& stack);
 
 /// Toeplitz matrix with the first column of workload_of_stack. If the A_i are Toeplitz matrices
@@ -50,8 +50,8 @@ bool is_dense_optimum_of_stack(const StrategyOptions& options);
 /// @checked-by     stack_test "decoders are the workloads times one matrix"
 Readers readers_of(StrategyOptions options, const Stack& stack, const Workload& designed_for);
 
-/// Workloads that the encoder of these options may be made for: prefix sums, the workloads of the
-/// stack, and toeplitz_workload_of_stack.
+/// Workloads that the encoder of these options may be made for: prefix sums and, for families with
+/// Toeplitz encoders, the Toeplitz workloads of the stack and toeplitz_workload_of_stack.
 std::vector<Workload> designs_for(const StrategyOptions& options, const Stack& stack);
 
 }  // namespace dpftrl

@@ -25,7 +25,7 @@ inline constexpr std::string_view kBanded = "banded";
 ///         [.   c21 c22    ]
 ///         [.   .   c32 c33]
 ///
-/// Column norms are sums of p = bands squares. A row of noise needs the last p - 1 rows of
+/// Squared column norms are sums of p = bands squares. A row of noise needs the last p - 1 rows of
 /// C^-1 Z.
 ///
 /// @exactness   column norms up to p rounding errors; row norms by a recursion, confirmed
@@ -69,9 +69,9 @@ class VaryingBandedStrategy final : public Strategy {
   mutable std::vector<double> largest_products_;  ///< computed on first use
 };
 
-/// Problem to search, by default with 16 bands, or with the separation if that is less. More bands
-/// than the separation are optimised for one participation, because there is no search for
-/// overlapping columns of one user.
+/// The problem of the search, by default with 16 bands, or with the separation if that is less.
+/// More bands than the separation are optimised for one participation, because there is no search
+/// for overlapping columns of one user.
 /// @throws Error{invalid_argument} steps or bands out of range.
 BandedProblem banded_problem(std::int64_t steps, std::optional<std::int64_t> bands,
                              Objective objective, const Participation& participation);

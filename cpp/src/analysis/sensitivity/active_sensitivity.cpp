@@ -70,7 +70,8 @@ class RunProgram {
         [&](Eigen::Index first, Eigen::Index end) { last(first, end) = energy(first, end); });
     double best = 0;
     if (runs == 0) {
-      // One pass over the ends of runs, so that the sums of all earlier runs are complete.
+      // One pass in the order of the ends of runs, so that the sums of all earlier runs are
+      // complete.
       for (Eigen::Index end = 1; end <= n_; ++end)
         for (Eigen::Index first = 0; first < end; ++first)
           if (last(first, end) != kNone) {

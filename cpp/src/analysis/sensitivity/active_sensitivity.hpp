@@ -23,8 +23,7 @@ Sensitivity active_sensitivity(const Strategy& strategy, const ActivePattern& pa
 /// @exactness  an upper bound; exact to rounding for at most two runs
 /// @guarantee  never below the largest u^T X u
 /// @cost       about n^4 / 24 multiplications for short windows, times `runs` if given. If this
-///             exceeds 2^34, products of consecutive runs move to the last sum, too, at a cost of
-///             n^2.
+///             exceeds 2^34, products of consecutive runs move to the last sum, too.
 /// @source     docs/math/active.md, theorem 4
 /// @checked-by active_sensitivity_test "is never below any pattern"
 struct EnergyBound {

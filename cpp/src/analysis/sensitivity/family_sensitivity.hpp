@@ -18,8 +18,7 @@ std::int64_t orthogonal_distance(const Strategy& strategy);
 ///
 ///     restarts             blocks are orthogonal: their squares add up
 ///     scaled columns       scaled_toeplitz_sensitivity; for other bases, as if all columns were
-///     scaled
-///                          by the largest of their factors
+///                          scaled by the largest of their factors
 ///     trees and Haar       level_sensitivity
 ///     varying coefficients largest_pair_sum over Strategy::later_products
 ///

@@ -15,8 +15,8 @@ constexpr std::int64_t kNoEvent = std::numeric_limits<std::int64_t>::max();
 /// Number of iterations of the search; the step length is halved after 50.
 constexpr int kNumRounds = 200;
 
-/// Energy of the patterns of one window in units of s^2, f - kappa g^2: both f and g are sums of
-/// the weights of active steps, runs and ends.
+/// Energy of the patterns of one window in units of s^2, f - kappa g^2: f is a sum of the weights
+/// of active steps, runs and ends, g of those of active steps and ends.
 struct WindowEnergy {
   std::int64_t window;
   double step, run, end;       ///< weights in f
@@ -56,7 +56,7 @@ class EventProgram {
     for (std::int64_t t = steps - 1; t >= earliest; --t) visit(t);
   }
 
-  /// Largest sum of the energies at these levels, and an allowance for its rounding errors: each
+  /// Largest sum of the energies at these levels, plus an allowance for its rounding errors: each
   /// step adds a few numbers per window, all below `magnitude_`.
   double largest() const {
     const double roundings = static_cast<double>(steps_) * static_cast<double>(windows_.size() + 8);

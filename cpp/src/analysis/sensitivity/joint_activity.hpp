@@ -28,8 +28,8 @@ struct ActiveWindow {
 ///
 /// @param has_open_start  whether there may be an event before the first step.
 /// @exactness   an upper bound; exact for the right side at the l that the search finds
-/// @guarantee   never below the true value; for windows without a cap on runs, and removal
-/// @cost        about 200 times steps * windows
+/// @guarantee   never below the true value, with zero-out neighbours and no cap on runs
+/// @cost        about 200 * steps * windows^2 operations
 /// @source      docs/math/active.md, theorem 7
 /// @checked-by  joint_activity_test "is never below any events"
 double joint_activity(std::int64_t steps, bool has_open_start,

@@ -97,7 +97,7 @@ bool visits_phases(const Strategy& strategy, const Participation& participation,
 }
 
 /// Inner products of columns of a Haar basis whose smallest common support has 2^m steps, m = 0, 1,
-/// ...: g_0 + sum_{l > m} g_l - g_m.
+/// ...: g_0 + sum_{l > m} g_l, minus g_m if m > 0.
 std::vector<double> haar_products(const Strategy& strategy) {
   const HaarDecoder form = std::get<HaarDecoder>(strategy.decoder_form());
   const std::size_t top = form.scales.size();

@@ -10,7 +10,7 @@ namespace dpftrl {
 namespace {
 
 /// Dynamic program over f_r(i), the best sum of r participations, the first at step i or later.
-/// Fewer than k can be better, because k leave less room.
+/// Fewer than k participations can be better, because k leave less room.
 double best_ordered_sum(const ColumnPairs& columns, std::int64_t k, std::int64_t b) {
   const std::int64_t n = std::ssize(columns.norms_squared);
   std::vector<double> added = columns.norms_squared, fewer(index_of(n)), best(index_of(n));
@@ -33,7 +33,7 @@ double best_ordered_sum(const ColumnPairs& columns, std::int64_t k, std::int64_t
   return rounded_up(best_of_all, 2 * k * k);
 }
 
-/// Adds k columns, and 2 (k - d) pairs with d - 1 participations between them.
+/// Adds k columns, and for every d the 2 (k - d) pairs with d - 1 participations between them.
 double largest_products_sum(const ColumnPairs& columns, std::int64_t k, std::int64_t b) {
   const std::int64_t n = std::ssize(columns.norms_squared);
   double sum = static_cast<double>(k) * std::ranges::max(columns.norms_squared);

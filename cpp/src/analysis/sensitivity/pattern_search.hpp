@@ -25,7 +25,7 @@ struct Pattern {
 ///
 /// @param products  X, symmetric, no entry negative.
 /// @exactness       exact up to the rounding of a sum of k^2 terms.
-/// @cost            at most 2^20 operations; otherwise no search is tried.
+/// @cost            at most 2^20 operations; a larger search is not made.
 /// @checked-by      sensitivity_test "the worst pattern is that of brute force"
 std::optional<Pattern> largest_pattern(const Matrix& products, const Participation& participation);
 

@@ -42,7 +42,7 @@ class ScaledToeplitz {
     }
   }
 
-  /// Y_j(l) for j = n - 1, n - 2, ...
+  /// Y_j(lag), or X_jj if lag is 0, for j = n - 1, n - 2, ...
   std::vector<double> products(std::int64_t lag) const {
     std::vector<double> products(coefficients_.size());
     visit_products(lag, lag > 0, [&](std::int64_t j, double product) {

@@ -31,7 +31,7 @@ double norm_of_shifts(std::span<const double> coefficients, std::int64_t num_shi
                       std::int64_t separation) {
   const std::int64_t n = std::ssize(coefficients);
   std::vector<DoubleDouble> window(index_of(std::min(n, separation)));
-  // num_shifts <= ceil(n / b), so the product is below 2 n or b.
+  // num_shifts <= ceil(n / b), so the product is below n + b.
   const std::int64_t window_length = num_shifts * separation;
   DoubleDouble squares;
   for (std::int64_t t = 0; t < n; ++t) {
@@ -93,7 +93,7 @@ bool is_nonnegative_on_patterns(const Matrix& gram, const Participation& partici
 }
 
 /// True if signed contributions along one line turn every inner product of a pattern into its
-/// absolute value. Each step takes the sign that its product with some earlier step requires.
+/// absolute value. Each step takes the sign that its product with a step of known sign requires.
 bool signs_attain(const Matrix& gram, const std::vector<std::int64_t>& steps) {
   std::vector<int> signs(steps.size(), 0);
   for (std::size_t first = 0; first < steps.size(); ++first) {

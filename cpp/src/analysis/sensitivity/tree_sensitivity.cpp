@@ -99,7 +99,7 @@ class TreeSearch {
     operations_ += separation_ + kOperationsPerSum;
   }
 
-  /// Keeps a sum only if it leaves larger gaps than every larger sum.
+  /// Keeps a sum only if, for some p, it leaves a larger gap than every larger sum.
   Ways undominated(const Ways& ways, std::int64_t added) const {
     Ways kept;
     Gaps best(index(separation_), kImpossible);

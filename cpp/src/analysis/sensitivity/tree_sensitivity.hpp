@@ -19,7 +19,8 @@ namespace dpftrl {
 Sensitivity tree_sensitivity(std::int64_t steps, const Participation& participation);
 
 /// Computes the maximum of tree_sensitivity for a min-separation schema by dynamic programming over
-/// the levels; returns nothing if that takes more than 2^28 elementary operations.
+/// the levels; returns nothing if that takes more than 2^28 elementary operations, or too much
+/// memory.
 std::optional<std::int64_t> largest_tree_sum(std::int64_t steps,
                                              const Participation& participation);
 

@@ -308,7 +308,7 @@ class BandedInverseRows final : public ExactRows {
   std::int64_t num_drawn_ = 0;
 };
 
-/// The recursion itself; an error of x_t is multiplied by the decay at every step.
+/// Runs the recursion of the form; an error of x_t is multiplied by the decay at every step.
 class AutoregressiveRows final : public ExactRows {
  public:
   AutoregressiveRows(const AutoregressiveDecoder& decoder, const Measurements& measurements)
@@ -367,8 +367,8 @@ class BandedLoop {
   std::size_t now_ = 0;
 };
 
-/// Computes w = C^-1 z for a buffered linear C. The states are enclosed, given exactly the outputs
-/// passed to `feed`.
+/// Computes w = C^-1 z for a buffered linear C. The states are enclosed, with the outputs passed to
+/// `feed` treated as exact.
 class BufferedLoop {
  public:
   BufferedLoop(const BufferedDecoder& decoder, const FixedPoint& fixed)

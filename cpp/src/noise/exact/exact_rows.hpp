@@ -52,8 +52,8 @@ class Normals {
 class ExactRows {
  public:
   virtual ~ExactRows() = default;
-  /// Row of a step. Steps may come in any order; a recursion restarts from step 0 when the step
-  /// goes back.
+  /// Row of a step. Steps may come in any order; a recursion restarts from step 0 when an earlier
+  /// step is requested.
   virtual Enclosure row(std::int64_t step) = 0;
   /// Announces requests for many rows, up to last_step.
   virtual void prepare([[maybe_unused]] std::int64_t last_step) {}

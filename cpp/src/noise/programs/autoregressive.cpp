@@ -47,7 +47,7 @@ class AutoregressiveProgram final : public Program {
   }
 
  private:
-  /// Error and variance of x after one more step.
+  /// Updates the error and the variance of x by one step.
   void advance() {
     if (num_steps_ == 0) {
       error_ = normal_error_;

@@ -24,12 +24,12 @@ namespace {
        to_text(options.num_rows) + " * " + to_text(options.dimension));
 }
 
-/// The product of two sequences of num_rows entries has entries up to 2 num_rows - 2.
+/// The convolution of two sequences of num_rows entries has indices up to 2 num_rows - 2.
 int log2_transform_size(std::size_t num_rows) {
   return static_cast<int>(std::bit_width(2 * num_rows - 2));
 }
 
-/// Columns copied out of the rows and back together: one cache line of coordinates.
+/// Number of columns copied together out of the rows and back: one cache line of coordinates.
 constexpr std::size_t kMaxColumns = 8;
 
 /// Computes all rows at once by fast convolution, coordinates 2 j and 2 j + 1 in one complex

@@ -48,7 +48,7 @@ class DyadicProgram final : public Program {
     return partial_sums_[level];
   }
 
-  /// Estimates the nodes of the expansion of `step`, all of weight 1.
+  /// Estimates the nodes of the binary expansion of `step`, which all have weight 1 (resume_point).
   void resume(std::int64_t step, StepOperations& operations) override {
     std::uint64_t end = 0;
     std::size_t left = 0;

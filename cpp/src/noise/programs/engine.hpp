@@ -17,7 +17,7 @@
 
 namespace dpftrl::noise {
 
-/// Prefetches memory that will be written soon into the level-2 cache, while normals are made.
+/// Prefetches into the level-2 cache, while normals are made, memory that will soon be written.
 inline void fetch(const void* begin, std::size_t num_bytes) {
   constexpr std::size_t kLine = 64;
   for (std::size_t i = 0; i < num_bytes; i += kLine)

@@ -93,7 +93,7 @@ class FilteredProgram final : public Program {
   }
 
  private:
-  /// Bounds of the rows of A so far: entries, and sum_i |A_ti D_i - A_t,i+1 D_{i+1}|.
+  /// Bounds over the rows of A so far: on |A_ti|, and on sum_i |A_ti D_i - A_t,i+1 D_{i+1}|.
   struct Entries {
     double largest;
     double variation;
@@ -131,7 +131,7 @@ class FilteredProgram final : public Program {
   double roundings() const { return workload_.is_prefix() ? 2 : 8; }
 
   Entries bound_entries(double steps) const {
-    // Largest sum of the powers of the momentum or of the decay.
+    // Bound on the sum of the powers of the momentum.
     const double memory = std::min(steps, 1 / (1 - workload_.momentum()));
     switch (workload_.kind()) {
       case Workload::Kind::momentum: {

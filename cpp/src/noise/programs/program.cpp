@@ -36,7 +36,7 @@ bool may_be_plain(const DecoderForm& form) {
          !std::holds_alternative<KaryDecoder>(form) && !std::holds_alternative<BlockDecoder>(form);
 }
 
-/// True for forms whose rows are sums of few terms each, or are computed elsewhere.
+/// True for forms whose rows are sums of few terms each, or come from a convolution.
 bool is_always_plain(const DecoderForm& form) {
   return std::holds_alternative<IdentityDecoder>(form) ||
          std::holds_alternative<DyadicDecoder>(form) || std::holds_alternative<HaarDecoder>(form) ||

@@ -74,8 +74,8 @@ class Program {
   /// its row. Called for each step once, in order, from 0 or from the step passed to `resume`.
   /// State slots are 0 before step 0.
   virtual Slot emit(std::int64_t step, StepOperations& operations) = 0;
-  /// Bound of the row of a step; called for steps in order. Trees of arity k, blocks and matrices
-  /// require that emit was called before; all other forms do not.
+  /// Bound of the row of a step; called for steps in order. Trees of arity k, blocks, matrices and
+  /// filters over them require that emit was called before; all other forms do not.
   virtual Bound bound(std::int64_t step) = 0;
   /// Moves to `step` > 0, a result of resume_point, from any step: appends operations that set the
   /// state slots to their values after step - 1. Not needed by forms whose resume_point is 0.

@@ -387,8 +387,8 @@ class RecursiveProgram final : public Program {
   ResponseBounds<Recursion, DoubleDouble> extended_;
 };
 
-/// The coefficients change from step to step, so an impulse does not tell how a change of z affects
-/// a row. The norm of a row of B, which the form states, bounds the effect.
+/// The coefficients change from step to step, so one impulse response does not determine how a
+/// change of z affects a row. The norm of a row of B, which the form states, bounds the effect.
 class VaryingBufferedProgram final : public Program {
  public:
   VaryingBufferedProgram(const ProgramOptions& options, const VaryingBufferedDecoder& decoder,

@@ -50,7 +50,7 @@ void require_state(const ProgramOptions& options, std::string_view what, std::in
        to_text(num_rows) + " * " + to_text(options.dimension));
 }
 
-/// Largest number of terms of a moving sum, whose blocks of normals take some hundred MB.
+/// Largest number of terms of a moving sum, whose blocks of normals then take a few hundred MB.
 constexpr std::int64_t kMaxMovingTerms = std::int64_t{1} << 14;
 
 /// Calls check(index, number) for a list of `buffers` numbers per step, or for its packed form.

@@ -59,7 +59,7 @@ struct Operation {
   std::size_t num_terms = 0;
 };
 
-/// The operations of some consecutive steps.
+/// The operations of consecutive steps.
 class StepOperations {
  public:
   void clear() {

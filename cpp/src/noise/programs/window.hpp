@@ -14,7 +14,6 @@
 
 namespace dpftrl::noise {
 
-/// The steps of a window and their operations.
 class Window {
  public:
   /// If the options request plain precision, choose_precision decides.

@@ -36,8 +36,8 @@ bool has_orthogonal_columns(const BandedProblem& problem) {
 }
 
 /// Converts parameters to coefficients. Free parameters are c_1, c_2, ... with c_0 = 1; otherwise
-/// they are logarithms of the decrements, from the last coefficient up, which makes c positive and
-/// non-increasing.
+/// they are the logarithms of c_j - c_{j+1}, with 0 after the last coefficient, which makes c
+/// positive and non-increasing.
 std::vector<double> coefficients_of(const Vector& point, bool is_free) {
   std::vector<double> c(point.data(), point.data() + point.size());
   if (is_free) {
@@ -79,7 +79,7 @@ Vector starting_point(const BandedProblem& problem, bool is_free) {
   return point;
 }
 
-/// Wraps `progress` for one of two consecutive searches; errors are for one participation.
+/// Wraps `progress` for one of two consecutive searches, whose errors are for one participation.
 std::function<bool(const FamilyProgress&)> continued(
     const std::function<bool(const FamilyProgress&)>& progress, std::int64_t evaluations_before,
     double sensitivity) {
@@ -134,7 +134,7 @@ Task<BandedOptimum> search_banded(BandedProblem problem, const FamilyOptions& op
          "must have a separation of at least {bands} = " + to_text(problem.bands),
          to_text(problem.participation.apart()));
 
-  // The best Toeplitz coefficients belong to this family.
+  // The search starts at the best Toeplitz coefficients, with columns scaled to norm 1.
   BandedProblem toeplitz = problem;
   toeplitz.participation = Participation::single();
   const double sensitivity =

@@ -11,18 +11,18 @@
 
 namespace dpftrl::detail {
 
-/// Squared row norms of prefix sums * C^-1, to rounding where C is far from singular. Row j of
-/// `columns`: C_jj, C_{j+1,j}, ..., 0 below C.
+/// Squared row norms of prefix sums * C^-1, accurate to rounding if C is far from singular. Row j
+/// of `columns` is C_jj, C_{j+1,j}, ..., with 0 past the last row of C.
 std::vector<double> banded_row_norms_squared(const Matrix& columns);
 
 /// Tight upper bounds on the squared row norms of prefix sums * C^-1; infinity or NaN where double
-/// precision gives no bound. Row j of `columns`: C_jj, C_{j+1,j}, ..., 0 below C, a positive
-/// diagonal.
+/// precision gives no bound. Row j of `columns` is C_jj, C_{j+1,j}, ..., with 0 past the last row
+/// of C; C_jj > 0.
 ///
-/// Tracks the covariance of the last p - 1 entries of w = C^-1 Z and of their running sum. Every
-/// step adds the sums of the possible rounding errors of the rows to the diagonal, so the computed
-/// matrix stays above the true one in the order of positive semi-definite matrices, which a step
-/// preserves.
+/// Tracks the covariance of the last p - 1 entries of w = C^-1 Z and of the sum of all its entries
+/// so far. Every step adds to each diagonal entry the sum of the possible rounding errors in its
+/// row, so the computed matrix stays above the true one in the order of positive semi-definite
+/// matrices, which a step preserves.
 /// @checked-by varying_bands_test "bounds of row norms hold ..."
 std::vector<double> banded_row_norm_bounds_squared(const Matrix& columns);
 
@@ -35,9 +35,9 @@ class BandedRowErrors final : public RowErrors {
  public:
   BandedRowErrors(std::int64_t steps, std::int64_t bands);
 
-  /// p - 1 for each column except the last ones, which are cut off.
+  /// p - 1 for each column, fewer for the last p - 1 columns.
   Eigen::Index num_parameters() const { return num_parameters_; }
-  /// The parameters of columns proportional to c.
+  /// The parameters of columns proportional to `coefficients`.
   Vector parameters_of(const std::vector<double>& coefficients) const;
   /// Row j: the entries of column j from the diagonal down.
   Matrix columns_at(const Vector& point) const;

@@ -116,7 +116,8 @@ double BandedToeplitzError::phase_sum(std::span<const double> c, Vector& gradien
     std::vector<double> products(size_of(num_products + 1), 0.0);
     for (std::int64_t u = 0; u < num_products; ++u)
       products[size_of(u + 1)] = products[size_of(u)] + c[size_of(u)] * c[size_of(u + lag)];
-    // slopes[j - i] collects the slopes of columns i to j, which share the rows above n - j b.
+    // slopes[j - i] sums the slopes of the pairs whose later column is at most j; c_u c_{u + lag}
+    // counts in the pairs with j b < n - u.
     std::vector<double> slopes(size_of(k - i));
     double slope = 0;
     for (std::int64_t j = i; j < k; ++j) {
@@ -158,8 +159,8 @@ double BandedToeplitzError::row_squared(const std::vector<double>& inverse,
   return total;
 }
 
-/// Adds the gradient of ln(row) / 2, b = prefix sums of e, C e = (1, 0, ...). Adjoints: 2 w_t b_t
-/// for b_t, their sums from the end for e, and mu, C^-T times these sums. The slope in c_m is
+/// Adds the gradient of ln(row) / 2, b = prefix sums of e, C e = (1, 0, ...). Adjoints: w_t b_t /
+/// row for b_t, their sums from the end for e, and mu, C^-T times these sums. The slope in c_m is
 /// -sum_t mu_t e_{t-m}.
 void BandedToeplitzError::row_gradient(std::span<const double> c, const std::vector<double>& e,
                                        Vector& gradient) {

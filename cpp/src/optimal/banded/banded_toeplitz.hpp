@@ -30,16 +30,16 @@ class SeriesProducts {
   std::vector<std::unique_ptr<Fft>> transforms_;
 };
 
-/// True if the columns that a user touches overlap, in so few patterns that coefficients may have
-/// both signs. False if a user is in all steps, where independent noise is best and smoothing would
-/// cost 0.3 %.
+/// True for fixed epochs in which the columns of one user overlap: there are so few patterns that
+/// coefficients may have both signs. False if a user is in all steps, where independent noise is
+/// best and smoothing would cost 0.3 %.
 bool has_signed_overlaps(const BandedProblem& problem);
 
 /// ln(error) of a banded Toeplitz encoder as a function of all its coefficients, with the gradient.
 class BandedToeplitzError {
  public:
   explicit BandedToeplitzError(const BandedProblem& problem);
-  /// Overwrites `gradient` (length p). +infinity where the coefficients overflow.
+  /// Overwrites `gradient` (length p). Returns +infinity where the row norms overflow.
   double operator()(std::span<const double> coefficients, Vector& gradient);
   FamilyErrors errors(std::span<const double> coefficients);
 

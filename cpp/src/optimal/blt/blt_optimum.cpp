@@ -45,8 +45,8 @@ FamilyErrors BltObjective::errors(const Vector& log_gaps) const {
 }
 
 Vector spread_roots(std::int64_t buffers, std::int64_t steps) {
-  // Spaces heights -ln(1 - root) evenly from 0 to just above ln n, where a decay lasts for the
-  // horizon.
+  // Spaces heights -ln(1 - root) evenly between 0 and ln n + 1; at height ln n a decay lasts for
+  // the horizon.
   const double top = std::log(static_cast<double>(steps)) + 1;
   const Eigen::Index size = static_cast<Eigen::Index>(2 * buffers);
   return Vector::Constant(size, std::log(top / static_cast<double>(size + 1)));
@@ -54,7 +54,7 @@ Vector spread_roots(std::int64_t buffers, std::int64_t steps) {
 
 std::vector<Vector> with_one_more_buffer(const Vector& log_gaps) {
   // A pair of nearly equal roots changes almost nothing; such a pair is placed in the middle of
-  // each gap between pairs in turn.
+  // each gap between pairs in turn, and above all of them.
   std::vector<Vector> starts;
   for (Eigen::Index at = 0; at <= log_gaps.size(); at += 2) {
     const bool on_top = at == log_gaps.size();

@@ -30,7 +30,7 @@ Jet binomial_series(double x, double count, double order) {
   return {value, derivative};
 }
 
-/// Below this, the closed forms suffer from cancellation.
+/// The closed forms suffer from cancellation where count * complement is below this.
 constexpr double kSeriesBelow = 0.5;
 
 }  // namespace
@@ -74,7 +74,7 @@ Eigen::Index position_of_inverse(Eigen::Index buffers, Eigen::Index i) {
   return 2 * (buffers - 1 - i);
 }
 
-/// ln |root_p - root_q| = -s_q + ln(1 - exp(-(s_p - s_q))) for p > q.
+/// ln |root_p - root_q| = -s_q + ln(1 - exp(-(s_p - s_q))) for p > q, s the heights.
 Matrix log_differences(const Vector& gaps, const Vector& heights) {
   const Eigen::Index size = gaps.size();
   Matrix result = Matrix::Zero(size, size);
@@ -180,8 +180,8 @@ void pull_back(const BltPoint& point, const BltSlopes& slopes, Eigen::Ref<Vector
 
 namespace {
 
-/// States of the encoder at the participations: after the i-th, buffer a holds P_i, with
-/// P_0 = 1, P_{i+1} = 1 + q^b P_i; before it, R_i = q^(b-1) P_{i-1}. Derivatives in 1 - q.
+/// States of the encoder at the participations: after the i-th, the buffer with decay q holds P_i,
+/// with P_0 = 1, P_{i+1} = 1 + q^b P_i; before it, R_i = q^(b-1) P_{i-1}. Derivatives in 1 - q.
 struct States {
   std::vector<Jet> before;
   std::vector<Jet> after;

@@ -31,13 +31,12 @@ inline double joint_complement(double a, double b) {
 /// 1 > theta_1 > theta^_1 > theta_2 > ... > theta^_d > 0, from any vector of 2d real numbers:
 /// -ln(1 - root), from the smallest root up, grows by exp(y_0), exp(y_1), ...
 ///
-/// Complements of the roots and their differences are sums and products of positive numbers, so
-/// that everything here is accurate to a few rounding errors, however close to 1 the roots are.
+/// Complements of the roots and their differences are computed from sums of positive gaps, so that
+/// everything here is accurate to a few rounding errors, however close to 1 the roots are.
 struct BltPoint {
   explicit BltPoint(const Vector& log_gaps);
 
-  /// Parameters that give these complements, theta_1 first; both decreasing in theta and
-  /// interlacing.
+  /// Parameters that give these complements, which must interlace; theta_1 comes first.
   static Vector log_gaps_of(const Vector& decay_complements, const Vector& inverse_complements);
 
   Eigen::Index buffers;
@@ -68,14 +67,14 @@ struct BltSlopes {
 /// Overwrites `gradient` with the derivatives in the log gaps.
 void pull_back(const BltPoint& point, const BltSlopes& slopes, Eigen::Ref<Vector> gradient);
 
-/// ||sum_{i<k} column i b||^2 with k participations b steps apart, in the closed form that costs
-/// O(k d^2). The derivatives, times `scale`, are added to `slopes` if it is given.
-/// @pre  (num_participations - 1) separation < steps
 struct Repeats {
   std::int64_t steps;
   std::int64_t num_participations;
   std::int64_t separation;
 };
+/// ||sum_{i<k} column i b||^2 with k participations b steps apart, in closed form, at a cost of
+/// O(k d^2). The derivatives, times `scale`, are added to `slopes` if it is given.
+/// @pre  (num_participations - 1) separation < steps
 double sensitivity_squared(const BltPoint& point, const Repeats& repeats, BltSlopes* slopes,
                            double scale);
 

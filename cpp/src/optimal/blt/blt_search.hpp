@@ -33,7 +33,6 @@ Vector spread_roots(std::int64_t buffers, std::int64_t steps);
 /// error.
 std::vector<Vector> with_one_more_buffer(const Vector& log_gaps);
 
-/// Concatenation of two vectors.
 Vector joined(const Vector& first, const Vector& second);
 
 struct BltParameters {
@@ -69,9 +68,8 @@ inline std::vector<Vector> starts_of(const GrowOptions& options, std::int64_t bu
 /// more pair of roots, until there are enough or, if their number is unset, one more gains less
 /// than 0.1 %.
 ///
-/// `screen` descends far enough to tell which start is best, and `finish` continues from there.
-///
-/// Both return tasks.
+/// `screen` descends far enough to tell which start is best, and `finish` continues from there;
+/// both return tasks.
 template <class Screen, class Finish>
 Task<DescentResult> grow_buffers(GrowOptions options, Search& search, Screen screen,
                                  Finish finish) {

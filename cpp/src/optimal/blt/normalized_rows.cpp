@@ -17,7 +17,7 @@ using Buffers = std::array<double, kMost>;
 using Pairs = std::array<double, kMost * kMost>;
 
 /// Largest cell length <= wanted that is odd (a cell has a midpoint) and of the form m 2^e - 1 with
-/// small m (few distinct lengths).
+/// small m (few distinct lengths); at least 1.
 std::int64_t cell_length(std::int64_t wanted, std::int64_t cells_in_distance) {
   std::int64_t mantissa = wanted + 1, unit = 1;
   while (3 * mantissa > std::max<std::int64_t>(cells_in_distance, 24)) {

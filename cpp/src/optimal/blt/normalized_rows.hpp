@@ -49,7 +49,7 @@ class NormalizedRowErrors final : public RowErrors {
     std::int64_t length;
     std::vector<Jet> decay, sum;   // theta^^L and sum_{m<L} theta^^m; derivatives in 1 - theta^
     std::vector<Jet> state_noise;  // per pair; derivatives in the joint complement of theta^
-    std::vector<Jet> whole_power, whole_sum, half_power, half_sum;  // per pair; the same for theta
+    std::vector<Jet> whole_power, whole_sum, half_power, half_sum;  // per pair, for theta
     std::vector<double> drift, cross_noise;  // drift of the row by the state; noise covariance
     double row_noise = 0;
     std::vector<double> by_decay, by_state_noise, by_drift, by_cross_noise;

@@ -37,7 +37,7 @@ Matrix block_residual(const DualBlock& block, const Matrix& root, double level, 
 }
 
 double distance_with_repeats(double gap, const Vector& residual) {
-  // If this share of the residual is above the gap, the iterate is still far from a solution.
+  // Share of the residual that counts as the distance if it is below the gap.
   constexpr double kResidualShare = 0.1;
   return std::min(gap, kResidualShare * residual.norm());
 }

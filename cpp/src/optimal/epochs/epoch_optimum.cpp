@@ -28,7 +28,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kGapTolerance = 1.1;
 /// Error of the quadrature as a share of the gap, while iterating and in the proof.
 constexpr double kIteratedShare = 1e-3, kProvedShare = 0.1;
-/// Gap of the dual; the error of the mechanism is off by its square.
+/// Relative error of the quadrature that gives the Gram matrix.
 constexpr double kGramAccuracy = 1e-9;
 constexpr double kLeastAccuracy = 1e-12, kFirstAccuracy = 1e-5;
 /// Longer epochs start from the solution for a quarter of their steps, but for at least this many.
@@ -100,7 +100,8 @@ class Iteration {
     return scaled(std::move(x));
   }
 
-  /// The step from x to `proposed`, shortened if it would leave the positive matrices.
+  /// `proposed`, with eigenvalues and row roots raised to a small fraction of those of x, so that
+  /// all stay positive, and scaled.
   Vector admissible(const Vector& x, Vector proposed) const {
     for (Eigen::Index s = 0; s < b_; ++s)
       block(proposed, s) = detail::kept_positive(block(x, s), block(proposed, s));
@@ -186,9 +187,9 @@ class Iteration {
     double upper = kInfinity;
   };
 
-  /// The bounds that dual variables prove. The root is within `root_error` of the approximation,
-  /// both relative and in the order of positive matrices, and the approximation is within its
-  /// rounding bound of the computed numbers.
+  /// The bounds that dual variables prove. The root is within a relative `root_error` of the
+  /// approximation, in the order of positive semi-definite matrices, and the approximation is
+  /// within its rounding bound of the computed numbers.
   Proved proved(const EpochWeights& dual, double accuracy) const {
     Proved bounds;
     double root_error = 0;
@@ -262,7 +263,8 @@ class Iteration {
     return std::max(total, of_signs);
   }
 
-  /// Largest sum of |X| over a phase, for blocks that are off by error (X_ii X_jj)^(1/2).
+  /// Upper bound on the largest sum of |X_ij| over a phase, if entries are off by at most error
+  /// (X_ii X_jj)^(1/2).
   double sensitivity_squared(const EpochRoot& root, double error) const {
     double largest = 0;
     for (const Matrix& x : root.columns)
@@ -311,7 +313,7 @@ class EpochOptimumSolver::State {
 
   EpochOptimum result() const {
     const DenseDuals duals = iteration_.duals_of(best_.lower_point());
-    // The upper bound allows for this error once per pair of epochs.
+    // In the upper bound, this error counts once per epoch.
     const double accuracy =
         kProvedShare * std::clamp(gap(), gap_, 0.1) / static_cast<double>(iteration_.epochs() + 3);
     Iteration::Proved proved = iteration_.proved(iteration_.weights(duals), accuracy);

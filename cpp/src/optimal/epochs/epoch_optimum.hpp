@@ -13,7 +13,7 @@
 
 namespace dpftrl {
 
-/// Largest n k^2 for n steps in k epochs; an iteration takes some seconds at this size.
+/// Largest n k^2 for n steps in k epochs; an iteration takes several seconds at this size.
 inline constexpr std::int64_t kMaxEpochOptimumSize = std::int64_t{1} << 23;
 /// Largest number of epochs, because 2k x 2k matrices are inverted.
 inline constexpr std::int64_t kMaxEpochOptimumEpochs = 64;
@@ -60,8 +60,8 @@ class EpochOptimumSolver {
   EpochOptimumSolver(EpochOptimumSolver&&) noexcept;
   EpochOptimumSolver& operator=(EpochOptimumSolver&&) noexcept;
 
-  /// Runs one iteration. False when nothing is left to do: it
-  /// converged, used up its iterations, or the weights are too far apart to evaluate.
+  /// Runs one iteration. False when nothing is left to do: the search has converged or used up its
+  /// iterations, or the weights are too far apart to evaluate.
   bool advance();
   /// The gap between the computed bounds.
   OptimumProgress progress() const;
@@ -94,12 +94,12 @@ class EpochOptimumSolver {
 DenseLowerBounds epoch_lower_bounds(const EpochOptimumProblem& problem, const DenseDuals& duals,
                                     double accuracy);
 
-/// Gram matrix X = C^T C of the factorization that dual variables belong to, n x n in time order,
+/// Gram matrix X = C^T C of the factorization that belongs to dual variables, n x n in time order,
 /// up to a factor.
 ///
 /// @throws Error{invalid_argument, wrong_length} as epoch_lower_bounds; Error{unsupported} dual
 ///         variables too far apart for double precision.
-/// @cost        O(n^2 k) per node, some 30 nodes; three n x n matrices.
+/// @cost        O(n^2 k) per node, about 30 nodes; two n x n matrices.
 /// @checked-by  epoch_optimum_test "the Gram matrix has the error of the upper bound"
 Matrix epoch_optimum_gram(const EpochOptimumProblem& problem, const DenseDuals& duals);
 

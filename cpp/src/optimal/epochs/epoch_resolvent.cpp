@@ -77,7 +77,7 @@ struct Known {
 };
 
 /// R - P Q in twice the precision: products are split exactly, and their errors summed separately.
-/// The result is off by (p + 4)^2 2^-104 ||P||_F ||Q||_F and a relative 2^-53.
+/// The result is off by at most (size + 4)^2 2^-104 ||P||_F ||Q||_F and a relative 2^-53.
 Matrix less_product(Matrix residual, const WideMatrix& p, const Matrix& q) {
   const Index size = q.rows();
   constexpr double kSplit = 134217729.0;  // 2^27 + 1
@@ -439,7 +439,8 @@ class Accumulator {
     }
   }
 
-  /// Entry t of ((W W^T)^-1 + shift)^-1 is (1 - c^T H^-1 c / u) / shift, c column t of A^-1.
+  /// Diagonal entry t of ((W W^T)^-1 + shift)^-1 is (1 - c^T H^-1 c / u) / shift, c column t of
+  /// A^-1.
   void add_rows(double shift, double weight, double relative) {
     const double alpha = weights_.decay;
     const Vector& g = weights_.inverse_rows;
@@ -475,7 +476,8 @@ class Accumulator {
 };
 
 /// Sums the whole of H^-1 over the nodes, in the order of the ring. With P the pivots from above,
-/// -C the blocks beside the diagonal, U_i = P_i^-1 C_i, its blocks are, from the last one up,
+/// -C the blocks beside the diagonal, U_i = P_i^-1 C_i, the blocks of H^-1 are, from the last one
+/// up,
 ///
 ///     (H^-1)_ij = U_i (H^-1)_{i+1,j}  for j > i,    (H^-1)_ii = P_i^-1 + (H^-1)_{i,i+1} U_i^T.
 class MatrixAccumulator {

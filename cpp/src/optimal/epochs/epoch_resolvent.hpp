@@ -13,16 +13,16 @@
 
 namespace dpftrl::detail {
 
-/// Dual variables of A_ij = decay^(i-j) over k epochs of b steps. Step s + e b is number e of phase
-/// s.
+/// Dual variables of A_ij = decay^(i-j) over k epochs of b steps. Step s + e b is the step of phase
+/// s in epoch e.
 struct EpochWeights {
   std::vector<Matrix> columns;  ///< Lambda, k x k, symmetric, positive definite; one per phase
   Vector inverse_rows;          ///< 1 / u, one per step, positive
   double decay = 1;
 };
 
-/// Contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, twice the largest quotient of a diagonal
-/// entry of A^-1 D_u^-1 A^-T and the least eigenvalue of Lambda in its phase].
+/// The interval contains the spectrum of T = (W^T W)^-1: [1 / tr W^T W, twice the largest quotient
+/// of a diagonal entry of A^-1 D_u^-1 A^-T and the least eigenvalue of Lambda in its phase].
 /// @guarantee  holds despite rounding: the Cholesky factorization of Lambda - mu proves that it is
 ///             positive, with the error of the factorization allowed for. [0, 0] if nothing is
 ///             proved.
@@ -41,7 +41,7 @@ struct EpochRoot {
   std::vector<Matrix> columns;  ///< diagonal blocks of X_q, k x k, one per phase
   Vector rows;                  ///< diagonal of the approximation of (W W^T)^(1/2), if requested
   double nuclear = 0;           ///< tr Lambda X_q, near ||W||_*
-  /// Bounds on the rounding; infinite unless requested.
+  /// Bounds on the rounding; infinite unless `is_proved`.
   double columns_error = 0;  ///< |error of X_ij| <= this (X_ii X_jj)^(1/2) in a block
   double rows_error = 0;     ///< bound on the absolute error of every entry of `rows`
   double nuclear_error = 0;  ///< bound on the absolute error of `nuclear`

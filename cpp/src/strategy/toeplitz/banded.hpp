@@ -7,9 +7,9 @@
 
 namespace dpftrl {
 
-/// Banded strategies keep only a few past rows, 15 vectors by default. For single participation,
-/// the error grows like sqrt(n / bands). They pay off with repeated participation, where as many
-/// bands as the separation is a good choice.
+/// Banded strategies keep only a few past rows, 15 or 16 by default. For single participation, the
+/// error grows like sqrt(n / bands). They pay off with repeated participation, where as many bands
+/// as the separation is a good choice.
 inline constexpr std::int64_t kDefaultBands = 16;
 inline constexpr std::int64_t kMaxBands = 4096;
 

@@ -78,8 +78,9 @@ constexpr std::int64_t kMaxSpacedColumns = std::int64_t{1} << 20;
            to_text(ToeplitzStrategy::kMaxSteps) + " steps: decreasing decays, positive weights");
 }
 
-/// 1 - theta^ of the inverse, the z with sum_k weights_k / (z - d_k) = 1 above complement d_i and
-/// below the next complement, or at most 1 for the last. Searches for z - d_i, which may be tiny.
+/// 1 - theta^ of the inverse, the z with sum_k weights_k / (z - d_k) = 1, d the complements of the
+/// decays, between d_i and the next complement, or at most 1 for the last. Searches for z - d_i,
+/// which may be tiny.
 double inverse_complement(const Vector& complements, const Vector& weights, Eigen::Index i) {
   const bool is_last = i + 1 == complements.size();
   const double end = (is_last ? 1 : complements(i + 1)) - complements(i);

@@ -18,8 +18,8 @@ namespace dpftrl {
 ///                                     [c_1 1       ]
 ///                                     [c_2 c_1 1   ]
 ///
-/// The row scales, one number per step, bring the error within a percent of the least one, which
-/// `blt-normalized` does not reach. Decays and weights are constant.
+/// The row scales, one number per step, bring the error to within a percent of the optimum, which
+/// `blt-normalized` does not reach.
 /// @source  docs/math/families.md
 inline constexpr std::string_view kBltScaled = "blt-scaled";
 inline constexpr std::int64_t kMaxScaledBltSteps = std::int64_t{1} << 21;
@@ -29,7 +29,7 @@ struct ScaledBuffers {
   std::vector<double> row_scales;  ///< lambda, one per step, positive
 };
 
-/// More buffers gain less than 0.1 % and take long to search.
+/// More buffers gain less than 0.1 %, and the search takes long.
 inline constexpr std::int64_t kDefaultScaledBuffers = 3;
 
 /// Finds the parameters of least error for prefix sums (find_blt_normalized_optimum with

@@ -13,7 +13,7 @@ namespace dpftrl {
 /// @source  "nu-DP-FTRL": Choquette-Choo, Dvijotham, Pillutla, Ganesh, Steinke, Thakurta, arXiv
 ///          2310.06771.
 inline constexpr std::string_view kNu = "nu";
-/// Default nu: 3/4 / steps, close to the least mean error.
+/// Default nu: 0.75 / steps, close to the least mean error.
 /// @param nu  0 <= nu < 1.
 std::shared_ptr<const Strategy> nu_strategy(const ToeplitzRequest& request,
                                             std::optional<double> nu);

@@ -45,7 +45,7 @@ class WeightedProducts {
   static constexpr int kLog2Direct = 7;
 
   /// Adds the sums within the block that begins at `first`.
-  /// @param products  <G_first, G_{first+k}>, k < its length.
+  /// @param products  <G_first, G_{first+k}> for k below the block's length.
   void fill(std::size_t first, std::size_t level, std::vector<double> products) {
     if (first >= steps_) return;
     if (level == 0) return fill_directly(first, products);

@@ -22,9 +22,9 @@ class SquareRootStrategy final : public ToeplitzStrategy {
 /// @source  Kalinin, Lampert, arXiv 2405.13763 (momentum and decay).
 std::shared_ptr<const Strategy> square_root_strategy(const ToeplitzRequest& request);
 
-/// True if the workload is a Toeplitz matrix and the largest error of its own root is no larger
-/// than the error of the root of prefix sums. It can be larger because coefficients of a root can
-/// grow exponentially.
+/// True if the workload is a Toeplitz matrix and the largest error of its own root is at most that
+/// of the root of prefix sums. It can be larger because coefficients of a root can grow
+/// exponentially.
 bool has_better_root(const Workload& workload);
 
 /// Selects the coefficients of the square root of a Toeplitz workload: the coefficients of its

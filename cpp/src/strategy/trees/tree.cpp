@@ -76,7 +76,7 @@ RowNorms DyadicStrategy::row_norms() const {
   for (std::size_t l = 0; l < node_variances_.size(); ++l)
     total +=
         node_variances_[l] * static_cast<double>(digit_total(n + 1, std::int64_t{1} << l, kBits));
-  // The largest row is n itself or n with one set bit cleared and all lower bits set.
+  // The largest row has t + 1 = n, or n with one set bit cleared and all lower bits set.
   double largest = row_norm_squared(n - 1);
   for (std::size_t l = 1; l < node_variances_.size(); ++l) {
     if ((n >> l & 1) == 0) continue;
