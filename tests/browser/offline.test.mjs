@@ -84,7 +84,7 @@ test('after one visit to the story, story and laboratory open and compute withou
       .filter((entry) => entry.isFile())
       .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
     const left = names.filter((name) => !kept.includes(site.url + name)).sort();
-    // One script is the worker, and replaces it on pages without workers.
+    // Pages without workers run the script of the worker, too, so that there is only one.
     assert.equal(kept.filter((name) => /assets\/worker-/.test(name)).length, 1);
     assert.deepEqual(left, ['card.png', 'dp-ftrl.html', 'index.html', 'service-worker.js']);
     assert.equal(
