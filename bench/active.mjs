@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Measures streams of active people with 10^6 people: bytes of memory a person, and events in a
-// second of processor time, in memory and with a file; then the time of the end of a day.
-// METHOD.md explains the figures.
+// Measures streams of 10^6 active people: bytes of memory per person, and events per second of
+// processor time, in memory and with a file; then the processor time of the end of a day. METHOD.md
+// explains the figures.
 //
 //     node --expose-gc bench/active.mjs [FOLDER]   a folder of the disk to be measured
 
@@ -39,7 +39,7 @@ async function measure(label, people, numEvents) {
   const adding = await timed(() => addEverybody(people));
   gc();
   const bytes = (process.memoryUsage().rss - before) / NUM_PEOPLE;
-  // The second stream takes the memory of the first.
+  // The second stream reuses the memory that the first has freed.
   const more = label === 'memory' ? `${bytes.toFixed(0)} bytes a person; ` : '';
   const ending = await timed(() => people.end());
   // The same people on the next day, one call each, so that each changes the state.

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Runs the built command on example tables, each time with the noise of another seed, and prints in
-// what share of the runs its intervals contain what the table says, averaged over all steps.
+// Runs the built command on example tables, each time with the noise of another seed, and prints
+// the share of the runs in which its intervals contain the value without noise, averaged over all
+// steps.
 //
 //     node bench/coverage.mjs [RUNS]     default 400
 
@@ -19,7 +20,10 @@ const Z = 1.959963984540054;
 
 const within = (low, value, high) => Number(low <= value && value <= high);
 
-/** The number of people of a day's window, by day, from the table of events. */
+/**
+ * Returns a function from a day (from 1) to the number of people active in the `days` days up to
+ * it.
+ */
 function activePeople(days) {
   const [, ...rows] = readFileSync(`${root}examples/app_events.csv`, 'utf8').trim().split('\n');
   const events = rows.map((row) => row.split(','));
@@ -33,7 +37,7 @@ function activePeople(days) {
     ).size;
 }
 
-/** Running count, mean and variance of the minutes, clipped to 120, by day. */
+/** Running count, mean and variance of the minutes, clipped to the range 0 to 120, by day. */
 function minutesByDay() {
   const [, ...rows] = readFileSync(`${root}examples/gym_visits.csv`, 'utf8').trim().split('\n');
   const sums = new Map();
@@ -55,7 +59,10 @@ const halfWidths = (column) => (row) => [
   ['sum', Number(Math.abs(row.sums[column] - row.trueSums[column]) <= row.halfWidth)],
 ];
 
-/** Each gives the names of a row's intervals, and 1 for each that contains the truth. */
+/**
+ * Runs of the command. `covered` returns the intervals of a row by name, with 1 for each that
+ * contains the truth, 0 otherwise.
+ */
 const questions = [
   {
     name: 'release, Laplace noise: running total of minutes by day',

@@ -24,7 +24,10 @@ function strategyOf(name) {
 /** Options of a stream by this strategy. */
 const optionsOf = (name) => ({ ...target, strategy: strategyOf(name), insecureSeed });
 
-/** Calls `next(handle)` for each batch; recreates a handle at its horizon, within the timing. */
+/**
+ * Returns a function that calls `next(handle)`, and recreates the handle at its horizon, which is
+ * timed, too.
+ */
 function batches(make, next) {
   let handle = make();
   return () => {

@@ -3,8 +3,8 @@
 """Baseline N: float32 rows of a BLT with four buffers in NumPy, as one would write them by hand.
 
 A row is a fresh normal less what the buffers hold: x = z - sum w_i s_i; s_i = d_i s_i + x. Blocks of
-2^16 coordinates go through all four buffers while they are in the cache, which is the quickest of 2^12
-to 2^20. Prints the JSON that run.mjs reads.
+2^16 coordinates go through all four buffers while they are in the cache; of the sizes from 2^12 to
+2^20, this is the fastest. Prints the JSON that run.mjs reads.
 
     python3 bench/numpy_blt.py [MIN_SECONDS]
 """
@@ -22,7 +22,7 @@ WEIGHTS = np.array([0.1, 0.05, 0.02, 0.01], np.float32)
 
 
 def make_row():
-    """A function that makes the next row."""
+    """Returns a function that makes the next row."""
     generator = np.random.default_rng(1)
     row = np.empty(DIMENSION, np.float32)
     buffers = np.zeros((4, DIMENSION), np.float32)

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Builds missing benchmarks, runs SSE2, native, WebAssembly and the npm package in turn, and prints
-// one table or one JSON object. METHOD.md explains the figures and the keys.
+// Builds the benchmarks, runs SSE2, native, WebAssembly and the npm package in turn, and prints one
+// table or one JSON object. METHOD.md explains the figures and the keys.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -174,7 +174,7 @@ function measureNumpy(python, minTime) {
   return { context, nanoseconds: cpu_time / items };
 }
 
-/** Runs the named workload (all of them without a name) of one build. */
+/** Runs the named workload of one build, or all of them if no name is given. */
 function runBuild(build, minTime, name) {
   const [command, ...first] = build.command;
   const args = [...first, `--benchmark_min_time=${minTime}`];
@@ -204,7 +204,10 @@ function summary(values) {
 
 const nanosecondsOf = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
-/** Workload that takes half a minute for all builds, and a third of a gigabyte each. */
+/**
+ * Workload that takes half a minute for all builds together, and a third of a gigabyte of memory in
+ * each.
+ */
 const LONG = 'solver/optimal/1000000';
 
 /** samples.get(workload)[build][round]: nanoseconds of CPU per item. */

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Measures the processor time and the memory of commands that read a table of a million rows, as
-// ratios to csv-parse, which reads the same table in the same round and counts the rows of each day.
+// Measures the processor time and the memory of commands that read a table of a million rows, and
+// the ratio of their time to that of csv-parse, which reads the same table in the same round and
+// counts the rows of each day.
 //
 //     node bench/table.mjs [ROUNDS]
 
@@ -40,7 +41,7 @@ function measure(args) {
 
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
-/** Writes a table with one row every 31.5 seconds of a year. */
+/** Writes a table whose rows are evenly spaced over a year. */
 function writeTable(path, numRows, cellsOf, header) {
   const rows = Array.from({ length: numRows }, (_, i) => {
     const time = new Date(Date.UTC(2026, 0, 1) + Math.floor((i * YEAR) / numRows));

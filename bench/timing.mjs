@@ -5,8 +5,8 @@
 //
 //   usage: node bench/timing.mjs [RUNS]     (400000 measurements a line by default)
 //
-// Builds bench/timing.cpp, runs it, and counts instructions under valgrind's callgrind, unaffected
-// by other load on the machine. Never fails because of a figure.
+// Builds bench/timing.cpp, runs it, and counts instructions under valgrind's callgrind, which other
+// load on the machine does not affect. Never fails because of a figure.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -39,7 +39,8 @@ using Run = std::function<void()>;
 
 struct Workload {
   std::string name;
-  /// Items in one batch: coordinates x steps, normals, bytes, releases, flops, analyses,
+  /// Items in one batch: coordinates x steps, normals, bytes, releases, flops, analyses, solutions
+  /// or steps.
   double items;
   std::function<Run()> make;  ///< allocates and prepares, outside the timing
 };
@@ -54,8 +55,8 @@ inline constexpr std::int64_t kFillLength = std::int64_t{1} << 14;
 inline constexpr std::int64_t kSmall = std::int64_t{1} << 14;
 inline constexpr std::int64_t kLarge = std::int64_t{1} << 20;
 
-/// Gap between the bounds at which both solvers stop, and the number of iterations after which the
-/// plain fixed point reaches it at 512 steps.
+/// Gap between the error and its lower bound at which the solver stops, and the number of
+/// iterations after which the plain fixed point reaches it at 512 steps.
 inline constexpr double kSolverGap = 1e-10;
 inline constexpr int kFixedPointIterations = 207;
 
@@ -139,7 +140,7 @@ inline Workload grid_window(const std::string& strategy, std::int64_t dimension)
                                                   });
 }
 
-/// Increments of rounded noise, with one step per call as in `grid_row`, or a window.
+/// Increments of rounded noise, with one row per call as in `grid_row`, or with a window.
 inline Workload grid_increments(const std::string& strategy, std::int64_t dimension,
                                 std::int64_t num_rows) {
   return windowed_rows<NoiseIncrements, std::int64_t>(

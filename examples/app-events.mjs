@@ -16,8 +16,8 @@ export function uniforms(seed) {
 }
 
 /**
- * SYNTHETIC. Events of an app over 120 days: people who join, more every week, come on some days
- * more than on others, and one day do not come back.
+ * SYNTHETIC. Events of an app over 120 days: people join, more every week, come less at weekends,
+ * each with a habit of their own, and one day stop coming.
  */
 export function appEvents() {
   const uniform = uniforms(20260101);
@@ -27,7 +27,7 @@ export function appEvents() {
   let joined = 0;
   const join = (day) => {
     const habit = 0.04 + 0.5 * uniform() ** 3;
-    // Half of those who join leave within a month, the others stay for about a year.
+    // Half of those who join leave after 12 days on average, the others after about a year.
     const mean = uniform() < 0.5 ? 12 : 350;
     const leaves = day + Math.ceil(-mean * Math.log(1 - uniform()));
     people.push({ name: `u${String(++joined).padStart(4, '0')}`, habit, leaves });

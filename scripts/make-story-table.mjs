@@ -29,7 +29,7 @@ const text = `// SPDX-License-Identifier: Apache-2.0
 /**
  * A horizon; the largest errors at noise multiplier 1 of
  * ${strategies.join(', ')};
- * and the least that any factorization can have.
+ * and a lower bound for every factorization.
  */
 export type ErrorRow = readonly [number, number, number, number, number, number, number];
 

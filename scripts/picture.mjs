@@ -9,8 +9,8 @@ export const escape = (text) => text.replace(/[&<>"]/g, (letter) => ENTITIES[let
 /**
  * Returns a picture as SVG text.
  *
- * @param title, description  what is shown to those who do not see it
- * @param style, dark         rules of CSS, and those that replace them in the dark
+ * @param title, description  text for readers who cannot see the picture
+ * @param style, dark         CSS rules, and rules that replace them in dark mode
  * @param parts               SVG elements, drawn in this order
  */
 export function picture({ width, height, title, description, style, dark, parts }) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs the tests of a folder, two files at a time and the largest first. In alphabetical order, as in
-// `node --test`, a long file comes last and runs while the other processor idles. A file in which the
-// browser stopped drawing a page runs once more.
+// Runs the tests of a folder, two files at a time and the largest first. In alphabetical order, as
+// in `node --test`, a long file comes last and runs while the other processor idles. A file in
+// which the browser stopped drawing a page runs once more.
 //
 //   usage: node tests/run.mjs FOLDER
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares, for several passes over the same examples, one factorization for all with restarts.
+// Compares one factorization for several passes over the same examples with a restart at each pass.
 
 import type { DpFtrl, StrategyParameters, Table } from '../../wasm/src/types/all.ts';
 import { meanOf, ready, regretOf, repeated, result } from './experiment.ts';

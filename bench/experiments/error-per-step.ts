@@ -16,7 +16,8 @@ interface Errors {
 }
 
 /**
- * Errors of the tree: sum t adds as many nodes as t has binary ones; sensitivity is sqrt(levels).
+ * Errors of the tree: sum t adds up as many nodes as t has ones in binary; sensitivity is
+ * sqrt(levels).
  */
 function treeErrors(numSteps: number): Errors {
   const levels = Math.floor(Math.log2(numSteps)) + 1;
@@ -27,7 +28,10 @@ function treeErrors(numSteps: number): Errors {
   return { mean: Math.sqrt(levels * mean(ones)), largest: Math.sqrt(levels * Math.max(...ones)) };
 }
 
-/** Errors of `square-root`: squared norms of rows are S_t, that of the first column is S_n. */
+/**
+ * Errors of `square-root`. With S_t the sum of the first t squared coefficients, row t has the
+ * squared norm S_t, and the first column S_n.
+ */
 function squareRootErrors(numSteps: number): Errors {
   const squares: number[] = [];
   let [coefficient, sum] = [1, 0];

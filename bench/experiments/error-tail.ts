@@ -11,7 +11,7 @@ const MECHANISMS: readonly MechanismName[] = ['tree', 'square-root', 'optimal'];
 /** Probabilities of exceeding a bound. */
 const BETAS = [0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
 const SHOWN = 0.05;
-/** Standard deviation of unit noise as integers; rounding does not change four digits. */
+/** Unit noise is rounded to integers at this scale, which leaves four digits unchanged. */
 const SCALE = 2 ** 16;
 /** Number of streams simulated at once. */
 const BLOCK = 2048;

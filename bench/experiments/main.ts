@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // npm run experiment: reproduces known results on private sums and private learning, prints the
-// measurements, beside what a formula predicts if there is one, and draws them. Synthetic data (but
-// for dp-sgd) with fixed seeds only, so that the same run gives the same numbers.
+// measurements, beside what a formula predicts if there is one, and draws them. Data are synthetic
+// (except for dp-sgd) and seeds are fixed, so that the same run gives the same numbers.
 
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';

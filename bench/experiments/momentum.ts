@@ -13,7 +13,10 @@ const MECHANISM = 'square-root';
 const MOMENTA = [0, 0.5, 0.8, 0.9, 0.95];
 /** Rates are t^(-power). */
 const POWERS = [0, 0.25, 0.5, 1];
-/** Factors on the theorem's lambda, with steps scaled to the length without momentum and rates. */
+/**
+ * Factors on the theorem's lambda, which is first scaled so that all steps together are as long as
+ * without momentum and rates.
+ */
 const FACTORS = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4];
 const WAYS = ['post-processing', 'workload'] as const;
 /** Longest horizon of `matrices`. */
@@ -30,7 +33,8 @@ function errorAfterwards(dp: DpFtrl, { strategy }: Ready, { momentum, rates }: S
   const numSteps = rates.length;
   const { sensitivity } = dp.error({ strategy, steps: numSteps });
   const { decoder } = dp.error({ strategy, steps: numSteps, matrices: true }).matrices!;
-  // Rows of the decoder yield prefix sums: applies momentum to their differences and adds these up.
+  // Rows of the decoder yield prefix sums: applies momentum to their differences, and adds up the
+  // results, times the rates.
   const velocity = new Float64Array(numSteps);
   const sums = new Float64Array(numSteps * numSteps);
   for (let t = 0; t < numSteps; ++t) {

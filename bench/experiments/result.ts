@@ -4,7 +4,7 @@
 
 import type { Panel } from '../../wasm/src/plot/picture.ts';
 
-/** A number that the experiment measures, and its value in the literature. */
+/** A number that the experiment measures, and the value that theory predicts, if any. */
 export interface Finding {
   what: string;
   value: number;

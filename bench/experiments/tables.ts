@@ -18,7 +18,7 @@ export interface Kind {
   features(normals: readonly number[]): number[];
   /** Standard deviation of the noise in a score. */
   blur: number;
-  /** Added to the score of the first class. */
+  /** Subtracted from the first score. */
   bias?: number;
 }
 

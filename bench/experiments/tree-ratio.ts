@@ -14,7 +14,9 @@ const TARGET = { epsilon: 1, delta: 1e-6 };
  * every rounding, and fine enough: rounding adds 1/770 to a variance of at least 50.
  */
 const GRID = 2 ** -3;
-/** Coordinates per stream, and approximate number of noise values at each horizon. */
+/**
+ * Coordinates per stream, and approximate number of noise values at each horizon for 64 repeats.
+ */
 const DIMENSION = 8;
 const NUM_VALUES = 2 ** 26;
 const CHUNK = 4096;

@@ -43,7 +43,7 @@ async function choose(name, numSeeds, readRight) {
   let best = { accuracy: 0 };
   for (const clip of flags.clip) {
     for (const rate of flags.rate) {
-      // Rate in clip norms, because a clip that cuts every gradient only scales their sum.
+      // Rate in clip norms, because a clip norm below that of every gradient only scales their sum.
       const manner = { clip: Number(clip), lambda: Number(clip) / Number(rate) };
       let sum = 0;
       for (let seed = 1; seed <= numSeeds; ++seed) sum += await readRight(manner, seed);

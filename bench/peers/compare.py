@@ -5,7 +5,7 @@
 Times are processor time of all threads of the process that does the work, of calls that alternate:
 both sides share whatever else the machine does. Errors come from errors.py for both sides. Prints a
 Markdown table for each comparison, under its heading in PEERS.md; a ratio above 1 means that ours is
-better, below 1 that the other one is.
+better, below 1 that theirs is.
 
     npm run bench:peers -- [--long] [--only NAME]
 """
@@ -70,7 +70,7 @@ def timed(use):
 
 
 def in_pairs(ours, theirs, rounds):
-    """Runs both in turn. (our result, their result, first pair of times, times of the others)."""
+    """Runs both in turn. Returns (our result, their result, first pair of times, later pairs)."""
     times = []
     for _ in range(rounds + 1):
         our_result, our_seconds = ours()
@@ -156,7 +156,7 @@ def structured(ours, is_long):
 
 
 def jax_rows():
-    """A function that makes rows of a BLT as a compiled loop of JAX, in single precision."""
+    """Returns a function for a row of a BLT: a compiled step of JAX in single precision."""
     decays = jax.numpy.asarray(numpy_blt.DECAYS)[:, None]
     weights = jax.numpy.asarray(numpy_blt.WEIGHTS)[:, None]
 

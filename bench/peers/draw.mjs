@@ -45,7 +45,7 @@ circle.theirs, text.theirs { fill: #f0883e; }
 circle.equal, text.equal { fill: #9198a1; }
 `;
 
-/** Returns the number at the beginning of a cell, or behind the word "ratio". */
+/** Returns the number at the beginning of a cell, or after the word "ratio". */
 function numberOf(cell) {
   const [text] = /[-+]?\d[\d.]*(?:e[-+]?\d+)?/.exec(cell?.replace(/.*\bratio /, '') ?? '') ?? [];
   if (text === undefined) throw new Error(`bench/PEERS.md: there is no number in '${cell}'`);

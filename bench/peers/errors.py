@@ -37,8 +37,8 @@ def toeplitz_errors(column):
 
 
 def sensitivity_squared(gram, epochs):
-    """Largest ||C u||^2 over one participation of size at most 1 per epoch, at one position of it;
-    the sum of magnitudes bounds all signs, and is attained where the entries are not negative."""
+    """Largest ||C u||^2 over one participation of size at most 1 per epoch, at the same position in
+    each; the sum of magnitudes bounds all signs, and is attained where no entry is negative."""
     n = len(gram)
     period = n // epochs
     blocks = np.abs(gram).reshape(epochs, period, epochs, period)

@@ -20,7 +20,7 @@ const CALLS = {
     const { parameters, error, lowerBound } = dp.optimize(problem).result();
     return { parameters, error, lowerBound };
   },
-  /** Noise multiplier of an (epsilon, delta) target. */
+  /** Noise multipliers of (epsilon, delta) targets. */
   calibrate({ targets }) {
     return targets.map(([epsilon, delta]) => dp.calibrate({ epsilon, delta }).noiseMultiplier);
   },

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Publishes how many people were active on the day of a log, and in the week and month before. To be
-// run once a night; run again with the same log it prints the same line, and with another log for
-// that day it fails, since two counts of one day would tell them apart.
+// Publishes how many people were active on the day of a log, and in the week and the month up to
+// it. To be run once a night: a second run with the same log prints the same line, and one with
+// another log for that day fails, because two counts of one day could tell the logs apart.
 //
 //   node examples/server/active-nightly.mjs STATE DAY < LOG
 //
-// STATE is a file that the first run makes; DAY is the number of the day, from 0; LOG has one name a
-// line, as often as it comes.
+// STATE is a file that the first run creates; DAY is the number of the day, from 0; LOG has one
+// name per line, and names may repeat.
 
 import { readFileSync } from 'node:fs';
 import { load } from 'dp-ftrl';

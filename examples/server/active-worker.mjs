@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A Cloudflare Worker that counts without end: POST /NAME says that a person did something, GET
-// returns the counts of the last day in UTC. PEOPLE is a binding of the class People with SQLite,
-// and dp-ftrl.wasm a copy of that of the package.
+// A Cloudflare Worker that counts without end: POST /NAME records that a person was active, and
+// every response has the counts after the latest full day in UTC. PEOPLE is a binding of the class
+// People with SQLite, and dp-ftrl.wasm is a copy of the package's.
 
 import { load } from 'dp-ftrl/external';
 import wasm from './dp-ftrl.wasm';

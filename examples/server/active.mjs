@@ -5,12 +5,12 @@
 //
 //   node examples/server/active.mjs [FOLDER]
 //
-// POST /seen/NAME says that a person did something; GET /active returns one line of JSON for each
-// past day; POST /forget/NAME forgets a person. PORT and DAY_MS are read from the environment.
+// POST /seen/NAME records that a person did something; GET /active returns one line of JSON for
+// each past day; POST /forget/NAME forgets a person. PORT and DAY_MS are read from the environment.
 //
 // All that one person does in any 365 days is protected. FOLDER holds the state, which is as secret
-// as the names, although it has only codes of them, and the beginning and the counts, which are
-// public.
+// as the names, although it has only codes of them. It also holds the start time and the counts,
+// which are public.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -32,7 +32,7 @@ const windows = { day: 1, week: 7, month: 30 };
 const target = { epsilon: 1, delta: 1e-6, about: `days of ${DAY_MS} ms from ${start}` };
 const people = await dp.active({ windows, steps: 'endless', ...target, store });
 
-/** Ends all past days by the clock of the server, also those in which it did not run. */
+/** Ends all past days by the clock of the server, including those in which it did not run. */
 async function endDays() {
   const over = Math.floor((Date.now() - start) / Number(DAY_MS)) - people.step;
   if (over <= 0) return;

@@ -10,8 +10,8 @@
 //
 // A person who visits once is protected. A visit is on the disk when it is answered, and appears in
 // the totals up to a minute after the end of its hour. A kill loses no visit that was answered, but
-// at the wrong moment the line of a released hour. FOLDER holds the state, which is as secret as the
-// visits, and the beginning and the totals, which are public.
+// at the wrong moment it loses the line of a released hour. FOLDER holds the state, which is as
+// secret as the visits, and the start time and the totals, which are public.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -28,7 +28,7 @@ if (!(Number.isInteger(hourLength) && hourLength > 0)) {
 mkdirSync(folder, { recursive: true });
 const published = join(folder, 'totals.txt');
 
-// The stream keeps both in its state, and goes on only with the same.
+// The state holds the start time and the length of an hour; the stream resumes only with the same.
 const beginning = join(folder, 'start.txt');
 if (!existsSync(beginning)) writeFileSync(beginning, `${Date.now()}\n`);
 const start = Number(readFileSync(beginning, 'utf8'));
@@ -45,7 +45,7 @@ async function endHours() {
   const over = Math.min(hourNow(), visits.steps) - visits.step;
   if (over <= 0) return;
   const totals = await visits.endMany(over);
-  // They are stored by now, so no later run can release these hours for other visits.
+  // The totals are stored by now, so no later run can release these hours with other visits.
   appendFileSync(published, totals.map(({ step, value }) => `${step} ${value}\n`).join(''));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // TypeDoc plugin that lets readers run and edit the JavaScript blocks of the site. It needs no
-// server: the modules of the package are scripts with their text, and a page hands them to a frame
-// whose origin is of no host, which is the only place where code of a block runs.
+// server: the site has the modules of the package as scripts that contain their text, and a page
+// passes the text to a frame with an opaque origin, the only place where code of a block runs.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ function bundle(name, define) {
   return buildSync({ ...options, entryPoints: [entry] }).outputFiles[0].text;
 }
 
-/** The document of the frame: nothing but its script may begin there, and nothing may leave. */
+/** The document of the frame. Its policy lets only its own script start, and forbids requests. */
 function frame() {
   const script = bundle('frame.mjs');
   const hash = createHash('sha256').update(script).digest('base64');
@@ -34,7 +34,7 @@ function frame() {
   return `<!doctype html><meta charset="utf-8">${meta}<script>${script}</script>`;
 }
 
-/** A module without a file beside it. */
+/** Text of a module, with its WebAssembly inside instead of in a file beside it. */
 function textOf(file) {
   const text = readFileSync(new URL(`${file}.js`, dist), 'utf8');
   return text.replace(/new URL\("\.\/(\w+\.wasm)",import\.meta\.url\)/, (_, wasm) => {

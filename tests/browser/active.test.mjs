@@ -38,7 +38,7 @@ function daysOf(text) {
   return days;
 }
 
-/** Number of people with an event in each window that ends on a day, by definition. */
+/** People with an event in the `length` days up to day number `step`, by definition. */
 const truthAt = (days, step, length) =>
   new Set(days.slice(Math.max(0, step - length), step).flat());
 
@@ -70,7 +70,7 @@ async function agrees(page, days, options) {
     }
   }
   if (names.length === 1) {
-    // Independent noise is best for single days of people who replace each other.
+    // For windows of one day and replace-one neighbours, independent noise is best.
     const target = { epsilon: 1, delta: 1e-6, ...options, neighbours: 'replace-one' };
     const best = library.active({ windows: { day: 1 }, steps: days.length, ...target });
     const { stddev } = best.certificate.active.day;
@@ -176,7 +176,7 @@ test('a table of people and times is asked about once, and its people are counte
     counted,
     new RegExp(`^${new Set(daysOf(events).flat()).size.toLocaleString('en')} `),
   );
-  // Another table replaces it, whose quantity is summed.
+  // Another table, whose quantity is summed, replaces it.
   await drop(page, 'shop.csv', 'time,user,spent\n2026-01-01,u,1.5\n2026-01-02,u,2\n');
   assert.match((await answers(page))[0], /^Clip at 2/);
   await answer(page, 'Clip at 2');

@@ -61,7 +61,7 @@ async function check(page, what) {
   assert.deepEqual(outside, [], what);
   let largest = 0;
   for (const texts of charts) {
-    // uPlot aligns the labels of the vertical axis to the right, and so do the texts of levels.
+    // The labels of uPlot's vertical axis are aligned to the right, and so are those of levels.
     const isTick = /^−?[\d,.]+( × )?(10[⁻⁰-⁹¹²³]+)?$/u;
     const ticks = texts.filter(({ text, align }) => align === 'right' && isTick.test(text));
     const values = ticks.map(({ text }) => valueOf(text));
@@ -192,7 +192,7 @@ test('story: its scenes draw inside their canvases', async () => {
 const LONG =
   'a column whose name is longer than anybody would ever think of giving to one, let alone to draw';
 
-/** Runs in the page: texts of a picture outside it, and pairs of texts that overlap. */
+/** Runs in the page: finds texts outside their picture, and pairs of texts that overlap. */
 function misplaced(svg) {
   const frame = svg.getBoundingClientRect();
   const texts = [...svg.querySelectorAll('text')].map((one) => {
@@ -233,7 +233,7 @@ test('pictures: every text of an SVG is inside it, and no two overlap', async ()
   await page.close();
 });
 
-/** Names that are wide, cannot be broken at spaces, are written from right to left, or are no XML. */
+/** Names that are wide, have no spaces, are written from right to left, or are not valid XML. */
 const NAMES = [
   'W'.repeat(90),
   '%@'.repeat(40),
@@ -288,7 +288,7 @@ function watchEnds() {
   };
 }
 
-/** Orders of the texts at the ends of the lines, from top to bottom, frame by frame. */
+/** Which of the two texts at the ends of the lines is higher, frame by frame. */
 const endOrders = (page) =>
   page.evaluate(() =>
     window.ends
@@ -353,8 +353,7 @@ test('the axis of accuracy is in per cent', async () => {
     );
     return texts.filter(({ align }) => align === 'right').map(({ text }) => text);
   });
-  const ticks = drawn.filter((text) => /^[\d.]+(\s%)?$/.test(text));
-  assert.deepEqual([ticks[0], ticks.at(-1)], ['0\u00a0%', '100\u00a0%']);
-  assert.ok(ticks.every((text) => text.endsWith('%')), `${ticks}`);
+  assert.ok(['0\u00a0%', '50\u00a0%', '100\u00a0%'].every((text) => drawn.includes(text)), `${drawn}`);
+  assert.ok(!drawn.some((text) => /^0?\.\d/.test(text)), `${drawn}`);
   await page.close();
 });

@@ -226,7 +226,7 @@ test('every click on Step is a step', async () => {
   const { page } = await openPage(browser, `${site.url}#steps=100&speed=10`);
   await settled(page, 'playing');
   await page.click('#play');
-  // No request of the player is pending then.
+  // A reset leaves no request of the player pending.
   await page.click('#reset');
   await settled(page, 'paused');
   const reaches = (step) =>

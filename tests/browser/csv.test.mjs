@@ -743,7 +743,7 @@ test('a link made with own data asks for the data, and tells what it does not un
   assert.match(await textOf(page, '#notice'), /there is no setting “horizom”/);
   assert.equal(await page.$eval('#set-numSteps', (one) => one.value), '30');
   assert.equal((await page.$$('#sums canvas')).length, 0);
-  // Without the table, the laboratory's own learner.
+  // Without the table, the laboratory runs its own learner.
   await page.click('#question-back');
   await settled(page);
   assert.equal(await page.evaluate(() => location.hash), '#lab');
@@ -788,7 +788,7 @@ async function fillIn(page, { table, bytes, set = {}, columns }) {
     await page.$eval(`#set-${name}`, change, value);
   }
   if (columns === undefined) return;
-  // Each click makes the list anew; what is wanted comes first, as no choice is refused.
+  // Each click renders the list anew. Wanted columns are checked first: an empty choice is refused.
   for (const isWanted of [true, false]) {
     for (const name of await page.$$eval('.columns input[type=checkbox]', (all) =>
       all.map((box) => box.value),

@@ -106,7 +106,7 @@ for (const objective of some(['max', 'mean'], 2)) {
     const exponent = Number([...power].map((c) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.indexOf(c)).join(''));
     const crossing = Number(digits) * 10 ** -exponent;
     near(gaussian(crossing), pure, 1e-3);
-    // By the worst step, the best mechanism of the table is the one shown.
+    // For the largest error, the best mechanism of the table is the one shown.
     if (objective === 'max')
       near(
         crossing,

@@ -140,8 +140,8 @@ test('split: each part has equally many of each digit, they share no image, and 
   }
   const names = [...training, ...heldOut].map(({ image }) => image.join());
   assert.equal(new Set(names).size, names.length);
-  // In each part, the first hundred images contain all digits, and images of a digit are from all
-  // sources.
+  // The first hundred training images contain all digits, and the held-out images of a digit come
+  // from the beginning and the end of its data.
   assert.equal(new Set(training.slice(0, 100).map(({ label }) => label)).size, 10);
   const places = heldOut
     .filter(({ label }) => label === 3)
@@ -273,8 +273,9 @@ test('the images take at most 400 KB after Brotli, and none is missing or blank'
 });
 
 // The noise has fixed seeds, so that a correct build always shows the same numbers. With other
-// seeds, means of 5 runs differ by 0.178 with standard deviation 0.007 (16 other seeds of each;
-// single runs 0.0073 and 0.0136): a margin of 0.12 is then missed with probability below 1e-12.
+// seeds, means of 5 runs differ by 0.178 with standard deviation 0.007 (from 16 other seeds for
+// each kind of noise; single runs have standard deviations 0.0073 and 0.0136): a margin of 0.12 is
+// then missed with probability below 1e-12.
 test('at the default epsilon noise that is taken back beats fresh noise', async () => {
   const { page, said, asked } = learned;
   const read = await page.$$eval('.results dd', (cells) =>
@@ -444,7 +445,8 @@ test('while the models load and learn, the scenes say so, and the one that learn
       texts.map(({ source }) => source),
     );
     if (id === 'handwriting') {
-      // Weights are drawn, and read the image that is chosen at first, before the end.
+      // Before learning ends, the weights are drawn, and the image chosen at first is read with
+      // them.
       await page.waitForFunction(
         () =>
           /^\d$/.test(document.querySelector('.model.optimal .guess').textContent) &&
@@ -473,7 +475,7 @@ test('the figures of these scenes fit into the window', async () => {
     await opened.page.waitForSelector(`#scene-${id}[data-state=ready]`);
     const figure = await opened.page.$eval(`#scene-${id} .scene-stage`, (one) => one.offsetHeight);
     assert.ok(figure > 0.5 * height && figure <= height - 64, `${id}: ${figure} of ${height} px`);
-    // The frame around what is read about is in its box, which keeps its distance.
+    // The frame around what the text is about stays within the figure, below the progress bar.
     const out = await opened.page.$$eval(`#scene-${id} :is(.models, .charts > div)`, (all) => {
       const { right } = all[0]?.closest('.scene-stage').getBoundingClientRect() ?? {};
       const { bottom } = document.querySelector('progress').getBoundingClientRect();

@@ -54,13 +54,13 @@ test('the laboratory opens with a learner at rest: its own sums, its regret and 
   });
   assert.ok(learned['non-private twin'] < learned['private learner']);
   assert.ok(learned['private learner'] < learned['final bound']);
-  // The other coordinate of its sums, in place of the first.
+  // The other coordinate of its sums replaces the first.
   await page.select('#sums-view', '2');
   await page.waitForFunction(() => location.hash.includes('sums=2'));
   assert.equal((await readKey(page, '#sums')).release, chunk.noisySums[last + 1]);
   await page.select('#sums-view', '1');
   await page.waitForFunction(() => location.hash === '#lab');
-  // Its answer: with fresh noise, the noisiest total of n has the noise of n records.
+  // The answer: with fresh noise, the last of n totals has the noise of n records.
   const { noiseStddev, sensitivity, maxError } = certificate;
   const unit = (2 * noiseStddev) / sensitivity;
   const [mine, fresh] = [unit * maxError, unit * Math.sqrt(12_000)];
@@ -112,7 +112,7 @@ test('the learner runs on arrival, for 20 to 40 seconds, and all of it is in the
           .map((one) => [one.id, one.getBoundingClientRect().bottom, one.offsetHeight]),
       parts,
     );
-    // The legends of two learners take more lines, but leave the totals as high.
+    // The legends of two learners take more lines, but the charts of totals stay as high.
     for (const [id, bottom, height] of ends) {
       const isBelow = hash === two && ['learning', 'facts'].includes(id);
       const lowest = isBelow ? 745 : 720;
@@ -279,7 +279,7 @@ test('drawing the noise again keeps the truth, and the noise of other runs can b
   assert.notEqual(again['A optimal'], before['A optimal']);
   assert.equal(again['true total'], before['true total']);
   assert.equal(again['A 2σ band'], before['A 2σ band']);
-  /** Counts pixels in the error figure that are not background. */
+  /** Number of distinct colours in the error figure. */
   const ink = () =>
     page.evaluate(() => {
       const canvas = document.querySelector('#sum-errors canvas');
@@ -665,7 +665,9 @@ test('every preset runs, is marked, and Back leads out of it', async () => {
   await page.close();
 });
 
-/** Numbers of one with a noun in the plural, among what a page shows and what it tells a reader. */
+/**
+ * Finds the number 1 before a plural noun, in what a page shows and in what screen readers read.
+ */
 const singulars = (page) =>
   page.evaluate(() => {
     const names = ['aria-valuetext', 'aria-label', 'title', 'placeholder'];
@@ -673,7 +675,7 @@ const singulars = (page) =>
     const texts = told.flatMap((one) => names.map((name) => one.getAttribute(name) ?? ''));
     const options = [...document.querySelectorAll('option')].map((one) => one.textContent);
     const all = [document.body.innerText, ...texts, ...options].join('\n');
-    // A figure or a scene has a number, which counts nothing; “1 times” is how a factor is said.
+    // The number of a figure or a scene counts nothing; “1 times” states a factor.
     const pattern =
       /(?<![\d.,^²×−-])(?<!(?:Figure|Scene|step|Step|value|row) )\b1 (?:(?:more|noise) )?(?!times|fits|is|was|has)[a-z]+s\b/g;
     return all.match(pattern) ?? [];

@@ -29,7 +29,9 @@ const name = 'randomised response';
 const near = (value, wanted) =>
   assert.ok(Math.abs(value / wanted - 1) < 1e-9, `${value}, ${wanted}`);
 
-/** The library's count in the units of Figure 4, relative to the noise of a measurement. */
+/**
+ * Standard deviation of the library's count in the units of Figure 4: the noise of a measurement.
+ */
 function expected(options, reports, participations = 1) {
   const simulation = library.study.simulation({ delta: 1e-6, ...options });
   const { noiseMultiplier } = simulation.certificate;

@@ -197,7 +197,7 @@ test('the matrices of the tree: the keyboard reads entries, and each value has i
   await reveal(page, 'factorization', '.map');
   const matrices = library.error({ strategy: 'tree', steps: 8, matrices: true }).matrices;
   const { encoder, decoder, noiseCovariance, numMeasurements: m } = matrices;
-  // In the whole tree over eight steps, the root covers all of them and two leaves one each.
+  // In the whole tree over eight steps, each of the four levels covers every step once.
   assert.equal(
     encoder.reduce((sum, value) => sum + value),
     4 * 8,
@@ -455,7 +455,7 @@ test('a row with parameters of its own is chosen with them', async () => {
 
 const rowsOf = (matrix) => matrix.map((row) => row.join(', ')).join('\n');
 
-/** Pastes a text into a box, as typing a long one takes its time. */
+/** Sets the text of the box at once, since typing a long text takes time. */
 async function paste(page, text) {
   await page.$eval('#own-encoder', (one) => (one.open = true));
   await page.$eval(
@@ -535,7 +535,7 @@ test('a pasted text that is no C for the horizon is refused in one sentence', as
   await paste(page, '1\n0.5 1');
   await page.waitForSelector('#ranking tr[data-mechanism="own"]');
   assert.equal(await page.$eval('#own-encoder-error', (one) => one.hidden), true);
-  // Another horizon leaves it out, and says so at once.
+  // With another horizon the row is left out, and the page says so at once.
   await enter(page, '#set-numSteps', '3');
   await page.waitForFunction(() =>
     document.getElementById('own-encoder-error').textContent.includes('set “Horizon” to 2'),

@@ -10,8 +10,8 @@ import { complaints, openPage, settled, startSite } from './support.mjs';
 const { site, browser } = await startSite();
 
 /**
- * The whole story, with every scene rendered and learned; shared by the tests of forced colours and
- * print.
+ * The whole story, with every scene rendered and all learning done; shared by the tests of forced
+ * colours and print.
  */
 let whole;
 before(async () => {
@@ -318,7 +318,7 @@ test('print from a menu: missing scenes are marked, and prepared for the next ti
   await page.close();
 });
 
-/** Colours of fresh noise and of the curves next to it, in every figure. */
+/** Value of a style property of the first element that each selector matches. */
 const coloursOf = (page, selectors) =>
   page.evaluate(
     (all) =>
@@ -371,7 +371,7 @@ for (const scheme of some(['light', 'dark'], 2)) {
     ]) {
       assert.deepEqual(await inLab(a, b), [expected.get(a), expected.get(b)], `${a}, ${b}`);
     }
-    // Any other mechanism leaves each colour to its own mechanism.
+    // Next to a mechanism that the story does not show, the optimal one keeps its colour.
     const [banded, optimal] = await inLab('banded-toeplitz', 'optimal');
     assert.equal(optimal, expected.get('optimal'));
     assert.notEqual(banded, optimal);

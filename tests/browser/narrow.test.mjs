@@ -162,7 +162,7 @@ test('the knob on an axis covers no text', async () => {
         const knob = plane.querySelector('.knob').getBoundingClientRect();
         return [...plane.querySelectorAll('text')]
           .filter((one) => {
-            // Glyphs fill only the middle of their box, half a line on either side.
+            // Glyphs fill only the middle of their box.
             const { left, right, top, bottom } = one.getBoundingClientRect();
             const [upper, lower] = [0.8 * top + 0.2 * bottom, 0.2 * top + 0.8 * bottom];
             const beside = right < knob.left || left > knob.right;

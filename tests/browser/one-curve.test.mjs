@@ -34,8 +34,7 @@ test('learners beside each other: one truth, and both releases are of it', async
     const key = await readKey(page, '#sums');
     assert.equal(Object.keys(key).filter((name) => name === 'true total').length, 1);
     const rows = await readTable(page, 'sums-numbers');
-    // The regularisation keeps this learner at its start, where it makes the gradients to be
-    // summed.
+    // The regularisation keeps this learner at its start, whose gradients the page sums.
     const common = { ...private1, steps: 60, streamSeed: 12, loss, lambda: 1e100 };
     const held = ['optimal', 'independent'].map((strategy) => {
       const simulation = library.study.simulation({ ...common, strategy });
@@ -132,7 +131,7 @@ test('participation: sensitivity and noise are those of the library, and in the 
   // Figures computed directly by the library are about the same users.
   await reveal(page, 'errors', '.key');
   const errors = await readKey(page, '#errors');
-  // The key has a “max” for each; the last one belongs to the tree.
+  // The key has a “max” for each mechanism; the last one belongs to the tree.
   const unit = library.error({ strategy: 'tree', steps: 840, participation });
   assert.equal(errors.max, unit.maxError);
   await page.reload();

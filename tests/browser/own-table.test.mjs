@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The user's own table: what is asked about it, or why it cannot be used, stands where the figures
-// were, and nothing is summed that is no quantity.
+// were, and only quantities are summed.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

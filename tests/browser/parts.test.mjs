@@ -31,7 +31,7 @@ const names = [
   'controls/url',
   'story/queue',
 ];
-/** Takes no cell for a missing one. */
+/** Options by which no cell counts as missing. */
 const asWritten = { timeFormat: 'any', missing: 'refuse', na: '' };
 
 const parts = await importSources(
@@ -301,7 +301,7 @@ test('what counts of a person: the first rows within the limit count, added up p
   const roles = { person: 'user', time: 'time', bucket: 'day', from: '', to: '', ...asWritten };
   const limit = { maxContributions: 2, minSeparation: 4 };
   const records = recordsOf(csv, ['n'], roles, limit);
-  // a counts on days 0 and 4, but not on day 3, which is too close, nor on day 6, the third one.
+  // Person a counts on days 0 and 4, not on day 3 (too close to day 0), nor a third time on day 6.
   assert.deepEqual([...records.table.values], [5, 2, 0, 0, 0, 0, 0, 0, 80, 32, 0, 0, 0, 0]);
   assert.deepEqual([...records.raw], [7, 0, 0, 8, 112, 0, 128]);
   assert.deepEqual(

@@ -10,7 +10,7 @@ import { openPage, savedPanels, savesOf, startSite } from './support.mjs';
 
 const { site, browser } = await startSite();
 
-/** Opens a single scene, computed and learned. */
+/** Opens a single scene, and waits until it has computed and learned everything. */
 async function openScene(id, scheme = 'light') {
   const address = `${site.url}?embed=${id}`;
   const opened = await openPage(browser, address, { story: true, calm: true, scheme });

@@ -47,7 +47,10 @@ const dump = (page) =>
     return texts.join('\n');
   });
 
-/** Forms in which the page prints a number, of at least six digits, which noise hardly hits. */
+/**
+ * Forms in which the page prints a number, with at least six digits, which a noisy number hardly
+ * ever has.
+ */
 function formsOf(value) {
   const forms = [String(value)];
   for (const digits of [6, 7]) {
@@ -358,7 +361,7 @@ test('secrets: hidden first, own data is loaded, faulty data is refused, and nei
   assert.match(await textOf(page, '#set-columns-error'), /hidden with the secrets/);
   const secrets = [...totals, 'Quagga71', 'Quagga72'];
   assert.deepEqual(found(await dump(page), secrets), []);
-  // Shown, it can be used; errors that quote it leave with the secrets.
+  // Once shown, the data can be used; errors that quote them disappear with the secrets.
   await page.click('#deployed');
   await page.waitForFunction(() => /Quagga71/.test(document.querySelector('.faults').textContent));
   await page.click('.columns input[value=gamma]');
@@ -701,7 +704,7 @@ test('secrets: Firefox writes no pasted table to its session files', {
     const page = await firefox.newPage();
     await page.goto(`${site.url}#mechanism=square-root&steps=40`);
     await page.waitForSelector('#csv-text');
-    // The field of the page, and one of another kind, which shows that the search finds what is kept.
+    // The field of the page, and another, whose text must be found: it shows that the search works.
     await page.evaluate(() => {
       document.getElementById('set-source').value = 'own';
       document.getElementById('set-source').dispatchEvent(new Event('change'));

@@ -40,7 +40,7 @@ class World {
   caches = new Map();
   build = 'first';
   online = true;
-  /** Files that can be stored before storage is full. */
+  /** Number of files that can be stored before storage is full. */
   room = Infinity;
   /** Called before each answer. */
   asked = () => {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The laboratory: mean and spread of a column, counts of categories, and several sums, after every step.
+// The laboratory: mean and spread of a column, counts of categories, and several sums, after every
+// step.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -273,7 +274,7 @@ test('several sums share one budget, and the page shows what error each would ha
     const shown = await keyOf(page, key);
     assert.equal(shown.release, all.at(-1)[i].value);
     assert.ok(Math.abs(shown['without noise'] - truth[i]) < 1e-9);
-    // Errors measured in the releases, and those of a single workload with the same noise
+    // Errors stated with the releases, and those of a single workload with the same noise
     // multiplier.
     const together = Math.sqrt(all.reduce((sum, one) => sum + one[i].stddev ** 2, 0) / 200);
     const alone =
@@ -337,7 +338,7 @@ test('own rows of persons by day: the rows that count are released once categori
   }, csv);
   await page.waitForSelector('#clip-guide:not([hidden]) .ask');
   assert.match(await textOf(page, '#set-statistic-hint'), /^Of synthetic visitors, one per step, /);
-  // Numbers that rise as evenly as these may be numbers of rows.
+  // Numbers that rise as evenly as these may be row numbers.
   await page.$$eval('#clip-guide button', (all) => all.at(-1).click());
   await page.waitForSelector('#clip-guide li:nth-child(3) button');
   await page.$eval('#clip-guide button', (one) => one.click());

@@ -51,7 +51,7 @@ const shown = (page, scene, handle) =>
     handle,
   );
 
-/** Moves a handle; crowds and learners must first compute the positions. */
+/** Moves a handle; the crowd must first compute the rounds between which it moves. */
 async function move(page, [scene, handle, key, position]) {
   await reach(page, scene);
   const selector = `#scene-${scene} ${handle}`;

@@ -132,7 +132,7 @@ test('the floor: the numbers and the errors of the bars are those of the library
     await press(page, first, 'Home');
     assert.equal((await read(page, `${scene} data.best`)).text, '5.701', 'the best is kept');
 
-    // Every bar has a handle, and the square root is restored to all digits.
+    // Every bar after the first has a handle, and the square root is restored to all digits.
     const handles = await page.$$(first);
     assert.equal(handles.length, 8);
     for (const handle of handles) {
@@ -209,7 +209,7 @@ test('the floor: no curve runs through the names of what is to be beaten', async
       'floor',
       async (page, scene) => {
         assert.deepEqual(await crossed(page, scene), [false, false], `fresh noise, ${width} px`);
-        // The first bar taken back by halves passes both names on its way down.
+        // While the first of the movable bars is lowered, the curve passes both names.
         for (const times of [10, 10, 20, 20]) {
           await press(page, `${scene} .grip`, 'ArrowDown', times);
           assert.deepEqual(await crossed(page, scene), [false, false], `bars, ${width} px`);

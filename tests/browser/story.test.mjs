@@ -614,7 +614,7 @@ test('take back: the truth is shown after the guess, and is that of the library'
     near(await numberOf(page, '.take-error'), maxError, `lambda ${now}`);
     near(await numberOf(page, '.take-size'), sensitivity, `lambda ${now}`);
     seen.set(now, await textOf(page, '.take-error'));
-    if (now <= 0.9) await checkEchoes(page, now); // Larger blocks leave the picture.
+    if (now <= 0.9) await checkEchoes(page, now); // Larger blocks are cut off.
     await checkTotals(page, now);
     if (now === 0.999) break;
     await page.keyboard.press('ArrowRight');

@@ -246,7 +246,7 @@ export async function importSources(folder, lines) {
   return import(`data:text/javascript;base64,${text}`);
 }
 
-/** Counts the workers that a page starts; one that fails counts as -100. For `before`. */
+/** Counts the workers that a page starts; each error in one subtracts 100. For `before`. */
 export const countWorkers = () => {
   window.workers = 0;
   const Native = window.Worker;
@@ -284,7 +284,10 @@ export const hideTab = (page, hidden) =>
     document.dispatchEvent(new Event('visibilitychange'));
   }, hidden);
 
-/** Bytes of the site's files among the requested addresses, after Brotli, without workers and the font. */
+/**
+ * Bytes of the site's files among the requested addresses, after Brotli, without workers and the
+ * font.
+ */
 export async function transferred(asked, { url }) {
   const ours = asked.filter((one) => one.startsWith(url));
   const names = ours.map((one) => new URL(one).href.slice(url.length).replace(/#.*/, ''));
@@ -300,7 +303,7 @@ export async function transferred(asked, { url }) {
 export async function complaints(page) {
   const script = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
   await page.evaluate(await readFile(script, 'utf8'));
-  // It takes links that a row has scrolled out at the left for skip links without a target.
+  // axe takes links that a row has scrolled out at the left for skip links without a target.
   await page.$$eval('.menu, .presets', (rows) => rows.forEach((row) => (row.scrollLeft = 0)));
   const { violations } = await page.evaluate(() => window.axe.run(document));
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`);
@@ -318,9 +321,7 @@ export async function settled(page, state = 'finished') {
   );
 }
 
-/**
- * Runs a JavaScript program written by the page from the root, and returns the numbers it prints.
- */
+/** Runs a JavaScript program of the page in the root folder, and returns the numbers it prints. */
 export function runProgram(program) {
   const dist = JSON.stringify(path.join(root, 'dist/index.js'));
   const args = ['--input-type=module', '--eval', program.replace("'dp-ftrl'", dist)];
@@ -353,7 +354,7 @@ export async function stepOf(page) {
 /** Settings that count the customers of a shop with two mechanisms. */
 export const shopDay = 'compare=independent&data=shop_day&label=-&steps=840&column=count';
 
-/** Opens the folds that hold elements: all settings of the laboratory, if not said otherwise. */
+/** Opens the folds that hold elements: by default, all settings of the laboratory. */
 export const unfold = (page, selector = '.controls .field') =>
   page.$$eval(selector, (all) => {
     const outside = (one) => one?.closest('details');
@@ -518,7 +519,7 @@ export const answer = (page, text) =>
     text,
   );
 
-/** Rows of a table without quotes, and the day since 1970 of each first cell. */
+/** Rows of a table without quotes, each with the day of its first cell, counted from 1970. */
 export function rowsByDay(text) {
   const rows = text
     .trim()

@@ -4,11 +4,11 @@
 
     usage: node tests/certificates/generate.mjs [COUNT] | tests/certificates/check.py
 
-No claim of a true certificate may come out false; the share LEAST_PROVED of all claims must
-be proved, and every claim of the share LEAST_WHOLE of the certificates. Then one claim of each is
-changed a little, to the unsafe side, and must come out false. Last, every field is left out,
-renamed, repeated, contradicted and given other types and values (mutations.py), and the verifier
-must not say that all is proved.
+No claim of a true certificate may come out false; at least the share LEAST_PROVED of all claims
+must be proved, and in at least the share LEAST_WHOLE of the certificates every claim. Then one
+claim of each is changed a little, to the unsafe side, and must come out false. Last, every field is
+left out, renamed, repeated, contradicted and given other types and values (mutations.py), and the
+verifier must not say that all is proved.
 """
 
 import copy
@@ -33,7 +33,7 @@ LEAST_CHANGED = 0.95
 # Kinds of documents that can be proved whole, each of which must be among the input.
 WHOLE_KINDS = {"calibration", "certificate", "certificate without a delta", "error",
                "error of the command", "saved strategy"}
-# Changes of the form, and as many of values, that are tried on every document.
+# Number of changes of the form, and of values, tried on every document.
 CHANGES = 12
 # Relative change of a claim: as small as the claim's stated accuracy can reveal.
 SMALL = 1e-6
@@ -109,7 +109,7 @@ def status_of(text, context):
 
 
 class Trials:
-    """Changes of true documents, and those after which the verifier still says that all is so."""
+    """Changes of true documents, and those after which the verifier still says all is proved."""
 
     def __init__(self):
         self.count = 0
@@ -175,7 +175,7 @@ def known_faults(whole):
 
 
 def exit_status(texts, *options):
-    """Exit status of the program itself for files with these texts; an option has one as well."""
+    """Exit status of the program itself for files and options, each given as a text."""
     program = pathlib.Path(__file__).parent.parent / "reference" / "verify_certificate.py"
     with tempfile.TemporaryDirectory() as folder:
         def file(i, text):
@@ -190,7 +190,7 @@ def exit_status(texts, *options):
 
 
 def wrong_strategies(whole):
-    """The same with --strategy: what a saved strategy says of itself is read, too."""
+    """Wrong exit statuses with --strategy: what a saved strategy says of itself is checked, too."""
     line, context = next(it for it in whole if it[1]["strategy"] is not None
                          and it[1]["workload"] is None
                          and verify(it[1]["strategy"], None, None).status == 0)
@@ -212,7 +212,7 @@ def wrong_strategies(whole):
 
 
 def wrong_encoders(lines):
-    """The same with --encoder: noise for another C is false, and what is no C is not read."""
+    """Wrong exit statuses with --encoder: another C is found false, and what is no C is refused."""
     line = next(it for it in lines if "encoder" in it)
     text, rows = json.dumps(line["document"]), line["encoder"]
 

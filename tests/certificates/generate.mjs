@@ -5,7 +5,7 @@
 //
 //   usage: node tests/certificates/generate.mjs [COUNT]      (evenly spaced; default: all of them)
 //
-// A few of every kind come besides.
+// A few documents of every kind are added in any case.
 
 import { importEntry } from '../js/support/consumer.mjs';
 import { WORKLOADS } from '../js/support/mechanisms.mjs';
@@ -35,7 +35,7 @@ const VARIANTS = [
   { name: 'nu', nu: 0.1 },
   { name: 'lambda-cgd', lambda: 0.5 },
 ];
-/** Mechanisms with as many numbers as steps, whose certificates need the saved strategy. */
+/** Mechanisms whose numbers a search finds, so that their certificates need the saved strategy. */
 const SEARCHED = ['optimal', 'banded', 'blt', 'blt-normalized', 'blt-scaled', 'banded-toeplitz'];
 
 function participations(steps) {
@@ -47,7 +47,7 @@ function participations(steps) {
   ];
 }
 
-/** Undefined if a value is refused. */
+/** Result of `make`; undefined if it refuses its options. */
 function fits(make) {
   try {
     return make();
@@ -72,7 +72,7 @@ function add(title, document, rest = {}) {
   if (document !== undefined) documents.push({ title, document, ...rest });
 }
 
-/** Adds the JSON that `dp-ftrl error` prints, and a certificate. */
+/** Adds the result of `error`, unless it is refused. */
 function addMechanism(options, rest = {}) {
   add(
     `error ${text(options)}`,
@@ -88,7 +88,7 @@ const PRIVACY = [
   { epsilon: 8, delta: 1e-9, clip: 2.5 },
   { epsilon: 3, delta: 0.01, clip: 0.1, neighbours: 'replace-one' },
 ];
-// Documents of every kind come whatever the count.
+// Documents of every kind are added whatever the count.
 
 /** Adds the JSON of `dp-ftrl error`, which names the steps and repeats the parameters. */
 function addOfCommand({ name, ...parameters }) {
@@ -161,7 +161,7 @@ for (const steps of HORIZONS)
   for (const strategy of VARIANTS)
     for (const participation of participations(steps)) {
       const options = { strategy, steps, participation };
-      // The two forms alternate.
+      // One document of three is a certificate, the others are errors.
       if (++turn % 3 !== 0) addMechanism(options);
       else {
         const target = PRIVACY[turn % PRIVACY.length];

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of documents, each of which must keep the verifier from exit status 0.
 
-A change is a text of JSON, so that it may hold a field twice, or what is no JSON. HARMLESS lists
-the few changes after which everything in the file is still true, with the reason.
+A change is a text, which may hold a field twice or not be JSON. HARMLESS lists the few changes
+after which everything in the file is still true, with the reason.
 """
 
 import copy
@@ -172,20 +172,20 @@ def of_values(document):
 
 
 def of_pairs(document):
-    """Two numbers scaled alike, or one against the other. Clip norm and noise together make a true
-    document about other records."""
+    """Two numbers scaled alike, or one against the other. Clip norms are left out: scaled with the
+    noise, they make a true document about other records."""
     numbers = [path for path in paths(document) if isinstance(value_at(document, path), float)
                and path[0] not in ("clipNorm", "decoderResidual", "lowerBoundEveryDimension")]
     for one, other in combinations(numbers, 2):
         if (one, other) == (("lowerBound",), ("ratio",)):
-            continue  # A smaller bound, with the ratio to it.
+            continue  # A smaller bound with its own ratio is true.
         for scale, against in ((1e-3, 1e-3), (1e-3, 1e3), (1e3, 1e-3)):
             both = changed(document, one, value_at(document, one) * scale)
             both = changed(both, other, value_at(document, other) * against)
             yield one + other, f"times {scale!r} and {against!r}", json.dumps(both)
 
 
-# Claims that a larger sensitivity raises alike, and those of a bound.
+# Claims that grow with the sensitivity, and those about a lower bound.
 LOOSE = ("sensitivity", "noiseStddev", "maxError", "meanError", "error", "ratio")
 LOWER_BOUND = ("lowerBound", "boundMethod", "lowerBoundMinDimension", "lowerBoundEveryDimension",
                "ratio", "gap")

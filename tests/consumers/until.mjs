@@ -2,7 +2,7 @@
 
 const PATIENCE_MILLISECONDS = 60_000;
 
-/** Polls until the answer is true; throws the error `complaint` after a minute, or `patience` in ms. */
+/** Polls until `holds` resolves to true; throws the error `complaint` after `patience` ms. */
 export async function until(holds, complaint, patience = PATIENCE_MILLISECONDS) {
   const end = Date.now() + patience;
   while (!(await holds())) {

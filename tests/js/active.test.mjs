@@ -46,6 +46,7 @@ function stddevOf(window, more) {
   }
 }
 
+// [window, noise with an open start, with a closed start, with replace-one neighbours]:
 // docs/math/active.md, from tests/reference/active_oracle.py.
 const KNOWN = [
   [1, 42.47, 42.47, 80.71],
@@ -62,7 +63,10 @@ for (const [window, open, closed, replaced] of KNOWN) {
   });
 }
 
-/** Most noise of a window without an end; tests/golden/active_endless.json. */
+/**
+ * Upper bounds on the noise of a window in a stream without an end;
+ * tests/golden/active_endless.json.
+ */
 const ENDLESS = [
   [1, 45.4],
   [7, 40.6],
@@ -102,7 +106,9 @@ test('active: a stream without an end goes on after the years, and after restart
   assert.deepEqual([error.code, error.parameter], ['other_options', 'steps']);
 });
 
-/** Noise of each window in that of a window alone; docs/math/active.md, theorem 7. */
+/**
+ * Noise of each window relative to that of the same window alone; docs/math/active.md, theorem 7.
+ */
 const FACTORS = [
   [{ day: 1, week: 7, month: 30 }, 1.566],
   [{ day: 1, week: 7 }, 1.328],
@@ -149,9 +155,11 @@ test('active: several windows share the budget, and have the same factor', () =>
   assert.equal(certificate.participation, 'active');
 });
 
-/** Days of events, by the first letters of names; small letters are forgotten. */
+/**
+ * Days of events, by the first letters of names; a small letter is a request to forget that person.
+ */
 const DAYS = ['A', 'AAB', '', 'B', 'a', 'A', '', 'AC', 'CbB', 'B', '', ''];
-/** Who is active in a window of 1 and of 3. */
+/** Numbers of people who are active in a window of 1 day and of 3 days. */
 const COUNTS = [
   [1, 1],
   [2, 2],
@@ -200,7 +208,7 @@ for (const [place, make] of Object.entries(PLACES)) {
   });
 }
 
-/** A store of bytes at a point in time. */
+/** A store that begins with some bytes and keeps a copy of its content after each write. */
 function snapshots(bytes) {
   const writes = [];
   const store = appendingStore(bytes);
@@ -217,7 +225,7 @@ test('active: an event that resolved survives a crash, and no day has two counts
   const readings = [];
   for (const day of DAYS.keys()) readings.push(await play(stream, day));
   let write = -1;
-  /** Days on which people were last to be forgotten. */
+  /** Day of the last request to forget each person. */
   const asked = new Map();
   for (const [day, letters] of DAYS.entries()) {
     const seen = new Set();

@@ -86,7 +86,7 @@ const VALUES = {
   ...{ state: 'x.state', 'time-column': 't', to: '2026-01-02', 'user-column': 'who' },
 };
 
-/** Values that messages advise, beside placeholders. */
+/** Values that messages advise, besides placeholders. */
 const ADVISED =
   /^(skip|zero|jsonl|comma|semicolon|softmax|seconds|milliseconds|month|year|day-month-year|window=1|NA,.*)$/;
 
@@ -180,7 +180,7 @@ test('advice: causes are named only where they can be the cause', async () => {
   const ranged = [...release, '--columns', 'x=0:1'];
   assert.match(await seen(ranged, 'x\n1\n'), /or --columns allows far larger ones/);
   assert.match(await seen([...release, '--count'], 'x\n1\n'), /too few rows for this --epsilon$/m);
-  // A run that releases nothing has no totals, also where earlier ones had.
+  // A run that releases nothing has no totals, even if earlier runs had.
   const state = [...release, '--clip', '1', '--state', 'empty.state'];
   assert.match(await seen(state, 'x\n1\n'), /can be told from 0/);
   assert.doesNotMatch(await seen(state, 'x\n'), /can be told from 0/);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Documentation's site, whose API reference is generated from the shipped declarations, and the
-// examples in those.
+// The documentation's site, whose API reference is generated from the shipped declarations, and the
+// examples in these declarations.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -127,7 +127,7 @@ test('calibrate: epsilon of a lattice release and of its rho hold by enumeration
     counter.dispose();
     assert.equal(mu, null);
     const { distance, noiseVariance } = lattice;
-    // One contribution in measurement units, and the variance of the noise.
+    // The rho of the noise that is drawn, for one contribution in units of the measurements.
     const shift = Math.floor(distance);
     const drawn = shift ** 2 / (2 * noiseVariance);
     assert.ok(drawn <= rho, `${drawn} of ${rho}`);

@@ -196,7 +196,7 @@ const useFrames = async () => {
   const { IndexedDbStore } = await import('/indexed-db.js');
   const dp = await load();
   const options = { strategy: 'tree', steps: 60, epsilon: 1, delta: 1e-6, insecureSeed: 5 };
-  // Without locks, what was written is compared.
+  // Without locks, the store compares what was written.
   Object.defineProperty(navigator, 'locks', { value: undefined });
   const settled = (request) =>
     new Promise((resolve, reject) => {

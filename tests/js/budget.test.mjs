@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Budgets: what was charged is never below the exact sum, nothing beyond the limit is accepted, and a
-// budget in a store never knows less than was read.
+// Budgets: what was charged is never below the exact sum, nothing beyond the limit is accepted, and
+// a budget in a store has recorded all that was read.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -108,7 +108,7 @@ test('budget: totals and limits have their known values', () => {
   }
 });
 
-/** The cost of a share; undefined if it is refused, which is for large deltas only. */
+/** The cost of a share; undefined if it is refused, which happens only for large deltas. */
 function costOfShare(budget, fraction) {
   try {
     return dp.calibrate(budget.share(fraction));
@@ -350,8 +350,8 @@ test('budget: losses of other neighbours, and noise without a mu, are refused', 
 });
 
 /**
- * Stores that share a list of all their bytes after each write, so that a crash between any two of
- * them can be played.
+ * Stores that share a list of all their bytes after each write, so that a crash between any two
+ * writes can be simulated.
  */
 function recorded() {
   const moments = [];
@@ -430,7 +430,7 @@ test('budget in a store: a stream that it does not list is refused', async () =>
     code: 'bad_state',
     message: /budget must be the one that the stored stream was charged to/,
   });
-  // Nor by one in memory, which forgets.
+  // A budget in memory, which forgets its charges, is refused, too.
   await assert.rejects(dp.counter({ ...part, budget: dp.budget(target) }), { code: 'bad_state' });
   assert.deepEqual(budget.charges, []);
   const again = await dp.counter(part);

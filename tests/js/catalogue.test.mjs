@@ -480,7 +480,7 @@ test('bounds: the errors of square root and tree are exact, and their ratio is t
     close(tree.meanSquaredError, dp.error({ strategy: 'tree', steps }).meanError ** 2, 1e-12);
     close(tree.overSquareRoot, tree.meanSquaredError / squareRoot.meanSquaredError, 1e-12);
   }
-  // The tree over 2^k steps has (k + 1)(k / 2 + 2^-k).
+  // The tree over 2^k steps has the mean squared error (k + 1)(k / 2 + 2^-k).
   const known = [
     [10, 5.69],
     [16, 6.92],

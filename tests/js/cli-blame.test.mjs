@@ -49,7 +49,7 @@ async function numericOptions(command) {
   return options.filter(({ value }) => /^[A-Z]$/.test(value)).map(({ name }) => name);
 }
 
-/** Options named by a message before what was given, or before its advice. */
+/** The first option that a message names before the value given or its advice. */
 function blamed(message) {
   const [sentence] = message.split(/; |, got /);
   return sentence.match(/--[a-z][a-z0-9-]*/)?.[0];

@@ -107,7 +107,7 @@ test('budget: mus add up as squares, so many small releases fit', async () => {
   const left = Math.sqrt(muOf(1) ** 2 - 3 * target ** 2);
   const shown = `left of the budget, mu ${String(left).slice(0, 6)}\\d* \\(epsilon ([\\d.]+) at`;
   const { stderr } = await fails(release(path, epsilon), 2, new RegExp(shown), { input });
-  // The epsilon that the message tells fits, and a little more does not.
+  // The epsilon that the message states fits, and a little more does not.
   const most = Number(new RegExp(shown).exec(stderr)[1]);
   await fails(release(path, 1.00001 * most), 2, /must fit what is left/, { input });
   assert.equal(read(path).releases.length, 3);
@@ -486,7 +486,7 @@ test('budget: a copy is refused if a later run of the original was killed before
   await steps(state, 1);
   assert.match(entry().run, /^[0-9a-f]{32}$/);
   assert.notEqual(entry().run, known.run);
-  // As if the run had been killed after storing its step but before updating the budget.
+  // The budget looks as if the run had been killed after storing its step but before updating it.
   const killed = { ...read(path), releases: [{ ...entry(), step: 3 }] };
   writeFileSync(path, sealed(killed));
   const old = /--state is an old copy: --budget \S+ knows of a later run; releasing/;
@@ -961,7 +961,7 @@ test('budget: rows that are shown as they arrive are charged, whatever follows',
   assert.equal(read(path).releases.length, 1);
 });
 
-/** Rows that fail at a weight, which depends on the noise, if they fail at all. */
+/** Rows the first of which to fail, if any, depends on a weight and so on the noise. */
 function probe(scale) {
   const lines = ['x,y'];
   for (let i = 0; i < 40; ++i) lines.push(`1,${Number(i < 30)}`);
@@ -970,8 +970,8 @@ function probe(scale) {
 }
 
 test('budget: an error that may depend on noisy weights stays charged, in every way to learn', async () => {
-  // The row at which a prediction leaves the doubles tells the weight: probes of many sizes, by
-  // several losses and settings.
+  // The row at which a prediction leaves the doubles reveals the weight. There are probes of many
+  // sizes, for several losses and settings.
   const table = join(folder, 'probe.csv');
   const begin = [
     'learn',
@@ -1021,7 +1021,10 @@ test('budget: an error that may depend on noisy weights stays charged, in every 
   assert.ok(numFailed > 0, 'some probe read a weight');
 });
 
-/** True if a part of a file is there and stays: at first a part is made only to try. */
+/**
+ * Returns a function that is true once a partial file exists and stays; the first partial file is
+ * made only as a trial.
+ */
 function staysIn(where, start) {
   let numSeen = 0;
   return () => {

@@ -215,7 +215,7 @@ for (const { args, numbers = [], categories = [], never, numbered } of COMMANDS)
             new RegExp(`${wrong}--missing skip ${na(`NA,NaN,null,-${added}`)}`),
             input,
           );
-          // The texts that are given stay in the list that is suggested.
+          // The suggested list keeps the texts that were given.
           await refused(
             [...args, '--missing', 'skip', '--na', 'x,none'],
             new RegExp(`${wrong}${na(`x,none,${cell.trim()}`)}`),
@@ -271,7 +271,7 @@ test('missing: an empty line of a table of one column is a missing cell, and its
         /row 2 \(line 3\), column "v" is empty; --missing skip leaves out such rows, --missing zero/,
         text(['1', hole, '3']),
       );
-    // A quoted cell is a cell, also at the end.
+    // A quoted cell is a cell, even at the end.
     await refused(args, /row 2 \(line 3\), column "v" is empty/, text(['1', '""']));
     assert.equal(await printed(args, `${text(['1'])}\n\n`), await printed(args, text(['1'])));
   }
@@ -648,7 +648,7 @@ test('files: what is not a table in UTF-8 is named by its first bytes, with what
   await fails(['release', ...seen, '--clip', '5', '--format', 'jsonl'], 2, lines, {
     input: '{\r\n"a":1}',
   });
-  // Tables that only look a little like them.
+  // These tables only look like such files.
   for (const input of ['[a],{b}\n1,2\n', 'PK,BZ\n1,2\n', '\ufeffa,b\n1,2\n'])
     await printed(
       ['release', ...seen, '--clip', '5', '--columns', input.split(/[\ufeff,]/).find(Boolean)],

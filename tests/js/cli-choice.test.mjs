@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The question chooses the noise, at any horizon, in release, moments, histogram and count --for
-// both, a state keeps it, and what no choice is made for. What count chooses else is tested in cli-count.test.mjs.
+// The noise chosen for a question, at any horizon, in release, moments, histogram, queries and
+// count --for both: no known noise is less, a state keeps the choice, and some options leave none.
+// Other choices of count are tested in cli-count.test.mjs.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -240,7 +241,7 @@ test('moments, histogram: no mechanism that is known has less noise for persons'
     const where = JSON.stringify({ question, workload, steps, times, apart, neighbours, choice });
     assert.ok(choice.mechanism.startsWith(certificate.mechanism), where);
     assert.ok(choice.std <= 1.011 * choice.next.std, where);
-    // All mechanisms have the same factor beside the error of a unit.
+    // The noise multiplier is the same for all mechanisms.
     const chosen = certificate.meanError * certificate.noiseMultiplier;
     const asked = {
       ...{ steps, participation: { times, apart }, objective: 'mean' },
@@ -273,7 +274,7 @@ test('count --for both: days are added up where no number is noisier then', asyn
     const times = people.length > 0 ? 3 : 1;
     const alone = Math.SQRT2 * times;
     assert.equal(certificate.delta, isOfDays ? 0 : 1e-6);
-    // Neither is noisier than Laplace noise of days in both numbers.
+    // The choice is no noisier than Laplace noise of days in at least one of the two numbers.
     const last = rows.at(-1).totalStd;
     assert.ok(choice.std.count <= 1.01 * alone || last <= 1.01 * alone * Math.sqrt(steps));
     if (times === 1) assert.equal(isOfDays, steps <= 56, `${steps}`);
@@ -296,7 +297,8 @@ test('release: the guarantee says the chosen noise, and the numbers have it', as
     .map((line) => Number(line.split(',')[1]) - 1);
   assert.equal(errors.length, 400);
   const std = Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length);
-  // The root of a mean of 400 squares of Laplace noise is within 6 standard deviations, 0.33, of it.
+  // The root mean square of 400 draws of Laplace noise, relative to its expectation, is within 6
+  // standard deviations, 0.33, of 1.
   assert.ok(Math.abs(std / Math.SQRT2 - 1) < 0.33, `${std}`);
 });
 
@@ -305,7 +307,7 @@ test('release: a named strategy, a budget and several columns are not overruled'
   const named = await shown(...each, ...target, '--strategy', 'tree');
   assert.equal(named.choice, undefined);
   assert.equal(named.certificate.mechanism, 'tree');
-  // --clip of several columns bounds a norm that only Gaussian noise has.
+  // --clip of several columns bounds the l2-norm, which only Gaussian noise uses.
   const columns = ['release', '--columns', 'time,x', '--clip', '1'];
   for (const workload of ['window=1', 'prefix']) {
     const { choice, certificate } = await shown(...columns, '--workload', workload, ...target);

@@ -185,11 +185,11 @@ async function chosen(...args) {
   return JSON.parse(stdout);
 }
 
-/** Root mean squares over the steps of what else is known for a question about counts. */
+/** Root mean squares over the steps of the other noise known for a question about counts. */
 function known({ steps, epsilon, delta, times = 1, question }) {
   const isOfDays = question === 'days';
   const participation = times > 1 ? { times, apart: 1 } : undefined;
-  // Naive noise: of each day for days and, added up, for totals, which then grows like a root.
+  // Naive noise is drawn for each day; added up for totals, it grows like a square root.
   const growth = isOfDays ? 1 : Math.sqrt((steps + 1) / 2);
   const laplace = ['naive Laplace', ((Math.SQRT2 * times) / epsilon) * growth];
   if (delta === 0) {
@@ -305,8 +305,8 @@ test('count: the noise of the buckets has the predicted std', () => {
     totals.forEach((total, t) => (squares[t] += (total - (totals[t - 1] ?? 0)) ** 2));
     counter.dispose();
   }
-  // A mean of 500 squares has a standard deviation of 6.3 %; six of them are beyond 32 % for one
-  // seed in 10^5.
+  // A mean of 500 squares has a standard deviation of 6.3 %; for one seed in 10^5, one of the six
+  // means is off by more than 32 %.
   unit.forEach((std, t) => {
     const ratio = squares[t] / numRuns / (scale * std) ** 2;
     assert.ok(Math.abs(ratio - 1) < 0.32, `${t}: ${ratio}`);

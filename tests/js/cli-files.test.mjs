@@ -22,8 +22,8 @@ test('files: what is replaced keeps its permissions, and a read-only budget stay
   const more = ['--budget', 'b.json', '--output', 'out.csv', 'in.csv'];
   assert.equal((await dpFtrl([...release, ...limit, ...more], { cwd })).code, 0);
   assert.equal(modeOf('b.json'), 0o600);
-  // Permissions beyond those of a usual umask, and one of the groups of this process, or another
-  // one if it may choose.
+  // Sets permissions beyond those of a usual umask, and a group of this process, or another group
+  // if the process may choose one.
   const group = process.getuid() === 0 ? 1 : process.getgid();
   for (const name of ['b.json', 'out.csv']) {
     chownSync(join(cwd, name), process.getuid(), group);

@@ -67,7 +67,8 @@ function ofTable(lambda) {
 test('learn defaults: a table is read in 120 steps of all rows, the latest weights are kept', async () => {
   const { stdout, stderr } = await shown([...plain, '--json', path]);
   const model = JSON.parse(stdout);
-  // Clip norm * steps * sqrt(weights) / (8 rows / noise multiplier), times five for the momentum.
+  // Lambda: clip norm * steps * sqrt(weights) / (8 rows / noise multiplier), times five for the
+  // momentum.
   const way = (8 * 400) / noiseMultiplier;
   const learner = ofTable((clip * 120 * Math.sqrt(3)) / way / (1 - 0.8));
   const tail = [0, 0, 0];

@@ -42,7 +42,7 @@ async function modelOf(args, input) {
 /** Bytes of a part of a log, which stores seven bits to a byte and no zero. */
 const storedSize = (size) => size + Math.ceil(size / 7);
 
-/** First step, number of steps and length of the memo of the frame of a log at a place. */
+/** First step, number of steps and length of the memo of the frame at a place in a log. */
 function frameAt(log, at) {
   let bits = 0n;
   for (let i = 0; i < 28; ++i) {
@@ -54,7 +54,10 @@ function frameAt(log, at) {
   return { first: word(0, 8), steps: word(8, 4), memo: Math.max(0, word(12, 4) - 1) };
 }
 
-/** Steps after the frames of a log, of as many bytes a step as fit its length; or undefined. */
+/**
+ * Number of steps after all frames of a log whose steps take `width` bytes each; undefined if that
+ * does not fit its length.
+ */
 function stepsAfter(log, begun, width) {
   let [steps, at] = [begun, 0];
   while (at + 28 <= log.length) {
@@ -315,7 +318,7 @@ test('learn --state: a budget is spent once for all runs, and old copies of a st
     input: table(0, 1),
   });
   assert.equal((await modelOf(run, table(5, 6))).numExamples, 6);
-  // A copy made before a run that was killed before the budget was told about its rows.
+  // The copy is older than a run that was killed before it updated the budget.
   copyFileSync(state, copy);
   assert.equal((await modelOf(run, table(6, 7))).numExamples, 7);
   const file = readBudget(budget);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// dp-ftrl learn.
-
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

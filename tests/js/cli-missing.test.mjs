@@ -99,7 +99,7 @@ test('missing: a row without a person adds nothing where rows are steps', async 
     /row 2 \(line 3\), column "u" is empty; --missing skip leaves out such rows;/,
     { input: 'u,a\nx,1\n,2\n' },
   );
-  // Nor does it use up the single contribution of somebody whose number is missing.
+  // A row with a missing number does not use up its person's single contribution, either.
   const input = 'u,a\nx,1\n,2\ny,\ny,4\n';
   assert.equal(await printed(args, input), await printed(bare, 'u,a\nx,1\nz,0\nx,0\ny,4\n'));
 });

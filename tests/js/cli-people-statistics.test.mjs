@@ -102,7 +102,7 @@ test('persons: rows beyond what a person may contribute change nothing', async (
   const late = rows.filter(({ who, step }) => who === 'p1' && step < 5);
   assert.ok(late.length > 2);
   const more = [...rows];
-  // Doubles each row of a person who counts there, with the second row of another kind.
+  // Adds to each of these rows a second one of the same person, with other values.
   for (const row of late)
     more.splice(more.indexOf(row) + 1, 0, { ...row, minutes: 1, room: 'bar' });
   for (const { args } of commands) {

@@ -67,7 +67,7 @@ test('state: rows released before a fault are written, and the next run continue
   assert.match(rest.join(), /^3,/);
 });
 
-/** An empty string if there is no file. */
+/** Text of a file; empty if there is no file. */
 function textIfThere(path) {
   try {
     return readFileSync(path, 'utf8');
@@ -167,7 +167,7 @@ test('state: a user who counted yesterday does not count today if days must be a
   const day = (n, who, x) => `2026-03-0${n},${who},${x}\n`;
   const run = (path, input) =>
     rowsOf([...target, ...apart, ...daily, '--state', path], header + input);
-  // Her day is not the first day of the release.
+  // The day on which ann counts is not the first day of the release.
   const begin = day(1, 'bob', 1) + day(2, 'ann', 1);
   assert.deepEqual(await run(state, begin), await run(other, begin));
   assert.deepEqual(await run(state, day(3, 'ann', 3)), await run(other, day(3, 'ann', -3)));
@@ -244,7 +244,7 @@ test('state: a changed byte in a state of persons is noticed', async () => {
   const run = [...target, ...people, ...daily, '--state'];
   await rowsOf([...run, path], header + days[0] + days[1]);
   const damaged = copierOf(path);
-  // The bytes before are the key, which this run does not use.
+  // The first 32 bytes are the key, which this run does not use.
   const positions = Array.from({ length: readFileSync(path).length - 32 }, (_, i) => 32 + i);
   for (const at of some(positions, 41)) {
     await fails([...run, damaged(flipped(at))], 2, /--state \S+: it (is|was|sums) /, {

@@ -38,7 +38,7 @@ function table(numRows) {
   return path;
 }
 
-/** Runs a command with 24 MB for everything except the numbers of the records. */
+/** Runs a command with a heap of 24 MB, outside of which are only the numbers of the records. */
 async function inLittleMemory(args, stdin) {
   const child = spawn(cli, [...args, '--quiet'], {
     stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'ignore'],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Times in every command that takes them: zones, hints that were tried, sorting, rows that stand
-// for no time, and what is said about days. Buckets themselves are checked by time-zones.test.mjs.
+// Times in every command that takes them: zones, hints about formats, sorting, first and last
+// buckets, and rows far from all others. Buckets themselves are checked by time-zones.test.mjs.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -498,7 +498,7 @@ test('span: one row of 1970 or 9999 is named at once, with its neighbour and the
           what,
         );
         assert.doesNotMatch(stderr, /1900|9999|2025/, 'no cell is shown');
-        // It took 100 s.
+        // This once took 100 s.
         assert.ok(performance.now() - start < 30_000, `${what}, ${bucket}`);
       }
     }
@@ -522,7 +522,7 @@ test('span: one row of 1970 or 9999 is named at once, with its neighbour and the
     input: input([...days, '9999-12-31']),
   });
   const declared = ['--from', '2025-01-01', '--to', '2025-12-31'];
-  // A range that is given leaves it out.
+  // A given range leaves such a row out.
   const { stdout } = await ran(
     ['count', ...privacy, ...timed('day'), ...declared],
     input([...days, '9999-12-31']),

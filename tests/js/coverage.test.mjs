@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Intervals contain the number without noise as often as they claim, over 400 runs with fixed seeds.
-// With few records those of means and variances are wider, because they hold for any records.
+// Intervals contain the number without noise as often as they claim, over 400 runs with fixed
+// seeds. With few records the intervals of means and variances are wider, because they hold for any
+// records.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

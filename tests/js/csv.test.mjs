@@ -201,7 +201,7 @@ test('csv: the separator of a header is the most frequent one outside quotes', (
   assert.equal(seenSeparators('x'.repeat(2 ** 20 + 1)).isComplete, true);
 });
 
-/** Beginnings of a formula, also behind what a spreadsheet leaves out. */
+/** Beginnings of a formula, also after characters that a spreadsheet ignores. */
 const SIGNS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 const STARTS = [
   '\t',

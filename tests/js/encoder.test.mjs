@@ -125,7 +125,7 @@ test('encoder: compare, certificate, noise and learners take it', () => {
     assert.equal(certificate.sensitivity, sensitivity);
     assert.equal(certificate.maxError, maxError);
   }
-  // Output perturbation is Z itself, of which this is B Z.
+  // The noise of output perturbation is Z itself; that of the encoder is B Z.
   const scale = 2 ** 36;
   const [own, z] = [noise, plain].map((it) => it.rounded({ numRows: 4, scale }));
   for (const [t, row] of decoder.entries()) {
@@ -175,8 +175,8 @@ function distanceFrom(encoder, { rows, noiseStddev }) {
   return most;
 }
 
-// 10, 2080 and 32,896 entries beyond 5, 6 and 6.5 standard deviations: false-alarm probability
-// 2e-5, with a margin of 2 for the tails of sums of products.
+// The probability that one of 10, 2080 and 32,896 entries is beyond 5, 6 and 6.5 standard
+// deviations is 2e-5, with a factor of 2 for the tails of sums of products.
 test('encoder: the covariance of the released noise is that of C, and of no other C', () => {
   for (const [steps, seed, dimension, limit] of [
     [4, 1, 20000, 5],
@@ -370,11 +370,14 @@ test('decoder: A C^-1 is accepted for every workload, and changes nothing', asyn
   }
 });
 
-/** An integer times 2^-200: exact for numbers that are multiples of that. */
+/** A number as an integer in units of 2^-200; exact for multiples of 2^-200. */
 const exact = (value) => BigInt(value * 2 ** 200);
 const magnitude = (it) => (it < 0n ? -it : it);
 
-/** Largest |B C - A| over what an accepted B is promised to have, computed without rounding. */
+/**
+ * Largest ratio of |B C - A| to the bound that is promised for an accepted B, computed without
+ * rounding.
+ */
 function residualRatio(decoder, encoder, rows) {
   const n = rows.length;
   let most = 0;

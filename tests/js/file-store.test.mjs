@@ -134,7 +134,7 @@ test('file store: a lock is not taken over once another has done so', async () =
   writeFileSync(`${path}.lock`, '999999999 12');
   let other;
   const link = async (act, _from, to) => {
-    // The other one comes after the lock was found and before it is claimed.
+    // The other store is opened after the lock was found and before it is claimed.
     if (!to.endsWith('.lock') && !other) await (other = FileStore.open(path));
     return act();
   };
@@ -242,7 +242,7 @@ test('file store: a save never overwrites what another store has saved since', a
   await assert.rejects(counter.release(0), code('store_failed', /could not be saved before/));
   await counter.dispose();
   await store.close();
-  // It does not remove the lock of the other, either.
+  // Closing the first store does not remove the lock of the second, either.
   await assert.rejects(FileStore.open(path), { code: 'store_in_use' });
   await second.release(1);
   await second.dispose();
@@ -263,7 +263,10 @@ test('file store: a path that is not a non-empty string is refused', async () =>
 
 const PATH = '/power/full';
 
-/** Runs `use` with a counter of so many steps in a file on a simulated disk, and returns the disk. */
+/**
+ * Runs `use` with a counter that has ended `steps` steps, in a file on a simulated disk, and
+ * returns the disk.
+ */
 async function onDisk(steps, use) {
   const disk = new PowerLoss();
   await disk.use(async () => {

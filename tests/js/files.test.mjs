@@ -153,7 +153,7 @@ test('files: a file that another process put in the place of a new one is not wr
   const [path, victim] = ['raced', 'victim'].map((name) => join(folder, name));
   writeFileSync(victim, 'mine');
   const { rm } = fs;
-  // Acts just after the old one was removed.
+  // Acts just after the old file was removed.
   fs.rm = async (...args) => {
     await rm(...args);
     symlinkSync(victim, `${path}.new`);

@@ -120,7 +120,7 @@ test('histogram: intervals are as confident as was asked for', () => {
       if (expected[i] < low || expected[i] > high) ++missed[i];
     });
   }
-  // Each is exceeded with probability 3e-6.
+  // Each bound is exceeded with probability 3e-6.
   const tolerance = 4.5 * Math.sqrt(numTrials / 4);
   for (const count of missed) assert.ok(count <= numTrials / 2 + tolerance, `${missed}`);
   for (const count of missed.slice(0, 5))

@@ -118,7 +118,10 @@ test('increments: in a store, steps are read again after a restart', async () =>
   );
 });
 
-/** Lists options that records which come clipped cannot be combined with, and the one that errors name. */
+/**
+ * Options that cannot be combined with records that arrive clipped, and the option that errors
+ * name.
+ */
 const RESTRICTED = [
   [{ people: 'once' }, 'people'],
   [{ people: { times: 2, apart: 3 } }, 'people'],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Streams in IndexedDB, in Chromium and Firefox: tabs and realms that compete for one, storage that
-// is cleared, and calls that overlap. browser.test.mjs has its rows and versions.
+// is cleared, and calls that overlap. browser.test.mjs tests its rows and versions.
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -87,7 +87,7 @@ testIn(
     await first.evaluate(() => window.store.close());
     assert.equal(await second.evaluate(openStore, 'shared'), undefined);
     await second.close();
-    // The browser frees the lock of a tab that is gone soon after it.
+    // Soon after a tab is gone, the browser frees its lock.
     let refused;
     for (let i = 0; i < 100; ++i) {
       refused = await third.evaluate(openStore, 'shared');

@@ -46,7 +46,7 @@ function live(kill, given) {
     life.stdout.on('data', (data) => {
       const isFirst = text === '';
       text += data;
-      // From the first instant of the first save to well within the loop.
+      // The kill comes at any time from the first save to well within the loop.
       if (isFirst && !point && !isLeft) {
         setTimeout(() => life.kill('SIGKILL'), Math.random() ** 2 * 150);
       }
@@ -105,7 +105,7 @@ class Recorder {
     this.pending = undefined;
   }
 
-  /** All that resolved is there, and perhaps the call that was under way. */
+  /** Requires that all that resolved is stored, and perhaps the call that was under way. */
   opened(place) {
     const isThere = ({ step, records }) => step === place.step && records === place.records;
     if (this.durable === 'step') {

@@ -70,7 +70,7 @@ function cached(store) {
   });
 }
 
-/** Ways to wrap a store; `tells` those that pass all arguments on. */
+/** Ways to wrap a store. */
 const WRAPPERS = {
   methods: (store) => () => ({
     load: (...args) => store.load(...args),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The tables of tests/messages: wrong inputs and calls of each surface, with the sentence wanted.
-// A row with `today` is open: the surface still says that. A row without it says what is wanted.
+// The tables of tests/messages: wrong inputs and calls of each surface, with the message that is
+// wanted. A row with `today` is open: the surface still gives the message of `today`. For a row
+// without it, the surface gives the wanted message.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

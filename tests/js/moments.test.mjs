@@ -166,7 +166,8 @@ test('moments: intervals are as confident as was asked for', () => {
         if (value < low || value > high) ++missed[i];
       });
     }
-    // Each is exceeded with probability 3e-6 if intervals are at least as confident as claimed.
+    // Each bound is exceeded with probability 3e-6 if intervals are at least as confident as
+    // claimed.
     const deviation = Math.sqrt(numTrials * confidence * (1 - confidence));
     const most = (1 - confidence) * numTrials + 4.5 * deviation;
     for (const count of missed) assert.ok(count <= most, `${confidence}: ${missed}`);

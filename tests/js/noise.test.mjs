@@ -139,7 +139,7 @@ test('noise: a privacy target is for streams', () => {
   );
 });
 
-// Recorded natively, in tests/cpp/noise/checkpoint_test.cpp.
+// Checkpoints recorded by a native build: tests/cpp/noise/checkpoint_test.cpp.
 const native = [
   [
     'tree',

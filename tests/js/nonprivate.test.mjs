@@ -28,7 +28,7 @@ const counting = records
   .filter(([step, person]) => step % 2 === 0 || person === 'bob')
   .slice(0, -1);
 
-/** One number a step, of the values that are added up and clipped. */
+/** One number per step, computed from the records of that step. */
 const inSteps = (all, of) =>
   Array.from({ length: target.steps }, (_, step) => of(all.filter(([at]) => at === step)));
 const clip = (value) => Math.min(1, Math.max(-1, value));

@@ -62,7 +62,7 @@ test('persons: ids are trimmed texts in normal form C, or exact numbers', () => 
       return [...all][0];
     });
     assert.equal(new Set(names).size, groups.length, `${names}`);
-    // Read again, a name is itself.
+    // Reading a name again changes nothing.
     for (const name of names) assert.equal(personOfId(name, areNumbers), name);
   }
   for (const empty of ['', ' ', '\t\u00a0']) {
@@ -83,7 +83,7 @@ test('persons: ids are trimmed texts in normal form C, or exact numbers', () => 
     '+',
     '7 7',
     '1_000',
-    // A double holds neither.
+    // A double holds none of these.
     '1e400',
     '-1e309',
     `1${'0'.repeat(309)}`,

@@ -66,7 +66,7 @@ function historyOf(it, { durable, size }) {
   };
 }
 
-/** Opens the stream and makes the calls up to a number of them, from that which `seen` tells. */
+/** Opens the stream and makes the calls up to number `to`, from the one that `seen` gives. */
 async function live({ it, options, calls, readings }, to, seen, change = () => {}) {
   const store = await FileStore.open(PATH);
   change(store);

@@ -199,7 +199,7 @@ const tableOf = (numRows, width = 2) => ({
   labels: Array.from({ length: numRows }, (_, i) => i % 2),
 });
 
-/** Rows at which the noise of the moments is half of their mean. */
+/** Number of rows at which the noise of the moments is half of their mean. */
 function borderOf({ epsilon, delta }, { width, neighbours }) {
   const stddev = dp.calibrate({ epsilon, delta }).noiseMultiplier / Math.sqrt(0.1);
   return 2 * (neighbours === 'replace-one' ? 2 : 1) * stddev * Math.SQRT2 * width ** 1.5;

@@ -319,7 +319,7 @@ test('increments: those of the tree match the noise of totals without a delta', 
       const squares = values.reduce((sum, x, i) => sum + (x - before[i]) ** 2, 0);
       before = values;
       // Squares of Laplace noise have a standard deviation of sqrt(5) times their mean; the
-      // tolerance is five of those of the mean of 4000.
+      // tolerance is five standard deviations of the mean of 4000 squares.
       const measured = squares / dimension / (noiseStddev * unit[step]) ** 2;
       assert.ok(Math.abs(measured - 1) < 5 * Math.sqrt(5 / dimension), `${step}: ${measured}`);
     }

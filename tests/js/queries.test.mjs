@@ -24,7 +24,7 @@ test('queries: bounds hold for mechanisms that need not be factorizations', () =
     Math.hypot(...standardErrors) / Math.sqrt(standardErrors.length);
   const approximate = dp.queries.linear({ ...parity, delta: 1e-5 }).result();
   const { addedNoise, unbiased, every } = approximate.bounds();
-  // tests/golden/added_noise.json
+  // The constant is from tests/golden/added_noise.json.
   close(addedNoise, approximate.lowerBound * Math.sqrt(1.8396168204220157), 1e-6);
   assert.ok(addedNoise < rms(approximate));
   assert.deepEqual([unbiased, every], [null, null]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sizes of what travels to a browser, after Brotli; size-limit holds the limits.
+// Sizes of the files that browsers download, after Brotli; package.json has the limits, which
+// size-limit checks.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -15,7 +16,7 @@ function brotli(bytes) {
   return brotliCompressSync(bytes).length;
 }
 
-/** Cache of compressed sizes of files of dist/, since the largest take seconds. */
+/** Cache of compressed sizes of files of dist/: compressing the largest takes seconds. */
 const sizes = new Map();
 
 function sizeOf(name) {
@@ -36,7 +37,7 @@ test('size: every file that travels is within its limit in package.json', () => 
   assert.equal(status, 0, stdout);
 });
 
-/** A program with one import, as bundled. */
+/** Bundles a program with one import. */
 async function bundled(specifier, name) {
   const program = `import { ${name} } from '${specifier}'; console.log(${name});`;
   const { outputFiles } = await build({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The map from the founding documents to this project leads somewhere. Its links are checked with
-// those of all other pages, in links.test.mjs.
+// All that docs/sources.md, the map from the founding documents to this project, names exists. Its
+// links are checked with those of all other pages, in links.test.mjs.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';

@@ -71,7 +71,7 @@ test('optimize: the optimum at 1024 steps is certified, and full accuracy comes 
   assert.ok(exact.ratio < best.ratio);
 });
 
-/** Releases with a fixed seed, to the bit. */
+/** Readings of a counter with a fixed seed. */
 function releases(strategy, steps) {
   const counter = dp.counter({ ...target, strategy, steps, insecureSeed: 7 });
   const readings = counter.releaseMany(new Float64Array(steps).fill(0.5));
@@ -86,7 +86,7 @@ test('a strategy from JSON releases the same totals, bit for bit', () => {
     const kept = JSON.parse(JSON.stringify(dp.optimize(searchOf(options)).result()));
     const named = releases(strategy, steps);
     assert.deepEqual(releases(kept, steps), named);
-    // Another number gives other totals, so the comparison can fail.
+    // A changed parameter gives other totals, so the comparison can fail.
     const [name] = Object.keys(kept.parameters);
     kept.parameters[name][0] *= 0.9;
     assert.notDeepEqual(releases(kept, steps), named);
@@ -115,8 +115,8 @@ test('a saved strategy can be used wherever a mechanism is named', () => {
   };
   assert.deepEqual(sums(saved), sums('optimal'));
   const often = { times: 3, apart: 5 };
-  // A search cannot optimise for this participation, and says so; a saved strategy is used as
-  // given.
+  // A search cannot optimise for this participation, which `optimisedFor` reports; a saved strategy
+  // is used as given.
   const { optimisedFor, ...searched } = dp.error({ ...named, participation: often });
   assert.equal(optimisedFor, 'single participation');
   assert.deepEqual(dp.error({ ...options, participation: often }), searched);
@@ -245,7 +245,7 @@ test('the optimum of dense matrices is found once, saved, and used again', () =>
 });
 
 test('optimal: long horizons for which errors are not known are refused before the search', () => {
-  // So long that a search would take a minute.
+  // A search for this horizon would take a minute.
   const steps = 2 ** 20;
   const momentum = { momentum: 0.9 };
   const rates = { rates: new Float64Array(steps).fill(0.5) };

@@ -92,8 +92,8 @@ test(
     const file = await FileStore.open(path);
     const numRounds = 8;
     /**
-     * Bytes and milliseconds per step, the least of several rounds, since other processes cost
-     * time.
+     * Bytes per step, and milliseconds of processor time per step: the least of several rounds,
+     * since other processes slow some of them.
      */
     const costOf = async (counter, enough = Infinity) => {
       const [firstStep, before] = [counter.step, statSync(path).size];
@@ -126,7 +126,9 @@ test(
   },
 );
 
-/** Runs `act` with a clock that says that every slice of work is over; returns how often others ran. */
+/**
+ * Runs `act` with a clock by which every slice of work is over; returns how often other tasks ran.
+ */
 async function turnsOf(act) {
   const { now } = performance;
   let time = 0;
@@ -233,7 +235,10 @@ test('log: damaged bytes are refused, or the stream is one of before the last wr
     const whole = await store.load();
     const ends = [whole.length];
     for (const size of store.appended.toReversed()) ends.unshift(ends[0] - size);
-    /** Opens bytes whose beginning is intact. */
+    /**
+     * Requires that bytes of which the first `numIntact` are intact are refused, or open at an
+     * earlier place and continue from there.
+     */
     const opening = async (bytes, numIntact, what) => {
       const copy = appendingStore(bytes);
       const again = await dp[kind]({ ...options, store: copy }).catch((error) => error);
@@ -241,8 +246,8 @@ test('log: damaged bytes are refused, or the stream is one of before the last wr
         assert.match(again.code, /^(bad_state|other_options)$/, what);
         return;
       }
-      // Else it would begin anew, with other readings of the same steps; or what was written before
-      // the last write was lost.
+      // A complete log may lose no more than its last write. A log cut short must at least have its
+      // base, since a stream that begins anew would release other readings of the same steps.
       const least = bytes.length < whole.length ? ends[0] : ends.at(-2);
       assert.ok(numIntact >= least, what);
       assert.ok(places.includes(placeOf(again)), what);

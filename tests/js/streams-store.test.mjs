@@ -164,7 +164,7 @@ for (const it of ALL) {
       }
       assert.equal(stream.records, 2);
       store.fails = undefined;
-      // It may have been stored nevertheless, so that the step has its records.
+      // The failed write may have been stored, so the step keeps its records.
       const other = await failing(() => stream.releaseAt(first.step, ...many(0, 2)));
       assert.equal(other.code, 'already_released');
       assert.deepEqual(await stream.releaseAt(first.step, ...many(1, 2)), wanted[1]);
@@ -303,7 +303,7 @@ const COMMON = {
 };
 
 for (const { name, kind, options, one, isOfPeople, learns } of CASES) {
-  // The options of the other counters are not those of the table.
+  // CHANGES fits the plain case of a kind, not these variants.
   if (/^counter (without|on|of a)|come clipped|by Adam|^learner (of|by)/.test(name)) continue;
   test(`streams in stores: other options are refused by name (${name})`, async () => {
     const begun = { ...options, about: 'rules', ...(name === 'counter' && { grid: 2 ** -4 }) };
@@ -320,8 +320,8 @@ for (const { name, kind, options, one, isOfPeople, learns } of CASES) {
         ? { people: { people: 'once' }, numericNames: { numericNames: true } }
         : { participation: { participation: { times: 2, apart: 2 } } }),
     };
-    if (isOfPeople) delete changes.clippedTo; // Which people refuse.
-    // Active people have neither.
+    if (isOfPeople) delete changes.clippedTo; // Streams of people refuse this option.
+    // Streams of active people have neither of these options.
     if (kind === 'active') for (const name of ['people', 'strategy']) delete changes[name];
     for (const [option, change] of Object.entries(changes)) {
       const error = await failing(() => dp[kind]({ ...begun, ...change, store }));

@@ -88,8 +88,8 @@ test('sums: errors are given for each workload and for all, and match the measur
       let total = 0;
       for (const { sums } of all) for (const value of sums[name].values) total += value * value;
       const measured = Math.sqrt(total / (40 * dimension));
-      // 4000 streams: a mean of squares has a standard deviation of 2 %, its root 1 %, and less
-      // over several steps.
+      // The mean of 4000 squares has a standard deviation of 2 %, its root one of 1 %, and less
+      // over all steps.
       close(measured / (errors[name].meanError * certificate.noiseMultiplier), 1, 0.02, name);
     }
   });

@@ -237,7 +237,7 @@ test('tfjs: batches have any number of rows, at once or in parts, and may be emp
   const rows = play(options, batches);
   assert.deepEqual(play(options, batches, inParts), rows);
   assert.notDeepEqual(play(options, [examples, [], examples.slice(1, 2)])[2], rows[2]);
-  // With an empty batch, only noise changes them.
+  // With an empty batch, the variables change by noise alone.
   assert.notDeepEqual(rows[1], rows[0]);
   assert.deepEqual(play(options, [[]]), play({ ...options, clip: 0.5 }, [[]]));
 });
@@ -414,7 +414,7 @@ test('tfjs: layers whose state goes from example to example are refused, dropout
     const model = tfLayers.sequential({ layers: wrap(recurrent(true)) });
     const make = () => opened(undefined, { model });
     rejects(make, DpError, 'unsupported', /^privateOptimizer: model must have no stateful layer/);
-    // If it is given as variables, the optimizer notices only when tensors are left behind.
+    // If the model is given as variables, the optimizer notices only when tensors are left behind.
     const { optimizer } = opened(variablesOf(model), { strategy: 'tree' });
     const lossOf = (x) => tf.sum(model.apply(x, { training: true }));
     const minimize = () => optimizer.minimize(lossOf, tf.ones([2, 3]));

@@ -86,8 +86,8 @@ test('totals: releases are points of the grid', () => {
 
 // Noise of 2048 independent coordinates: the sample variance has relative standard deviation
 // sqrt(2/2048) = 3.1 %, and the mean of the squares must be within 6 of these. Under the normal
-// approximation one check fails by chance with probability 2e-9, and 2 * 9 of them a strategy with
-// 4e-8; the seeds are fixed, so the outcome never varies.
+// approximation one check fails by chance with probability 2e-9, and any of the 2 * 9 checks of a
+// strategy with 4e-8; the seeds are fixed, so the outcome never varies.
 test('totals: the noise has the standard deviation of the certificate', () => {
   const dimension = 2048;
   const steps = 9;

@@ -23,7 +23,7 @@ const dp = await load();
 const year = { steps: 365, epsilon: 1, delta: 1e-6 };
 export const numbers: number[] = [];
 {
-  // Streams that draw from one budget; a budget in a store makes a promise of a stream in memory.
+  // Streams that draw from one budget; with a budget in a store, each stream is a promise.
   using budget = dp.budget({ epsilon: 1, delta: 1e-6, pure: 0.25 });
   using visits = dp.counter({ steps: 365, ...budget.share(1 / 3), budget });
   using pages = dp.histogram({ categories: ['a', 'b'], steps: 365, ...budget.left, budget });
@@ -211,7 +211,7 @@ test('types of streams: each wrong use is an error', async () => {
     `{\n// @ts-expect-error\n${line}\n}`.replace('export ', ''),
   );
   const { stdout } = await compile(before + lines.join('\n'), STRICT, true);
-  // Only the last one is right, so that what expects an error there is one.
+  // Only the last use is right, so only its directive is reported as unused.
   const unused = stdout
     .split('\n')
     .filter((line) => line !== '')

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The test vectors of noise, which a program computed that shares no code with the library, in the
-// WebAssembly of the package. tests/vectors/README.md describes them.
+// Checks the noise of the package's WebAssembly against test vectors, computed by a program that
+// shares no code with the library. tests/vectors/README.md describes them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

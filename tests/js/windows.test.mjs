@@ -94,7 +94,7 @@ test('windows: a window as long as the horizon takes states and strategies of ru
   for (const strategy of ['optimal', 'normalized-square-root', 'tree']) {
     const store = memoryStore();
     const found = [];
-    // The store is opened for both in turn.
+    // The same store is opened with each workload in turn.
     for (const workload of ['prefix', { window: steps }, { window: 1000 }, 'prefix']) {
       const counter = await dp.counter({ ...target, strategy, workload, store });
       found.push(await counter.release(records[counter.step]));

@@ -266,7 +266,7 @@ test('worker: a simulation that is given up goes on from where it stopped', asyn
   assert.equal(await client.liveHandles(), 0);
 });
 
-/** One object of each kind, by the path of the function of the client that makes it. */
+/** Options of objects of several kinds, by the path of the client's function that makes them. */
 const kinds = {
   counter: { steps: 4, ...target },
   histogram: { steps: 4, ...target, categories: ['a'], people: 'once' },

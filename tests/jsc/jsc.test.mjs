@@ -60,7 +60,7 @@ const plugin = {
   },
 };
 
-/** Makes one module of a program and all that it imports but the package. */
+/** Makes one module of a program and all that it imports except the package. */
 async function bundle(name, program) {
   const outfile = join(scratch, `${name}.mjs`);
   const contents = `import './platform.mjs';\n${program}`;

@@ -10,7 +10,7 @@ other than the one it is measured on:
     dp-gd                  all rows at every step, independent noise, as `ours` in judge.py
     K passes, optimal      batches in a fixed order, K times, noise of the given covariance
     K passes, independent  the same batches, independent noise
-    dp-ftrl                the best of `K passes, optimal`, without those of all rows at every step
+    dp-ftrl                the best of `K passes, optimal`, except with all rows at every step
 """
 
 import argparse
@@ -24,9 +24,9 @@ import numpy as np
 import judge
 import tables
 
-# Judging tables of two classes, without affairs and turnout, to be short.
+# Judging tables of two classes, except affairs and turnout, to save time.
 TABLES = ["breast", "Pima", "Mroz", "phishing", "Computers"]
-# Momenta of the learners but dp-gd, which has those of judge.py.
+# Momenta of all learners except dp-gd, which has those of judge.py.
 MOMENTA = (0, 0.8)
 SHOWN = ("dp-sgd", "dp-gd", "dp-ftrl", "plain")
 

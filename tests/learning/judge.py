@@ -11,9 +11,9 @@ the learner, and learners whose settings were selected from a grid, at an unacco
 A learner is tuned in two ways. `tuned` selects for each split the setting that is best on the nine
 others; `hindsight` selects the best on all ten, so it is biased upwards. The best learner is also
 selected on the ten: with `--fresh N` the learner and setting that are best on the ten are compared
-with the command on N other splits. Then the judge itself is checked at epsilon 1: with two thirds
-of the noise the command is more accurate, and with permuted labels no more accurate than always
-predicting the most frequent label.
+with the command on N other splits. Then the judge itself is checked: with two thirds of the noise
+at epsilon 1 the command must be more accurate, and with permuted labels at epsilon 8 hardly more
+accurate than always predicting the most frequent label.
 """
 
 import argparse

@@ -223,7 +223,7 @@ class Tree {
 
 async function tryArea(tree, area, faults, done) {
   for (const tests of new Set(faults.map((it) => it.tests))) {
-    // The fault before may be in what was built last.
+    // The last build may still contain the previous fault.
     const refused = await tree.build(area);
     if (refused) throw new Error(`the unmutated copy does not build:\n${refused}`);
     const { limit, wrong } = await tree.unmutated(area, tests);

@@ -89,7 +89,7 @@ function filesOfFilter(filter) {
   return [...new Set(found)].sort();
 }
 
-/** Files of tests; with the one that runs the transcripts, these. */
+/** Adds the transcripts to files of tests that include the one that runs them. */
 function withTranscripts(files) {
   const folder = 'tests/transcripts';
   const runs = files.includes('tests/js/transcripts.test.mjs');

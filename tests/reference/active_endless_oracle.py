@@ -90,7 +90,8 @@ class Remaining:
         return energy, y
 
     def choices(self, y, phase, remaining, cache):
-        """(energy of the choice, next y, values there, less the tail) of every choice."""
+        """Yields, for a day off or on, the largest energy of the choice with all that follows, the
+        next y, whether it is active, its days, and the next phase."""
         forced = min(self.window, remaining)
         moves = [(0, 1, "off"), (1, forced if phase == "off" else 1, "on")]
         for active, days, following in moves:

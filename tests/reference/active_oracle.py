@@ -106,7 +106,7 @@ def brute_force(n, window, is_open, most_runs, theta, offset):
 
 def triples(n, window, is_open, most_runs):
     """(active days, runs, ends that are active) of patterns, straight from the definition: runs
-    have at least `window` days, or 1 if they may be cut, and a gap of one day at least between
+    have at least `window` days, or 1 if they may be cut, and gaps of at least one day between
     them."""
     for ends in (0, 1, 2):
         for runs in range(max(1, ends), (n + 1) // 2 + 1):

@@ -5,9 +5,9 @@
     python3 tests/reference/active_windows_oracle.py            writes the file, in half a minute
     python3 tests/reference/active_windows_oracle.py --check    exit 1 if the committed one is stale
 
-The events of a person determine the days on which each window counts them: for window W, an event
-of day t those from t to t + W - 1. Each window i has noise of its own, with the covariance of
-active_oracle.py, so what one person does moves the measurements by
+The events of a person determine the days on which each window counts them: an event of day t makes
+window W count the days t to t + W - 1. Each window i has noise of its own, with the covariance of
+active_oracle.py, so what one person does moves the measurements by J, with
 
     J^2 = sum over i of u_i' X_i u_i / s_i^2,        s_i^2 the largest value of u_i' X_i u_i alone.
 
@@ -46,7 +46,7 @@ def sets_of_events(n, longest, is_open):
 
 
 def largest_of_all(n, is_open, windows):
-    """Largest J^2 of windows (W, theta, offset), and its share of each window alone."""
+    """Largest J^2 of windows (W, theta, offset), and s_i^2 of each window alone."""
     best = Fraction(0)
     alone = [brute_force(n, w, is_open, 0, theta, offset) for w, theta, offset in windows]
     tables = [energies(n, theta, offset) for _, theta, offset in windows]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integer noise with small variance, to 30 digits: writes tests/golden/added_noise.json.
 
-A distribution is a mixture of two geometric ones in |k|, truncated at m and m + 1. Its
+A distribution is a mixture of two geometric laws in |k|, truncated at m and m + 1. Its
 probabilities are listed one by one: its delta at epsilon is the sum of their excesses over
 e^epsilon times the neighbouring probabilities, and its variance is that of the list. So the noise
 is private, and no lower bound may be above its variance. No code is shared with cpp/src/analysis,

@@ -3,7 +3,7 @@
 """Random lower-triangular encoders C, with 50 digits and independently of the code of the package:
 writes tests/golden/encoders.json.
 
-    python3 tests/reference/encoder_oracle.py            writes the file, in some seconds
+    python3 tests/reference/encoder_oracle.py            writes the file, in a few seconds
     python3 tests/reference/encoder_oracle.py --check    exit 1 if the committed one is stale
 
 Entries come row after row from s -> 48271 s mod (2^31 - 1), s_0 = seed: with r = s mod 1025, an

@@ -273,7 +273,7 @@ def entry(form, step, coordinate, order):
     return total
 
 
-# Rows of column 0 and 1 with the smallest and largest u1 among the first 30000.
+# Rows with the smallest and the largest u1 of columns 0 and 4, among the first 30000.
 def extreme_rows():
     first = [(plane(row, 0, 0)[0], row) for row in range(30000)]
     return min(first)[1], max(first)[1]

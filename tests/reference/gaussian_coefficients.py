@@ -111,7 +111,7 @@ def certified_error(series, coefficients, end, weight):
         right = abs(evaluate(difference[:30], z))
         best = max(best, weight(z) * max(left, right))
         left = right
-    # 30 terms: the neglected tail of each series is below end^30 * 2 < 1e-17 * 1e-15 and is added.
+    # 30 terms: the neglected tail of each series is below 1e-32, and is added.
     tail = sum(abs(e) * end ** k for k, e in enumerate(difference) if k >= 30) * mpf("1.01")
     return best + weight(end) * (slack + tail)
 

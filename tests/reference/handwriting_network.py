@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the network of tests/js/support/handwriting.mjs in JAX: the golden figures of dp-ftrl/tfjs.
+"""Trains the network of tests/js/support/digit-network.mjs in JAX: golden values for dp-ftrl/tfjs.
 
     pip install jax==0.10.2 jax-privacy==2.0.0 scipy==1.17.1
     python3 tests/reference/handwriting_network.py [--design] > tests/golden/handwriting_network.json

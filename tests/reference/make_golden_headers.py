@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Turns tests/golden/*.json into C++ headers in tests/cpp/golden/: tests need no JSON parser.
+"""Turns tests/golden/*.json into C++ headers in tests/cpp/golden/, so tests need no JSON parser.
 
     python3 tests/reference/make_golden_headers.py            write the headers
     python3 tests/reference/make_golden_headers.py --check    exit 1 if a committed one is stale
@@ -100,7 +100,7 @@ MECHANISM_NAMES = {
 PARAMETRISED_NAMES = {"BSR_p": "banded-square-root", "BISR_p": "banded-inverse-square-root"}
 # Families whose best parameter was searched for, and its name.
 SEARCHED = {"lambda_cgd_best": ("lambda-cgd", "lambda"), "nu_dpftrl_best": ("nu", "nu")}
-# The function `trees` takes those of trees; there is no family with gamma.
+# Names that `trees` turns into rows, and names with gamma, for which there is no family.
 OTHER_NAMES = re.compile(r"tree_kary_(sub_)?k\d+|tree_honaker_full|gamma_BIFR_.*")
 
 
@@ -219,7 +219,7 @@ def momentum(document):
 
 
 def trees(document):
-    """The same file: trees of any arity, and least squares on the whole tree."""
+    """The trees of mechanisms.json: of any arity, and with least squares on the whole tree."""
     rows = []
     for num_steps, table in document.items():
         for long_name, errors in table.items():

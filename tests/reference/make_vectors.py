@@ -3,8 +3,8 @@
 """Writes tests/vectors/*.json: inputs chosen here, outcomes by grid_release.py and the standards.
 
     python3 tests/reference/make_vectors.py            write the files
-    python3 tests/reference/make_vectors.py --check    make every committed outcome again; exit 1
-                                                       where one differs or a file is not ours
+    python3 tests/reference/make_vectors.py --check    recompute every committed outcome; exit 1
+                                                       if one differs, or an input of states.json
 
 decoders.json and the valid states of states.json were made by the library once; they are inputs and
 never change. Needs mpmath (any 1.x) and about 20 seconds.
@@ -128,7 +128,7 @@ def noise_vectors():
 
 
 def pythagorean_records():
-    """Records whose norm is a whole number of grids, at clip norms a few ulps below it."""
+    """Records whose norm is a whole number of grids, at that clip norm and one a few ulps below."""
     for a, b, norm, ulps in ((3, 4, 5, 1), (5, 12, 13, 1), (20, 21, 29, 2), (119, 120, 169, 1),
                              (696, 697, 985, 3), (28, 45, 53, 4), (3000, 4000, 5000, 2)):
         for grid in (1.0, 2.0 ** -11):
@@ -229,7 +229,8 @@ def damages(state):
 
 
 def damages_behind_header(kind, state):
-    """The same for content specific to states of that kind, all under a new checksum."""
+    """Yields (bytes, description of the damage) for the content after the header, which depends on
+    the kind; all get a new checksum."""
     if kind == "noise":
         yield state + bytes(3), "part of a row too much"
         return

@@ -3,13 +3,13 @@
 """Distances of the columns of moments, written independently of the C++ code: writes
 tests/golden/moments.json.
 
-    python3 tests/reference/moments_oracle.py            writes the file, in some seconds
+    python3 tests/reference/moments_oracle.py            writes the file, in a few seconds
     python3 tests/reference/moments_oracle.py --check    exit 1 if the committed one is stale
 
 distance_squared  largest squared distance of two records of numbers in [-1, 1], or of one and none,
-                  by listing all records on a lattice, in rational arithmetic: squared distances have
-                  the squares of the weights only. Records that move are not compared with each
-                  other: it is twice the largest squared norm, and no inner product is negative.
+                  by listing all records on a lattice, in rational arithmetic: squared distances
+                  contain only squares of the weights. For records that may move it is twice the
+                  largest squared norm, since no inner product of records is negative.
 """
 
 import itertools

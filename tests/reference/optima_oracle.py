@@ -13,8 +13,8 @@ windows, decays   least root mean square error of an encoder with columns of nor
                   error^2 >= tr(S)^2 / (n sum v)            Cauchy and Schwarz, for every encoder
                   error^2 <= tr(S) max(S_ii / v_i) / n      C^T C = D^(-1/2) S D^(-1/2), rescaled
 
-                  v^-0.8 (diag S)^1.8 takes the place of v until both agree to 1e-6; the file has the
-                  first, which is off by far less: it is stationary at the optimum.
+                  v^-0.8 (diag S)^1.8 takes the place of v until both bounds agree to 1e-6; the file
+                  has the lower one, which is off by far less: it is stationary at the optimum.
 totals            lower bounds on the root mean square error of every mechanism for totals of records
                   between -1 and 1, from ||A D||_* by a singular value decomposition, where D has the
                   steps of a block as a column, for the best length of blocks
@@ -70,7 +70,7 @@ def norm_over_root(n, length):
 
 
 def bound_on_every_mechanism(n, rho):
-    # Longer blocks have a chi beyond the range of doubles.
+    # Longer blocks have a chi-square divergence beyond the range of doubles.
     lengths = [length for length in range(1, MOST_LENGTH + 1) if 2 * length**2 * rho < 700]
     bounds = [
         (norm_over_root(n, length) / (1 + math.sqrt(math.expm1(2 * length**2 * rho))), length)

@@ -3,8 +3,8 @@
 """Leaders of composite losses, by a slow solver: writes tests/golden/penalty.json.
 
 Minimises <s, w> + t alpha sum_g ||w_g|| + lambda ||w||^2 / 2 over whole space, ball or box by
-iterative reweighting: a norm is the least of (||w||^2 / eta + eta) / 2 over eta > 0, attained at its
-value, so each round solves a quadratic problem with eta from the round before, in a ball by bisection
+iterative reweighting: a norm is the least of (||w||^2 / eta + eta) / 2 over eta > 0, for eta its
+value. Each round solves a quadratic problem with eta from the round before, in a ball by bisection
 on the multiplier of its constraint. It uses no thresholds and shares no formula with cpp/src.
 
     python3 tests/reference/penalty_oracle.py            writes the file

@@ -75,7 +75,7 @@ def bisect(is_low, low, high, width=mpf(10) ** -28):
 
 
 def below(pair, delta):
-    """Decides delta_of(...) < delta on the smaller of delta and its complement."""
+    """True if delta_of(...) < delta, compared by the smaller of delta and 1 - delta."""
     value, complement = pair
     return value < mpf(delta) if delta < 0.5 else complement > 1 - mpf(delta)
 

@@ -5,12 +5,12 @@
 A step is written as a shortest signed sum of powers of the arity by walking the tree from the root,
 never by a formula for digits; the l1 sensitivity counts, for every record, the nodes that hold it
 and that some step uses. Tails of sums of discrete Laplace variables come from convolving their
-distributions, term by term, in fractions of 40 digits. No formula is shared with cpp/src.
+distributions, term by term, in decimals of 40 digits. No formula is shared with cpp/src.
 
-    python3 tests/reference/pure_oracle.py            writes the file, in some seconds
+    python3 tests/reference/pure_oracle.py            writes the file, in a few seconds
     python3 tests/reference/pure_oracle.py --check    exit 1 if the committed one is stale
-    python3 tests/reference/pure_oracle.py --check --quick    the same but for trees over a million
-                                                      steps, in about one second
+    python3 tests/reference/pure_oracle.py --check --quick    the same, without trees of 2^20 steps,
+                                                      in about one second
 """
 
 import json
@@ -27,7 +27,8 @@ QUICK_STEPS = 2**16
 
 
 def above(count, arity, subtractive):
-    """Parents whose sum is nearest to that of the first `count` nodes; none begins later if plain."""
+    """Number of parents whose sum is nearest to that of the first `count` nodes; rounded down in a
+    plain tree."""
     return count // arity + (subtractive and count % arity > arity // 2)
 
 
@@ -85,7 +86,8 @@ def sensitivity(num_steps, arity, subtractive):
 
 
 def total_nodes(num_steps, arity, subtractive):
-    """What a step leaves to the next level takes as many nodes there as an earlier step takes."""
+    """Nodes of all totals together. What a total leaves to the next level takes as many nodes there
+    as the total of an earlier step."""
     nodes = [0]
     for count in range(1, num_steps + 1):
         parents = above(count, arity, subtractive)

@@ -186,7 +186,7 @@ def root(rises_or_falls, low, high):
 
 
 def approximate_delta(mu, epsilon):
-    """Delta to about 30 digits of 1e-40, for guesses."""
+    """Delta, to about 30 digits even where it is 1e-40, for guesses."""
     with mp.workprec(260):
         mu, epsilon = mpf(mu), mpf(epsilon)
         a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
@@ -265,7 +265,7 @@ def pure(rng):
         odds = exp_of(Fraction(epsilon))
 
         def covers(mu):
-            # (1 + e^epsilon) (1 - Phi(mu / 2)) <= 1, the same
+            # Equivalent: (1 + e^epsilon) (1 - Phi(mu / 2)) <= 1.
             return is_below(times((ONE + odds[0], ONE + odds[1]), tail(Fraction(mu) / 2)), limit)
 
         with mp.workprec(1800):

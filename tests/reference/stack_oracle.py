@@ -3,7 +3,7 @@
 """Several workloads with common noise, written independently of the C++ code: writes
 tests/golden/stacks.json.
 
-    python3 tests/reference/stack_oracle.py            writes the file, in some seconds
+    python3 tests/reference/stack_oracle.py            writes the file, in a few seconds
     python3 tests/reference/stack_oracle.py --check    exit 1 if the committed one is stale
 
 A stack is the prefix sums (width = the horizon) and windows of widths a and b, with weights whose
@@ -11,9 +11,9 @@ sum is 1; G = sum weight A^T A.
 
 optima    root mean square error of the best encoder with columns of norm 1, by the fixed point
           v = diag((D^(1/2) G D^(1/2))^(1/2)), D = diag(v): the error squared is sum v / n.
-choices   the least error of encoders that are square roots of a Toeplitz matrix with columns scaled
-          to norm 1, of these matrices: the workloads, and the first column of the lower-triangular
-          L with L^T L = G.
+choices   the least error of square roots of Toeplitz matrices with columns scaled to norm 1. The
+          matrices are the workloads, and the one with the first column of the lower-triangular L
+          for which L^T L = G.
 """
 
 import json

@@ -7,8 +7,8 @@
 
 Reads files, or standard input: the JSON of `dp-ftrl optimize`, `error`, `release` or `calibrate`.
 A saved strategy is checked as well, because what it says of itself may contradict the files.
-Prints one line a claim: proved, false or "cannot check" with the reason, and remarks, which are no
-claims. Exit status 0 if all claims are proved, 1 if one is false, else 2.
+Prints one line per claim: proved, false or "cannot check" with the reason, and remarks, which are
+no claims. Exit status 0 if all claims are proved, 1 if one is false, else 2.
 Needs Python 3.11 or newer and mpmath (Debian: python3-mpmath).
 """
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums with weights, written independently of the C++ code: writes tests/golden/weights.json.
 
-    python3 tests/reference/weights_oracle.py            writes the file, in some seconds
+    python3 tests/reference/weights_oracle.py            writes the file, in a few seconds
     python3 tests/reference/weights_oracle.py --check    exit 1 if the committed one is stale
 
 With m_t = momentum m_{t-1} + w_t, the workload is S_t = decay S_{t-1} + m_t.
@@ -84,7 +84,7 @@ def sums():
     rows = []
     for momentum, decay in OF_SUMS:
         integers = [Fraction(1000003 * (t + 1) % 2001 - 1000) for t in range(STEPS_OF_SUMS[-1] + 1)]
-        # Fraction(0.99) is the double.
+        # Fraction(0.99) is exactly the double.
         exact = filtered(Fraction(momentum), Fraction(decay), integers)
         for step in STEPS_OF_SUMS:
             floor = math.floor(exact[step])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sliding windows, written independently of the C++ code: writes tests/golden/windows.json.
 
-    python3 tests/reference/window_oracle.py            writes the file, in some seconds
+    python3 tests/reference/window_oracle.py            writes the file, in a few seconds
     python3 tests/reference/window_oracle.py --check    exit 1 if the committed one is stale
 
 errors          root mean square error at sensitivity 1 of two factorizations of the window: its

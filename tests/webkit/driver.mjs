@@ -76,7 +76,7 @@ class Session {
     return this.call('POST', '/refresh', {});
   }
 
-  /** Calls a function in the page and returns its result, also that of a promise. */
+  /** Calls a function in the page, and returns its result or what its promise resolves to. */
   async evaluate(use, ...args) {
     const script = `const args = [...arguments], done = args.pop();
       (async () => (${use})(...args))()

@@ -18,7 +18,9 @@ assert.ok(!missing, `there is no ${missing}; run as root: apt-get install webkit
 /** Longest time in ms that a page may take to reach a state, even on a busy machine. */
 const patience = 300_000;
 
-/** Runs in a page before its own scripts: `said` is what it logs, throws, and is forbidden. */
+/**
+ * Runs in a page before its own scripts: `said` collects what it logs, throws, and is forbidden.
+ */
 const RECORDER = `globalThis.said = [];
   const note = (kind, text) => said.push(kind + ': ' + text);
   addEventListener('error', ({ message, target }) => note('error', message ?? target.outerHTML), true);

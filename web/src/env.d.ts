@@ -24,9 +24,9 @@ declare module 'virtual:day' {
 
 /** Privacy parameters of the story, computed at build time: vite.privacy.ts. */
 declare module 'virtual:privacy' {
-  /** Distance between the attacker's two bells at each of the `epsilons`. */
+  /** Distance between the attacker's two bells at each of the `epsilons` of hero-numbers.ts. */
   export const mus: readonly number[];
-  /** Noise multiplier at `privacy`. */
+  /** Noise multiplier at the `privacy` of hero-numbers.ts. */
   export const noiseMultiplier: number;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The story, the laboratory and the histograms are views of one document; the address determines
-// which one is shown. Each is created when it is first shown and runs nothing before then.
+// The story, the laboratory and the histograms are views of one document; the address selects the
+// view. Each is created when it is first shown and runs nothing before.
 
 import './style.css';
 import { givenTable } from './data/given-table.ts';
@@ -136,7 +136,7 @@ class Page {
   }
 }
 
-/** Runs the page's script as a worker that serves every role. */
+/** Runs the page's script as a worker, for CSV files and for the library. */
 async function serveAsWorker(): Promise<void> {
   serveCsv();
   await import('dp-ftrl/worker');

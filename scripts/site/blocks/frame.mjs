@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Script of the frame in which a block runs. Its sandbox and its policy forbid every request. The
-// program runs in a worker of it, so that the page can stop one that never ends.
+// Script of the frame in which a block runs. The frame's sandbox and policy forbid every request.
+// The program runs in a worker of the frame, so that the page can stop a program that never ends.
 
 import { linked } from './modules.mjs';
 
@@ -20,7 +20,7 @@ function work(program) {
   let numLeft = 1000;
   const print = (...values) => {
     if (numLeft > 0) postMessage({ text: values.map(show).join(' ') });
-    // Nothing more is posted, which would keep the page from hearing that the program has ended.
+    // Posts nothing more, because messages without end would hide from the page that it has ended.
     if (--numLeft === 0) postMessage({ error: 'stopped after 1000 lines', ended: true });
   };
   for (const name of ['debug', 'error', 'info', 'log', 'warn']) console[name] = print;

@@ -53,7 +53,7 @@ function removeOld() {
   }
 }
 
-/** Makes one function of the command and what it imports, for program-host.mjs. */
+/** Bundles the command with all that it imports, for program-host.mjs. */
 function bundleCommand(folder) {
   buildSync({
     entryPoints: [join(folder, 'node_modules/dp-ftrl/dist/cli.js')],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Extent of the tests: `scripts/test all`, which a release passes, sets DPFTRL_ALL to run all
+// Extent of the tests: `scripts/test all`, which a release must pass, sets DPFTRL_ALL to run all
 // cases.
 
 const isWhole = process.env.DPFTRL_ALL === '1';

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls of streams whose processes are killed, for those processes and for the comparing one.
+// Calls of streams, for the processes that are killed and for the test that checks what they left.
 
 import { EACH_KIND } from './streams.mjs';
 
 export const isLong = process.env.DPFTRL_LONG === '1';
-/** More steps than the lives of either form reach. */
+/** More steps than all lives together reach, in the short test and in the long one. */
 const steps = isLong ? 6000 : 1000;
 
 /** Case of the name with a long horizon, and with a strategy that is opened quickly. */

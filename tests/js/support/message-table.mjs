@@ -12,7 +12,9 @@ export function tableOf(surface) {
   );
 }
 
-/** Compares the rows with their table; each must say `today`, or else `wanted`. */
+/**
+ * Compares the rows with their table: the message must be `today` if the row has it, else `wanted`.
+ */
 export async function holds(rows, saidBy) {
   const wrong = [];
   for (const row of rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Does what the rows of the command's table in tests/messages say.
+// Runs the rows of the command's table in tests/messages.
 
 import { cli, dpFtrl, run } from './consumer.mjs';
 

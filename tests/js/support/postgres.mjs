@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A separate PostgreSQL server in a scratch folder, run by Debian's programs behind a socket.
+// A PostgreSQL server in a scratch folder, from Debian's package, reached through a Unix socket.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';

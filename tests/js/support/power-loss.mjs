@@ -6,14 +6,17 @@
 //
 // * Data written to a file since its last sync may be present, absent, or cut short; any sector of
 //   512 bytes may lack it and then has its old contents, or zeros beyond the old end.
-// * Names of a folder that changed since its last sync are present up to some change, in order.
+// * Of the changes of names in a folder since its last sync, any number of the first took effect.
 
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 const SECTOR = 512;
-/** Torn writes up to this length are tried at every length, longer ones at about this many. */
+/**
+ * Torn writes of up to this many bytes are tried at every length, longer ones at about this many
+ * lengths.
+ */
 const MOST_PREFIXES = 100;
 const ROOT = '/power/';
 const names = ['open', 'readFile', 'realpath', 'lstat', 'stat', 'rename', 'rm', 'link', 'unlink'];
@@ -95,7 +98,7 @@ export class PowerLoss {
   mark = () => undefined;
   /** Called after an operation took effect; may throw as a file system would. */
   after = () => {};
-  /** Operations to skip, which tests that this is detected: "sync of /power/a". */
+  /** Operations to skip, by name and path, such as the sync of /power/a: tests must notice that. */
   skips = () => false;
   #nextId = 1;
   #counts = {};
@@ -132,7 +135,7 @@ export class PowerLoss {
     return new Inode(this.#nextId++, now);
   }
 
-  /** Operations with this name so far. */
+  /** Number of operations with this name so far. */
   count(name) {
     return this.#counts[name] ?? 0;
   }

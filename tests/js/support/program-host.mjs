@@ -2,12 +2,12 @@
 
 // Runs programs for the tests of one folder in one process. The command is evaluated anew for each
 // run, with a `process` of its own, but is compiled only once: that takes a third of the time of a
-// thread, and a sixth of a process. Other programs, and a command that starts while another one
-// runs, get a thread each, and so does every run under scripts/test all.
+// new thread, and a sixth of that of a new process. Other programs, and a command that starts while
+// another one runs, get a thread each, and so does every run under scripts/test all.
 //
 //   node program-host.mjs DIST COMMAND      receives messages { id, program, args, input, env }
 //
-// DIST is the folder of the installed package, and COMMAND its command as one function.
+// DIST is the folder of the installed package, and COMMAND the file of its bundled command.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -200,7 +200,9 @@ export const KINDS = {
 };
 
 export const NAMES = ['ann', 'bob', 'ann', 'carl', 'ann', 'bob', 'ann', 'bob'];
-/** Options of people: the earliest steps of each that fit this bound count. */
+/**
+ * Options of streams of people: the earliest steps of each person that fit this bound are counted.
+ */
 export const PEOPLE = { people: { times: 2, apart: 2 } };
 
 export const TARGET = {
@@ -211,7 +213,7 @@ export const TARGET = {
   insecureSeed: 3,
 };
 
-/** Streams whose records are people and nothing else; each is somebody new in its step. */
+/** Records of `active`: people and nothing else, each of them once. */
 const SOMEBODY = ['ann', 'bob', 'carl', 'dora', 'emil', 'fay', 'gus', 'hal'];
 const { strategy: _, ...OF_ACTIVE } = TARGET;
 const ACTIVE = {

@@ -109,7 +109,7 @@ async function resultOf({ line, input }, cwd) {
   return { ...result, stdout: '' };
 }
 
-/** Runs a command in a folder, and returns the lines that a transcript has of it. */
+/** Runs a command in a folder, and returns the lines that a transcript shows for it. */
 async function printedBy({ line: typed, input }, cwd, words) {
   const line = typed.replace(/\$([A-Z]+)/g, (whole, name) => words.get(name) ?? whole);
   const [, name, value] = WORDS.exec(line) ?? [];

@@ -24,12 +24,12 @@ PROVED, FALSE, UNKNOWN, NO_CLAIM = "proved", "false", "cannot check", "no claim"
 SENSITIVITY_SLACK = Fraction(1, 2 ** 38)
 ERROR_SLACK = Fraction(1, 10 ** 9)
 ROUNDING = Fraction(1, 2 ** 50)
-# Relative distance from the least safe value up to which a stated one is proved: further on the
-# safe side, a file states less than is so, and does not say what the rest is for.
+# Relative distance from the least safe value up to which a stated one is proved: a file that is
+# farther on the safe side promises less than holds, and does not say what uses the rest.
 TIGHT = Fraction(1, 10 ** 9)
-# Largest horizon for which factors are computed, and largest number that may stand for one.
+# Largest horizon for which factors are computed.
 MOST_DENSE_STEPS = 64
-# The package multiplies B and C for as many steps, with an error that is below this.
+# The package multiplies B and C for up to so many steps, with an error below MOST_RESIDUAL.
 MOST_RESIDUAL_STEPS = 256
 MOST_RESIDUAL = 1e-12
 OF_BOUND = "it says which error a bound is for"
@@ -253,7 +253,7 @@ def check_ratio(report, claims, error):
 
 def check_residual(report, claims):
     """Checks that the package's own product of B and C was right to rounding; B C = A is proved
-    apart from it."""
+    independently of it."""
     is_right = claims["residualSteps"] == min(claims["numSteps"], MOST_RESIDUAL_STEPS)
     report.judge("residualSteps", is_right, not is_right)
     report.judge("decoderResidual is of rounding only", claims["decoderResidual"] <= MOST_RESIDUAL,
@@ -354,7 +354,7 @@ def verify(document, strategy=None, workload=None, encoder=None):
     """
     report = Report()
     if type(document) is dict and "certificate" in document:
-        # A file of releases: who is protected, and what was drawn, is not in the mathematics.
+        # A file of releases: whom it protects, and what was drawn, cannot be derived.
         for name in document:
             if name != "certificate":
                 report.add(name, UNKNOWN, "is not part of the certificate")
@@ -445,7 +445,7 @@ def check_classical(report, textbook, epsilon, delta):
 
 
 def verify_integers(report, claims):
-    """Checks what mode lattice states, but for the encoder of integers."""
+    """Checks what mode `lattice` states, except what follows from the encoder of integers."""
     report.add("objective", NO_CLAIM, OF_BOUND)
     for name in ("effectiveParameters", "sensitivity", "maxError", "meanError", "clipNorm",
                  "lattice.distance", "lattice.precisionBits", "lattice.measurementUnit",
@@ -516,7 +516,7 @@ def verify_pure(report, claims):
 
 
 def check_pure_conversions(report, claims, epsilon):
-    """Checks mu and rho that epsilon-DP implies, and std times epsilon over distance, sqrt 2."""
+    """Checks mu and rho that epsilon-DP implies, and that noiseMultiplier is sqrt 2 / epsilon."""
     # mu-GDP covers epsilon-DP if its total variation does: 1 - 2 Phi(-mu / 2) >= tanh(epsilon / 2).
     low, high = rational_ends((iv.exp(to_mp(epsilon)) - 1) / (iv.exp(to_mp(epsilon)) + 1))
     at = delta_of_mu(Fraction(0), Fraction(claims["mu"]))
@@ -579,7 +579,7 @@ def verify_mechanism(report, claims, strategies, given):
 
 
 def check_times(report, claims):
-    """Names a promise about the records of a statistic, and refuses one where none is replaced."""
+    """Reports fixedTimes as a promise that no file can prove, or that suits only replace-one."""
     if claims.get("fixedTimes"):
         report.add("fixedTimes", UNKNOWN, "no file can prove that records stay in their steps")
     if "fixedTimes" in claims and claims["neighbours"] == "zero-out":
@@ -699,8 +699,8 @@ _derived = {}
 
 
 def derive(name, numbers, workload, schema, moves=False):
-    """Rebuilds C and B and measures them, for records that move (of moments and histograms) if so
-    stated. Cached, since many documents share a mechanism."""
+    """Rebuilds C and B and measures them; with `moves`, for the records of moments and histograms,
+    which may move. Cached, since many documents share a mechanism."""
     key = repr((name, sorted(numbers.items()), workload.words, workload.num_steps, vars(schema),
                 moves))
     if key not in _derived:

@@ -6,9 +6,9 @@ W = D_u^(1/2) A M:
 
     error^2 >= |W|_*^2 / (T sum u),     |W|_* >= <Q, W> / |Q|     for every Q
 
-T = sum over phases of max diag Lambda_s: for records of d numbers, (d + 1)(d + 2) / 2 > k. For
-records of one number T_s is at most sum w + max(max R_ii, sum_{i<j} |R_ij|), where
-R = Lambda_s - sum w s s^T.
+T is the sum over phases s of T_s = max diag Lambda_s, for records of d numbers with
+(d + 1)(d + 2) / 2 > k. For records of one number, T_s = sum w + max(max R_ii, sum_{i<j} |R_ij|),
+where R = Lambda_s - sum w v v^T, for sign vectors v with weights w >= 0.
 
 Q, Lambda, u and w are found in floats; intervals prove the resulting bound.
 """
@@ -174,7 +174,7 @@ def needed_dimension(k):
 class Solved:
     def __init__(self, duals, encoder):
         self.duals = duals
-        self.encoder = encoder  # that of the other side, in intervals; None where it fails
+        self.encoder = encoder  # of the primal problem, in intervals; None where it fails
 
 
 def solve(workload, k, is_max, row_weights=None, iterations=70):

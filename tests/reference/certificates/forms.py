@@ -2,7 +2,7 @@
 """Forms of the documents: every field that one may have, its type, and fields that go together.
 
 What a document lacks, or has beyond its form, cannot be checked; so nothing in it is passed over.
-A new field takes a line in a form and a check in claims.py, or a line in PROMISES.
+A new field needs a line in a form and a check in claims.py, or a line in PROMISES.
 """
 
 import json
@@ -173,7 +173,7 @@ LAPLACE = Form({
     "grid": POSITIVE,
 })
 
-# Remarks on how a file was made. No number rests on them.
+# Remarks on how a file was made. No number depends on them.
 REMARKS = ("sensitivityMethod", "boundMethod", "optimisedFor", "status", "iterations")
 
 # Statements about what happens outside the mechanism, which no file can prove.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interval arithmetic on whole numbers of 2^-256: every operation rounds outward.
+"""Interval arithmetic on multiples of 2^-256: every operation rounds outward.
 
 Matrices are lists of lists of intervals. Doubles are taken as exact rationals.
 """

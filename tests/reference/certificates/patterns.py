@@ -93,15 +93,16 @@ def squared_moving_sensitivity(encoder, schema):
 
         sup over patterns pi, pi' of |sum_{i in pi} C_i u_i - sum_{j in pi'} C_j v_j|^2
 
-    for records of norm at most 1 / sqrt(2), no two of which have a negative inner product. At most
-    half the sum of |X_ij| over both patterns, and -X_ij where it is positive between them."""
+    for records of norm at most 1 / sqrt(2), no two of which have a negative inner product. It is at
+    most half the sum of |X_ij| over each of the patterns, plus max(0, -X_ij) between them."""
     x = gram(encoder)
     same = squared_sensitivity(encoder, schema)
     every = patterns(schema, len(x))
     if every is None or len(every) ** 2 > MOST_PATTERNS:
         return Interval(max(e.lo for row in x for e in row), 2 * same.hi)
     bounds = [pattern_bounds(x, pattern) for pattern in every]
-    # Orthogonal records in the same steps attain the sum of X_ij, equal records elsewhere |C_i - C_j|.
+    # Orthogonal records in the same steps attain the sum of X_ij; equal records in the steps of two
+    # patterns attain half of |sum_{i in pi} C_i - sum_{j in pi'} C_j|^2.
     low = max(sum(x[i][j].lo for i in pi for j in pi) for pi in every)
     high = 0
     for pi, of_pi in zip(every, bounds):

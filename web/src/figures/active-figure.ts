@@ -61,7 +61,8 @@ type Counts = Readonly<Record<string, Float64Array>>;
 const knownCounts = new WeakMap<DayPeople, Counts>();
 
 /**
- * Counts without noise also come from the library, because only the library knows who is active.
+ * Counts without noise also come from the library, because only the library determines who is
+ * active.
  */
 async function trueCounts(engine: Engine, people: DayPeople): Promise<Counts> {
   const found = knownCounts.get(people) ?? (await countTruly(engine, people));

@@ -106,7 +106,7 @@ const LEAST_WIDTH = 52;
 const LINE = 18;
 /** Height of the text at the end of a line, and its distance from the line. */
 const END = { height: 14, gap: 6 };
-/** Minimum milliseconds between two orders of the texts at the ends of lines. */
+/** Minimum milliseconds between two changes of the order of the texts at the ends of lines. */
 const ORDER_TIME = 1000;
 /** Length of the mark of a level at the last step. */
 const MARK = 24;
@@ -132,7 +132,8 @@ export class Chart {
   private moving = false;
   private last = 0;
   /**
-   * Lines in the order of the texts at their ends, from top to bottom, and the time of that order.
+   * Lines in the order of the texts at their ends, from top to bottom, and the time at which that
+   * order was adopted.
    */
   private shownEnds: { lines: readonly number[]; since: number } = { lines: [], since: -Infinity };
   private reorder = 0;
@@ -266,7 +267,10 @@ export class Chart {
     return this.options.tick?.(step) ?? count(step);
   }
 
-  /** Multiples of `step`, `space` pixels apart, and the last step in place of one that it covers. */
+  /**
+   * Multiples of `step`, drawn `space` pixels apart, and the last step, whose label replaces any
+   * that it would overlap.
+   */
   private splits(step: number, space: number): number[] {
     const { numSteps } = this.options;
     const room = (7 * this.tick(numSteps).length + 8) * (step / space);

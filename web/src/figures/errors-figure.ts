@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Figure 4: the standard deviation of every release, and the smallest that is possible.
+// Figure 4: the standard deviation of every release, with a lower bound on its maximum or mean.
 
 import type { ErrorOptions, MechanismName, Problem, UnitError } from 'dp-ftrl';
 import type { Analyst } from '../base/analyst.ts';
@@ -68,7 +68,7 @@ export class ErrorsFigure {
     this.chart?.restyle();
   }
 
-  /** Redraws with as many points as pixels for a new width. */
+  /** Redraws with a number of points that fits the new width. */
   resize(): void {
     this.drawn = '';
     this.lazily.request();

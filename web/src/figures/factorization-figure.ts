@@ -34,7 +34,7 @@ export class FactorizationFigure {
   private shown: MechanismMatrices[] = [];
   private maps: HeatMap[] = [];
   private step: number | null = null;
-  /** C^-1 of the first mechanism, for the sentence about a step. */
+  /** C^-1 or A^-1 B of the first mechanism, for the sentence about a step. */
   private row: Matrix | null = null;
   private readonly note = byId('factorization-step');
 
@@ -59,7 +59,7 @@ export class FactorizationFigure {
     for (const map of this.maps) map.restyle();
   }
 
-  /** Highlights the row of a step (from 1) in every matrix whose rows are steps. */
+  /** Highlights row `step` (from 1) of every matrix that has as many rows, or no row. */
   setCursor(step: number | null): void {
     this.step = step;
     for (const map of this.maps) map.light(step);
@@ -213,7 +213,7 @@ function isShorterSingle({ numSteps, participation }: Settings): boolean {
   return numSteps > maxPictureSteps && participation === 'epochs';
 }
 
-/** Describes the earlier noise that a step cancels. Steps and noise count from 1. */
+/** Describes the earlier noise that a step cancels. Steps and noise are numbered from 1. */
 function stepText({ values, numColumns, symbol }: Matrix, step: number): string {
   const row = values.subarray((step - 1) * numColumns, step * numColumns);
   const taken = [...row.keys()]

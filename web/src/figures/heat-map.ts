@@ -147,8 +147,8 @@ export class HeatMap {
   }
 
   /**
-   * Ticks of the scale; a quarter of the maximum is in the middle, because the scale shows square
-   * roots.
+   * Ticks of the scale; a quarter of the maximum is halfway between 0 and the maximum, because the
+   * scale shows square roots.
    */
   private ticks(): HTMLElement {
     const { size, least } = this.extent;

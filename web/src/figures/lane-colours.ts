@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Colours of mechanisms shown side by side. Mechanisms of the story have their own colour, the same
-// in both views.
+// Colours of mechanisms shown side by side. Mechanisms of the story have a colour of their own, the
+// same in the story and in the laboratory.
 
 import type { Colour } from './colours.ts';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Legend of a figure: the lines, their values at the cursor, and whether they are published or
-// secret. Secret lines are dashed and carry a lock, here and in the drawing.
+// secret. Secret lines form a group of their own, marked with a lock.
 
 import { h, icon, setText } from '../base/dom.ts';
 import type { Colour } from './colours.ts';

@@ -44,7 +44,7 @@ function until({ window, decay }: SumWeights): string {
   return decay < 1 ? ', until as much fades as is added' : '';
 }
 
-/** Explains the curve; `name` is the lane whose deviation is `stddev`. */
+/** Explains the curve; `name` is the mechanism whose standard deviations are `stddev`. */
 export function localText(
   name: string,
   { history }: Lane,

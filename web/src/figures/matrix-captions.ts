@@ -5,7 +5,7 @@
 import { counted, quantity } from '../base/format.ts';
 import { shadeOf, type MatrixEntries } from '../data/matrix.ts';
 
-/** Entries of a row or column, with rounding errors set to 0. */
+/** Entries of a row, or of the first column, with rounding errors set to 0. */
 function entriesOf({ numRows, numColumns, values }: MatrixEntries, at: { row?: number }): number[] {
   const size = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const { row } = at;

@@ -152,7 +152,6 @@ export class Ranking {
     return h('th', { scope: 'col' }, h('button', { type: 'button', onclick: act }, text));
   }
 
-  /** Puts the rows in order. */
   private sort(): void {
     const { sorted, comparison } = this;
     if (sorted === null || comparison === null) return;

@@ -76,7 +76,7 @@ function optionsOf({ settings, lane }: StatisticRequest) {
   return { strategy: strategyOf(lane), ...targetOf(settings), ...problemOf(settings) };
 }
 
-/** The numbers without noise; NaN at steps without records. */
+/** The numbers without noise; NaN at steps where they cover no record. */
 function truthOf<R extends { nonprivate?: R | undefined }>(
   readings: readonly R[],
   { count, number }: { count(reading: R): Estimate; number(reading: R): Estimate },
@@ -86,7 +86,7 @@ function truthOf<R extends { nonprivate?: R | undefined }>(
   );
 }
 
-/** Values of the records, clipped to their range. */
+/** Values of the records, as given and clipped to the range. */
 interface ClippedRecords {
   measured: string;
   range: Range;

@@ -25,7 +25,7 @@ export interface Release {
 
 /** A kind of figure: what it releases, and how it is drawn. */
 export interface TracksKind<View, Released extends Release> {
-  /** Key of a view; two views have the same key exactly if they release the same numbers. */
+  /** Key of a view; two views have the same key if and only if they release the same numbers. */
   keyOf(view: View): readonly unknown[];
   release(engine: Engine, view: View): Promise<Released>;
   /** Explains what is protected, and what the intervals mean. */
@@ -90,7 +90,7 @@ export class TracksFigure<View extends { settings: Settings }, Released extends 
     for (const { chart } of this.panels) chart.restyle();
   }
 
-  /** Redraws with as many points as pixels for a new width. */
+  /** Redraws with a number of points that fits the new width. */
   resize(): void {
     this.drawn = '';
     this.lazily.request();
@@ -144,7 +144,7 @@ export class TracksFigure<View extends { settings: Settings }, Released extends 
     this.clear();
     setText(this.text, '');
     const role = error instanceof Wanting ? 'status' : 'alert';
-    // A fault of the table may quote its cells.
+    // A message about the table may quote its cells.
     const isSecret = error instanceof CsvError && this.shown?.settings.deployed === true;
     const text = isSecret ? hiddenReason : messageOf(error);
     this.host.replaceChildren(h('p', { class: 'plot nothing', role }, text));

@@ -6,7 +6,10 @@
 const moves = ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const;
 let current: ResizeObserver | null = null;
 
-/** Scrolls until `element` is in its place, or `offset` pixels below the window's top, and holds it. */
+/**
+ * Scrolls `element` into view, or to `offset` pixels below the top of the window, and keeps it
+ * there.
+ */
 export function anchor(element: HTMLElement, offset?: number): void {
   current?.disconnect();
   const go = (): void => {

@@ -377,7 +377,7 @@ class Game {
     );
   }
 
-  /** The buttons work from now on. */
+  /** Enables the buttons and starts the first game. */
   begin(rounds: Rounds): void {
     this.rounds = rounds;
     for (const button of this.buttons) button.disabled = false;

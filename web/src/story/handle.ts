@@ -28,7 +28,7 @@ export interface HandleOptions {
   tapped?(): void;
 }
 
-/** Largest movement of a finger, in pixels, that still counts as a press. */
+/** Movement of the pointer, in pixels, from which a press becomes a drag. */
 const slack = 4;
 
 const directions: Readonly<Record<string, number>> = {
@@ -62,7 +62,8 @@ export class DragHandle {
       element.addEventListener(type, () => element.classList.remove('grabbed'));
     element.addEventListener('pointerdown', (event) => this.grab(event as PointerEvent));
     element.addEventListener('pointermove', (event) => this.drag(event as PointerEvent));
-    // Without this, browsers scroll with the finger, because they ignore `touch-action` in SVG.
+    // Without this, a dragging finger scrolls the page, because browsers ignore `touch-action` in
+    // SVG.
     element.addEventListener('touchstart', (event) => event.preventDefault(), { passive: false });
     element.addEventListener('pointerup', () => {
       if (this.pressed === null) options.settled?.(this.now);
@@ -77,7 +78,7 @@ export class DragHandle {
     return this.now;
   }
 
-  /** Moves the handle as the user does, for a press beside it. */
+  /** Moves the handle as the user does, for keys and for a press beside it. */
   go(value: number): void {
     this.set(value);
     this.options.settled?.(this.now);
@@ -90,7 +91,9 @@ export class DragHandle {
     this.announce();
   }
 
-  /** The nearest multiple of the step from `min`, rounded to hide floating-point error. */
+  /**
+   * The nearest value that is a whole number of steps above `min`, without floating-point error.
+   */
   private onStep(value: number): number {
     const { min, step } = this.options;
     return Number((min + Math.round((value - min) / step) * step).toPrecision(12));

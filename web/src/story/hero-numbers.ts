@@ -6,7 +6,7 @@ import type { MechanismName, SimulationChunk, SimulationOptions } from 'dp-ftrl'
 
 /** Privacy parameters of the whole story, unless the user changes them. */
 export const privacy = { epsilon: 1, delta: 1e-6 } as const;
-/** Values of epsilon at which an attacker can be tried. */
+/** Values of epsilon at which the reader can play the attacker. */
 export const epsilons: readonly number[] = [
   0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10,
 ];
@@ -58,7 +58,7 @@ type MaybePromise<T> = T | Promise<T>;
 /** 1 or 0 for each passer-by, with a morning, a noon and an evening rush. */
 function passersBy(): Float64Array {
   let state = 20_240_229;
-  // Marsaglia's xorshift32; never for noise.
+  // Marsaglia's xorshift32; never used for noise.
   const uniform = (): number => {
     state ^= state << 13;
     state ^= state >>> 17;

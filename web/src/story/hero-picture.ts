@@ -51,7 +51,7 @@ export function ends({ lanes }: Day): { worst: HeroLane; best: HeroLane } {
   return { worst: lanes[0]!, best: lanes.at(-1)! };
 }
 
-/** Half the width of a mechanism's band at its end, in whole people. */
+/** Half the width of a mechanism's band where it is widest, in whole people. */
 export const within = ({ worst }: HeroLane): string => `±${fixed(worst, 0)}`;
 
 const explanations: Readonly<Record<string, string>> = {

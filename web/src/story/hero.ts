@@ -95,7 +95,7 @@ class Hero {
     return { noise, band: lane.band, worst: lane.worst };
   }
 
-  /** Adds the visitor to the row of people, who can be moved along it. */
+  /** Adds the visitor, who can be moved along the row of people. */
   private addMarker(): DragHandle {
     const row = this.one<HTMLElement>('.passers');
     const marker = h('div', { class: 'marker' });
@@ -123,7 +123,7 @@ class Hero {
       settled: () => this.context.settled(),
       tapped: () => this.turn(),
     });
-    // A finger that scrolls clicks nothing.
+    // Listens for clicks, because a finger that scrolls causes none.
     row.addEventListener('click', (event) => {
       if (event.target !== marker) handle.go(valueAt(event));
     });

@@ -15,7 +15,7 @@ import { positionIn } from './position.ts';
 import type { Frame, Mount, SceneView } from './scene.ts';
 
 const numGhosts = 30;
-/** Number of points of a ghost run, at any horizon. */
+/** Largest number of points of a ghost run. */
 const mostPoints = 256;
 const horizons: readonly number[] = Array.from({ length: 9 }, (_, i) => 2 ** (i + 4));
 const longest = horizons.at(-1)!;
@@ -62,7 +62,7 @@ class WayPicture {
 
   constructor(
     private readonly placement: Placement,
-    /** Twice the noise of one person, in people. */
+    /** Twice the standard deviation of the noise of one person, in people. */
     private readonly unit: number,
     private numSteps: number,
   ) {
@@ -148,7 +148,7 @@ class WayPicture {
     return at(point) * (unit / 2) * Math.sqrt(numSteps / this.numPoints);
   }
 
-  /** The vertical axis stays as it is, so that the noise is seen to grow with the horizon. */
+  /** The vertical axis is fixed, so that the noise is seen to grow with the horizon. */
   private scales(): { x: Scale; y: Scale } {
     const { numSteps } = this;
     const top = 1.15 * this.unit * Math.sqrt(longest);

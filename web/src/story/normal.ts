@@ -6,7 +6,7 @@ export function density(x: number): number {
   return Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
 }
 
-/** Normal distribution function, by its Taylor series over the density. */
+/** Normal distribution function: 1/2 plus the density times a power series. */
 function probability(x: number): number {
   if (x < -8) return 0;
   if (x > 8) return 1;

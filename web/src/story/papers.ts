@@ -36,7 +36,7 @@ export const mount: Mount<Frame> = async (stage) => {
       h('cite', {}, title),
       `, version ${version}, ${unbroken(`${license} licence`)}.`,
     ),
-    // Names the source only if it has an address.
+    // Names the repository only if it has an address.
     ...(repository === ''
       ? []
       : [

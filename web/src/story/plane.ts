@@ -38,11 +38,14 @@ export interface Point {
 const margin = { left: 48, right: 14, top: 26, bottom: 40 };
 /** Height of a handle on the horizontal axis, above the tick texts. */
 const gripRoom = 8;
-/** Left margin if the axis has no ticks. */
+/** Left margin if the vertical axis has no ticks. */
 const bare = 14;
 /** Distance between lines of text. */
 const lineHeight = 16;
-/** Minimum distance between two ticks of the vertical axis; a tick closer to an earlier one is left out. */
+/**
+ * Minimum distance between two ticks of the vertical axis; a tick closer to an earlier one is left
+ * out.
+ */
 const leastBetween = 12;
 
 function fraction(scale: Scale, value: number): number {

@@ -108,7 +108,7 @@ const scenes: readonly Scene[] = [
   },
 ];
 
-/** Distance below the window at which a scene is prepared, as a share of the window's height. */
+/** Distance from the window at which a scene is prepared, as a share of the window's height. */
 const ahead = '150%';
 
 type State = 'waiting' | 'mounting' | 'ready' | 'failed';
@@ -325,10 +325,11 @@ export class Story {
     // are prepared, too.
     this.prepare('0px');
     addEventListener('scroll', () => this.prepare(`${ahead} 0px`), { once: true, passive: true });
-    // A search of the page, which begins with a key, also finds what the papers are called.
+    // The list of papers is mounted at the first key, so that the browser's search finds their
+    // titles.
     const papers = this.sectionOf('papers');
     if (papers) addEventListener('keydown', () => void this.mount(papers), { once: true });
-    // The keyboard comes to the next scene without scrolling.
+    // The next scene is mounted before the focus reaches it, because the keyboard need not scroll.
     for (const [i, next] of this.sections.slice(1).entries()) {
       const foot = this.sections[i]!.element.querySelector('.scene-foot')!;
       foot.addEventListener('focusin', () => void this.mount(next));

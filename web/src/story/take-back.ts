@@ -25,8 +25,8 @@ const start = 0.5;
 const numBars = 16;
 const scale = 2 ** 20;
 /**
- * Largest error in the picture of the first steps, in people. Larger errors leave the picture, and
- * an arrow marks where.
+ * Largest error in the picture of the first steps, in people; larger errors are drawn at its edge,
+ * with an arrow.
  */
 const tallest = 32;
 /** Duration of the animation of the first steps, in milliseconds. */
@@ -351,7 +351,8 @@ class Errors {
     if (guess === null) return;
     const guessed = placeOf(guess);
     put(this.guessMark, guessed);
-    // The curve falls and then rises, so there is free space beside the mark, on the outside.
+    // The curve falls towards its minimum, so there is free space on that side of the mark, above
+    // it.
     const falls = guess.lambda < bestOf(this.facts).lambda;
     this.guessWord.setAttribute('text-anchor', falls ? 'start' : 'end');
     this.guessWord.setAttribute('x', String(guessed.x + (falls ? 11 : -11)));
@@ -409,7 +410,7 @@ class TakeBack {
       totals.plane.element,
       errors.plane.element,
     );
-    // Narrow screens show one picture at a time, that of the step that is read.
+    // Narrow screens show one picture at a time, that of the step being read.
     dataset['read'] = 'pile';
     stage.step(
       () => {

@@ -49,7 +49,7 @@ export class Tools {
     );
   }
 
-  /** Called when the scene is mounted; it may have a picture to save. */
+  /** Called when the scene is mounted; offers to save its picture, if it has one. */
   ready(): void {
     this.save.disabled = false;
     this.save.hidden = this.view()?.panels().length === 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The bars of C^-1, each with a handle: the share of each draw in the noise of a step.
+// The bars of C^-1, all but the first with a handle: the share of each draw in the noise of a step.
 
 import { quantity } from '../../base/format.ts';
 import { DragHandle } from '../handle.ts';
@@ -14,7 +14,7 @@ import { squareRootBars } from './floor-numbers.ts';
 const numShown = 9;
 const rootBars = squareRootBars(numShown);
 
-/** Draggable bars; the marks beside them show the square root. */
+/** Draggable bars; short lines show the bars of the square root. */
 export class BarsPicture {
   readonly plane: Plane;
   /** The user's bars, initially those of fresh noise: nothing is taken back. */
@@ -51,7 +51,7 @@ export class BarsPicture {
     this.handles = this.grips.map((grip, i) => this.makeHandle(grip, i + 1, moved, settled));
   }
 
-  /** Sets all bars; missing ones are zero. */
+  /** Sets all bars but the first; missing ones are zero. */
   put(bars: Float64Array): void {
     for (let bar = 1; bar < numShown; ++bar) {
       this.bars[bar] = bars[bar] ?? 0;

@@ -8,13 +8,18 @@ import { count, fixed, roundPercent } from '../../base/format.ts';
 import { setText } from '../../base/dom.ts';
 import { lineThrough, Plane, place, setFitting, type Point } from '../plane.ts';
 
-/** Range of the picture, relative to the floor; larger values are drawn at its edge. */
+/**
+ * Range of the errors, as excess over the floor relative to the floor; errors outside the range are
+ * drawn at its edges.
+ */
 const range = { from: -0.025, to: 12 } as const;
 /** Distance of the floor from the zero of the logarithmic axis, relative to the floor. */
 const lift = 0.04;
-/** A curve whose largest error is below this multiple of the floor is drawn on the floor. */
+/**
+ * An optimum whose largest error is below this multiple of the floor is labelled as reaching it.
+ */
 const touching = 1.001;
-/** The first ones are kept where there is no room for all. */
+/** Ticks, relative to the floor; the first ones are kept where there is no room for all. */
 const marks = [0, 0.1, 0.5, 2, 5, 0.25, 1, 0.05, 0.02] as const;
 const lineNames = ['square-root', 'optimal', 'own'] as const;
 type LineName = (typeof lineNames)[number];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Hands a file to the laboratory: opens it and puts the file into its own file input.
+// Hands a file to the laboratory: opens the laboratory and puts the file into its file input.
 
 import { h } from '../../base/dom.ts';
 import { laboratory, routeOf } from '../../base/route.ts';

@@ -33,8 +33,8 @@ const words: Readonly<Record<CurveName, string>> = {
 };
 
 /**
- * Smallest width of a block; narrower blocks are merged into one bar, and a highlighted block is at
- * least this wide.
+ * Smallest width of a block, in pixels; narrower blocks are merged into one bar, and a highlighted
+ * block is at least this wide.
  */
 const narrowest = 3;
 

@@ -5,7 +5,7 @@
 /**
  * A horizon; the largest errors at noise multiplier 1 of
  * independent, tree, honaker, square-root, optimal;
- * and the least that any factorization can have.
+ * and a lower bound for every factorization.
  */
 export type ErrorRow = readonly [number, number, number, number, number, number, number];
 

@@ -36,7 +36,7 @@ import type { Frame, Mount, SceneView } from '../scene.ts';
 import type { Stage } from '../stage.ts';
 
 const { delta } = privacy;
-/** Largest error of a count that is accepted, in people. */
+/** Largest error that the input field accepts, in people. */
 const greatestMargin = 1e6;
 
 const names: Readonly<Record<(typeof rankedMechanisms)[number], string>> = {
@@ -273,7 +273,7 @@ class YoursScene implements SceneView {
       this.stale = false;
       const { horizon, margin } = this;
       const errors = [...horizon.errors, horizon.floor];
-      // Takes no turn in the queue, because it is short and others may take seconds.
+      // Calibrates outside the queue, because it is quick and queued work may take seconds.
       const epsilons = await Promise.all(
         errors.map(async (error) => {
           const mu = 1 / bearableMultiplier(margin, error);
@@ -335,7 +335,7 @@ class YoursScene implements SceneView {
   }
 }
 
-/** The error that a text states; null if the text is not a plausible number of people. */
+/** The error that a text states; null unless it is a whole number from 1 to `greatestMargin`. */
 function marginOf(text: string): number | null {
   const value = parseNumber(text) ?? NaN;
   return Number.isInteger(value) && value >= 1 && value <= greatestMargin ? value : null;

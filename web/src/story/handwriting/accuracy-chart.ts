@@ -116,8 +116,8 @@ export class AccuracyChart {
     share.textContent = '';
     if (last === undefined) return;
     share.textContent = percent(spreadOf(complete.map((looks) => looks.at(-1)!.accuracy)).mean);
-    // A line that still grows has its text before it. At the end, the top line has its text above it,
-    // and the other lines have theirs below.
+    // The text of a growing line is to the right of its end. Once the line is complete, the text is
+    // above it for the model without noise, and below it for the others.
     const grows = last.x < plane.right - 70;
     const beside = noise === 'none' ? -9 : 22;
     place(share, {

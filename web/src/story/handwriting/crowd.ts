@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A crowd: phones train a model together while their images stay on them, one group per round.
+// A crowd: phones train a model together, one group per round, and keep their images to themselves.
 
 import './crowd.css';
 import { STEP_AXIS, type MapPanel, type PicturePanel } from '../../figures/picture.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Handwriting: three models learn to read digits from the same images, two of them privately, which
+// Handwriting: three models, two of them private, learn to read digits from the same images, and
 // then read what the user draws.
 
 import '../errors/errors.css';

@@ -9,7 +9,7 @@ import { quantity } from '../../base/format.ts';
 import { NUM_PIXELS, SIDE } from './numbers/image.ts';
 import { NUM_CLASSES } from './numbers/softmax.ts';
 
-/** Shades of each sign in a picture. */
+/** Number of shades of each sign. */
 const NUM_SHADES = 15;
 
 function squares(places: readonly number[]): string {

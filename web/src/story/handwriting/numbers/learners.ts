@@ -69,7 +69,7 @@ export interface TrainingResult {
   sums: WeightSums;
 }
 
-/** Common interface of the worker's learners. */
+/** Common interface of the private learner and its non-private twin. */
 interface DigitLearner {
   learn(features: Float64Array, labels: Float64Array): Promise<void>;
   weights(): Promise<Float64Array>;
