@@ -13,6 +13,7 @@ import {
   complaints,
   drop,
   enter,
+  openExport,
   readTable,
   root,
   rowsByDay,
@@ -100,7 +101,7 @@ test('the preset shows the numbers of the package, the program and the command',
   const days = daysOf(events);
   const { last } = await agrees(page, days, { epsilon: 2, insecureSeed: 1 });
   const values = Object.values(last).map(({ value }) => value);
-  await page.click('#export-open');
+  await openExport(page);
   assert.deepEqual(runProgram(await textOf(page, '#export-javascript')), values);
   const [program, ...flags] = (await textOf(page, '#export-command')).trim().split(' ');
   assert.equal(program, 'dp-ftrl');

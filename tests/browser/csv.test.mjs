@@ -13,6 +13,7 @@ import { holds, tableOf } from '../js/support/message-table.mjs';
 import {
   changes,
   enter,
+  openExport,
   openPage,
   readKey,
   root,
@@ -306,7 +307,7 @@ for (const { text, button, total, rows, listed } of [
 
 /** The command that the page exports. */
 async function commandText(page) {
-  await page.click('#export-open');
+  await openExport(page);
   const text = await textOf(page, '#export-command');
   await page.keyboard.press('Escape');
   return text;
@@ -332,7 +333,7 @@ async function commandOn(table, command, options) {
 
 /** Output of the exported program and the command, run on the table that the page saves. */
 async function printedElsewhere(page) {
-  await page.click('#export-open');
+  await openExport(page);
   const [javascript, command] = await Promise.all(
     ['javascript', 'command'].map((name) => textOf(page, `#export-${name}`)),
   );
@@ -557,7 +558,7 @@ test('a column can have a unit, which is shown with its numbers and does not cha
     await page.$eval('#sums-view', (select) => select.selectedOptions[0].text),
     'visits (min)',
   );
-  await page.click('#export-open');
+  await openExport(page);
   await savesOf(page, '[data-picture=totals]');
   assert.ok((await savedPanels(page))[0].texts.includes('total, in min'));
   await page.keyboard.press('Escape');

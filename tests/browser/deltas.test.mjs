@@ -10,6 +10,7 @@ import { some } from '../js/support/extent.mjs';
 import {
   complaints,
   importSources,
+  openExport,
   readKey,
   reveal,
   savedPanels,
@@ -174,7 +175,7 @@ test('the figure over delta is hidden for sums other than running totals', async
   await page.waitForFunction(() => !document.getElementById('deltas-figure').hidden);
   await settled(page);
   await reveal(page, 'deltas', '.key');
-  await page.click('#export-open');
+  await openExport(page);
   await savesOf(page, '[data-picture=deltas]');
   const [panel] = await savedPanels(page);
   assert.equal(panel.lines.length, 5);

@@ -9,6 +9,7 @@ import {
   complaints,
   enter,
   fits,
+  openExport,
   readKey,
   readTable,
   savedPanels,
@@ -102,7 +103,7 @@ test('descent beside FTRL: chosen by keyboard, it is in the key, table, link and
     /so far: FTRL .*\s%, descent .*\s%, twin FTRL .*\s%, twin descent/,
   );
   assert.match(await textOf(page, '#sums-note'), /at weights 0, where all learners start/);
-  await page.click('#export-open');
+  await openExport(page);
   await savesOf(page, '[data-picture=learning]');
   const [{ legend, lines, painted }] = await savedPanels(page);
   for (const name of ['tree, FTRL', 'tree, descent', 'non-private twin, descent'])

@@ -10,6 +10,7 @@ import { load } from '../../dist/index.js';
 import { some } from '../js/support/extent.mjs';
 import {
   enter,
+  openExport,
   openPage,
   readKey,
   reveal,
@@ -331,6 +332,16 @@ test('the inverse stands among the matrices, and the row of the step is lit', as
   );
   await page.keyboard.press('Escape');
   assert.equal(await page.$eval('#factorization-step', (note) => note.hidden), true);
+  // The rows of a tree's encoder are nodes, and no step is one of them.
+  await page.select('#set-mechanism', 'tree');
+  await page.waitForSelector('#factorization [data-mechanism=tree] .map');
+  await settled(page);
+  await page.focus('#sums .plot');
+  await page.keyboard.press('Home');
+  assert.deepEqual(
+    await page.$$eval('#factorization .map-lit', (all) => all.map((one) => one.hidden)),
+    [true, false, false, false],
+  );
   assert.deepEqual(said, []);
   await page.close();
 });
@@ -352,7 +363,7 @@ for (const hash of some(
   test(`programs and command print what the page shows: #${hash}`, async () => {
     const { page, said } = await open(hash);
     const numSteps = await page.$eval('#progress', ({ max }) => Number(max));
-    await page.click('#export-open');
+    await openExport(page);
     const program = await textOf(page, '#export-javascript');
     const command = await page
       .$('#export-command')
@@ -433,7 +444,7 @@ test('figures are exported as SVG, with the values that the page shows', async (
   await reveal(page, 'errors', '.key');
   await reveal(page, 'deltas', '.key');
   await reveal(page, 'statistics', '.key');
-  await page.click('#export-open');
+  await openExport(page);
   const names = () =>
     page.$$eval('[data-picture]', (all) => all.map(({ dataset }) => dataset.picture));
   assert.deepEqual(await names(), [
@@ -472,7 +483,7 @@ test('figures are exported as SVG, with the values that the page shows', async (
   // In deployed mode the true total is unknown, so the picture must not contain it.
   await page.keyboard.press('Escape');
   await page.click('#deployed');
-  await page.click('#export-open');
+  await openExport(page);
   assert.ok(!(await names()).includes('learning'));
   const deployed = await pictureOf(page, 'totals');
   assert.deepEqual([deployed.lines.length, deployed.areas.length], [2, 2]);
@@ -518,7 +529,7 @@ test('an exported figure has the colours of its mechanisms', async () => {
     options,
   );
   await reveal(page, 'errors', '.key');
-  await page.click('#export-open');
+  await openExport(page);
   const pictures = new Map();
   for (const name of ['totals', 'errors', 'learning', 'deviations']) {
     await savesOf(page, `[data-picture=${name}]`);
@@ -568,7 +579,7 @@ test('an exported figure has the colours of its mechanisms', async () => {
 
 test('a learner is exported as SVG', async () => {
   const { page } = await open('steps=60&learning=regret');
-  await page.click('#export-open');
+  await openExport(page);
   const { lines, texts } = await pictureOf(page, 'learning');
   assert.equal(lines.length, 3, 'the learner, its twin and the bound');
   assert.ok(texts.includes('non-private twin'));

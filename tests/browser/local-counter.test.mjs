@@ -9,6 +9,7 @@ import {
   complaints,
   fits,
   importSources,
+  openExport,
   readKey,
   reveal,
   savedPanels,
@@ -104,7 +105,7 @@ test('the curve: shown by keyboard, it has the right error and is in the link an
     await page.$eval('#errors .plot', (one) => one.getAttribute('aria-valuetext')),
     /^step 1, standard deviation: optimal [\d.]+, fresh noise 1, randomised response 0\.22/,
   );
-  await page.click('#export-open');
+  await openExport(page);
   await savesOf(page, '[data-picture=deviations]');
   const [panel] = await savedPanels(page);
   assert.ok(name in panel.legend);

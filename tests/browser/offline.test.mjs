@@ -277,7 +277,11 @@ test('open tabs announce a newer build once, and load it when asked to', () =>
     site.close();
     await lab.page.reload();
     await settled(lab.page);
-    assert.match(await lab.page.title(), /a later build$/, 'the worker of the one before serves it');
+    assert.match(
+      await lab.page.title(),
+      /a later build$/,
+      'the worker of the one before serves it',
+    );
   }));
 
 test('a tab that slept when a newer build arrived announces it once it is shown', () => {

@@ -11,7 +11,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { changes, launch, openPage, root, savesOf, site, textOf } from './support.mjs';
+import { changes, launch, openExport, openPage, root, savesOf, site, textOf } from './support.mjs';
 
 const browser = await launch();
 after(() => browser.close());
@@ -108,7 +108,7 @@ test('page: cells that look like tags or replacement patterns are read as plain 
   );
   assert.equal(await page.$('#given-table'), null, 'the document does not keep the table');
   await changes(page, () => page.click('#clip-guide button'));
-  await page.click('#export-open');
+  await openExport(page);
   await savesOf(page, '#export-table');
   assert.equal(await page.evaluate(() => window.saved.text()), text.replace(/"([^"]*)",/g, '$1,'));
   await page.close();

@@ -17,6 +17,7 @@ import {
   enter,
   fits,
   launch,
+  openExport,
   openPage,
   readKey,
   readTable,
@@ -139,7 +140,7 @@ test('visits of a gym: members are the persons, days the steps, and releases tho
   assert.equal(key['all rows'], total);
   assert.ok(key['true total'] < total);
   // The command line shown on the page gives the same result.
-  await page.click('#export-open');
+  await openExport(page);
   const command = await textOf(page, '#export-command');
   assert.match(
     command,
@@ -181,7 +182,7 @@ test('the first and the last day can be set beforehand, as in the command', asyn
   );
   await changes(page, () => page.click('#clip-guide button'));
   const key = await readKey(page, '#sums');
-  await page.click('#export-open');
+  await openExport(page);
   const command = await textOf(page, '#export-command');
   assert.match(command, /--bucket day --from 2026-03-01 --to 2026-05-24 --user-column member/);
   assert.doesNotMatch(command, /--steps/);
@@ -238,7 +239,7 @@ test('programs print the release that the page shows, for any choice of persons 
     await page.evaluate((hash) => (location.hash = hash), String(new URLSearchParams(own)));
     await settled(page);
     assert.equal(await page.$eval('#notice', (notice) => notice.hidden), true);
-    await page.click('#export-open');
+    await openExport(page);
     const program = await textOf(page, '#export-javascript');
     await page.keyboard.press('Escape');
     assert.equal(program.includes('people:'), 'user-column' in wanted);
@@ -353,7 +354,7 @@ test('times: days and hours are those of a zone, years are steps, and programs a
     await changes(page, () => enter(page, '#set-clipNorm', '100'));
     const key = await readKey(page, '#sums');
     assert.equal(key['true total'], 15);
-    await page.click('#export-open');
+    await openExport(page);
     const [program, command] = [
       await textOf(page, '#export-javascript'),
       await textOf(page, '#export-command'),
@@ -425,7 +426,7 @@ test('persons: ids are texts, or numbers if the user says so, as in the command'
   await page.click('#clip-guide button');
   await page.waitForFunction(() => /user-ids=numbers/.test(location.hash));
   await settled(page);
-  await page.click('#export-open');
+  await openExport(page);
   const command = await textOf(page, '#export-command');
   assert.match(command, /--user-column member --max-contributions 1 --user-numbers/);
   const words = command.trim().split(/\s+/).slice(1, -1);

@@ -14,6 +14,7 @@ import {
   changes,
   enter,
   launchFirefox,
+  openExport,
   openPage,
   reveal,
   savedPanels,
@@ -76,7 +77,7 @@ function found(text, secrets) {
 
 /** Everything that the export dialog offers: texts, and the files of its buttons. */
 async function exportsOf(page) {
-  await page.click('#export-open');
+  await openExport(page);
   const texts = await page.evaluate(async () => {
     const saved = [];
     URL.createObjectURL = (blob) => {
@@ -482,7 +483,7 @@ test('secrets: pictures of hidden secrets have fewer lines, and none that is sec
   await paste(page, ownText);
   await changes(page, () => page.click('#clip-guide button'));
   const linesOf = async () => {
-    await page.click('#export-open');
+    await openExport(page);
     const all = {};
     for (const name of ['totals', 'errors']) {
       await page.evaluate(() => {

@@ -9,6 +9,7 @@ import { some } from '../js/support/extent.mjs';
 import {
   complaints,
   fits,
+  openExport,
   readKey,
   readTable,
   savedPanels,
@@ -133,7 +134,7 @@ test('the link, the CSV and the picture contain the band, even with secrets hidd
   await settled(page);
   await drawn(page);
   assert.deepEqual(await readKey(page, '#sums'), key);
-  await page.click('#export-open');
+  await openExport(page);
   await savesOf(page, '#export-csv');
   const [comment, names, ...rows] = (await page.evaluate(() => window.saved.text()))
     .trimEnd()
@@ -167,7 +168,7 @@ test('the link, the CSV and the picture contain the band, even with secrets hidd
 
 test('without the band, the CSV has no columns for it', async () => {
   const { page } = await open('steps=20');
-  await page.click('#export-open');
+  await openExport(page);
   await savesOf(page, '#export-csv');
   const [comment, names] = (await page.evaluate(() => window.saved.text())).split('\n');
   assert.ok(!comment.includes('simultaneousBand') && !names.includes('every_step'));

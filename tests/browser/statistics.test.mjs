@@ -12,6 +12,7 @@ import { some } from '../js/support/extent.mjs';
 import {
   complaints,
   enter,
+  openExport,
   readKey,
   readTable,
   reveal,
@@ -73,7 +74,7 @@ const keyOf = (page, key) => readKey(page, `#statistics [data-key="${key}"]`);
 
 /** Rows of the CSV of Figure 6 by column name, and the comment above them. */
 async function savedNumbers(page) {
-  await page.click('#export-open');
+  await openExport(page);
   await savesOf(page, '#export-statistics');
   const csv = await page.evaluate(() => window.saved.text());
   await page.$eval('#export', (one) => one.close());

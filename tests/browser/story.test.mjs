@@ -516,10 +516,7 @@ test('naive: the funnel follows the horizon, with the numbers of the library', a
   await page.focus(slider);
   await page.keyboard.press('Home');
   await shows(16, '4');
-  assert.deepEqual(
-    new Set((await runs('person')).map((d) => d.split('L').length)),
-    new Set([17]),
-  );
+  assert.deepEqual(new Set((await runs('person')).map((d) => d.split('L').length)), new Set([17]));
   assert.deepEqual(new Set((await runs('total')).map((d) => d.split('L').length)), new Set([16]));
   await page.keyboard.press('End');
   await shows(4096, '64');

@@ -284,6 +284,12 @@ export const hideTab = (page, hidden) =>
     document.dispatchEvent(new Event('visibilitychange'));
   }, hidden);
 
+/** Opens the export dialog, whose contents are loaded when it is first opened. */
+export async function openExport(page) {
+  await page.click('#export-open');
+  await page.waitForSelector('#export[open]');
+}
+
 /**
  * Bytes of the site's files among the requested addresses, after Brotli, without workers and the
  * font.

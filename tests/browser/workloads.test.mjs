@@ -11,6 +11,7 @@ import {
   complaints,
   enter,
   importSources,
+  openExport,
   readKey,
   readTable,
   reveal,
@@ -341,7 +342,7 @@ test('learners have running totals: a note says that the workload is ignored unt
 
 /** Texts of the programs on the page, by name. */
 async function programsOf(page) {
-  await page.click('#export-open');
+  await openExport(page);
   const texts = await page.$$eval('#export-parts pre', (all) =>
     all.map((one) => [one.id, one.textContent]),
   );

@@ -95,8 +95,7 @@ class Page {
       routeOf({ search: '', hash }).view === route.view;
     if (route.view !== 'story') markInMenu(isOpen);
     const opener = [...document.querySelectorAll<HTMLAnchorElement>('.menu a')].find(isOpen)!;
-    document.title =
-      route.view === 'story' ? this.title : `${opener.textContent} – ${this.title}`;
+    document.title = route.view === 'story' ? this.title : `${opener.textContent} – ${this.title}`;
     if (route.view !== 'lab') void this.lab?.then((lab) => lab.leave());
     if (route.view !== 'queries') void this.queries?.then((queries) => queries.leave());
     if (route.view === 'lab') {

@@ -59,11 +59,11 @@ export class FactorizationFigure {
     for (const map of this.maps) map.restyle();
   }
 
-  /** Highlights row `step` (from 1) of every matrix that has as many rows, or no row. */
+  /** Highlights row `step` (from 1) of every matrix whose rows are steps, or no row. */
   setCursor(step: number | null): void {
     this.step = step;
-    for (const map of this.maps) map.light(step);
     const { row, note } = this;
+    for (const map of this.maps) map.light(map.numRows === row?.numRows ? step : null);
     const shown = row !== null && step !== null && step <= row.numRows;
     note.hidden = !shown;
     if (shown) setText(note, `${stepText(row, step)}`);

@@ -125,9 +125,13 @@ export class HeatMap {
     this.move(null);
   }
 
+  get numRows(): number {
+    return this.matrix.numRows;
+  }
+
   /** Highlights a row (from 1), or none. */
   light(row: number | null): void {
-    const { numRows } = this.matrix;
+    const { numRows } = this;
     this.lit.hidden = row === null || row > numRows;
     this.lit.style.top = `${(100 * ((row ?? 1) - 1)) / numRows}%`;
     this.lit.style.height = `${100 / numRows}%`;

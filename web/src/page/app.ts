@@ -37,7 +37,7 @@ import { DataPanel } from '../controls/data-panel.ts';
 import type { StatisticChoice } from '../data/statistic-choice.ts';
 import { randomSeed } from '../data/random.ts';
 import { unitOf } from '../data/units.ts';
-import { connectExport } from '../share/export.ts';
+import { connectExport } from '../share/export-dialog.ts';
 import { connectKeys } from '../share/keys.ts';
 import { Address, connectShare } from '../base/address.ts';
 import { Analyst } from '../base/analyst.ts';

@@ -6,7 +6,7 @@
 // contain the seed.
 
 import type { Settings } from '../controls/settings.ts';
-import { byId, h } from '../base/dom.ts';
+import { h } from '../base/dom.ts';
 import type { Run } from '../run/run.ts';
 import { hiddenNote } from '../base/secrets.ts';
 import { activeOptions } from '../figures/active-figure.ts';
@@ -201,7 +201,8 @@ const csvButton = (attributes: object, text: string, name: string, write: () => 
 const toSave = (write: () => string): HTMLElement =>
   csvButton({ id: 'export-csv', class: 'primary' }, 'Download CSV', 'dp-ftrl.csv', write);
 
-function partsOf(exported: RunExport | PeopleExport): (HTMLElement | string)[] {
+/** Contents of the export dialog. */
+export function partsOf(exported: RunExport | PeopleExport): (HTMLElement | string)[] {
   const { deployed, pictures } = exported;
   const about = [h('p', { class: 'hint' }, warning), figures(pictures)];
   const hidden = [hiddenNote('Table, seed and programs are')];
@@ -223,23 +224,6 @@ function partsOf(exported: RunExport | PeopleExport): (HTMLElement | string)[] {
   const save = toSave(() => csvOf(exported));
   const others = deployed ? hidden : elsewhere(run, file);
   return [h('p', { class: 'tools' }, save, ofFigure), ...about, ...others];
-}
-
-/**
- * Connects the export dialog; `taken` returns a snapshot of the page, or null if there is nothing
- * to export.
- */
-export function connectExport(taken: () => RunExport | PeopleExport | null): void {
-  const dialog = byId<HTMLDialogElement>('export');
-  byId('export-open').addEventListener('click', () => {
-    const exported = taken();
-    if (exported === null) return;
-    byId('export-parts').replaceChildren(...partsOf(exported));
-    dialog.showModal();
-  });
-  // A snapshot holds secrets that may be hidden later.
-  dialog.addEventListener('close', () => byId('export-parts').replaceChildren());
-  window.addEventListener('hashchange', () => dialog.close());
 }
 
 /** Offers the table, and the counts of active people as a program and as a command. */

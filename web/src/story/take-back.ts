@@ -125,10 +125,8 @@ class Pile {
     let beyond = '';
     const bar = (rect: SVGRectElement, x: number, from: number, to: number): void => {
       const half = width / 2;
-      if (Math.max(from, to) > tallest)
-        beyond += `M${x} ${plane.top}h${width}l${-half} -6z`;
-      if (Math.min(from, to) < -tallest)
-        beyond += `M${x} ${plane.bottom}h${width}l${-half} 6z`;
+      if (Math.max(from, to) > tallest) beyond += `M${x} ${plane.top}h${width}l${-half} -6z`;
+      if (Math.min(from, to) < -tallest) beyond += `M${x} ${plane.bottom}h${width}l${-half} 6z`;
       const ends = [plane.y(inside(from)), plane.y(inside(to))];
       const y = Math.min(...ends);
       place(rect, { x, y, width, height: Math.max(...ends) - y });
