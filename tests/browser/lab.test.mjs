@@ -334,8 +334,8 @@ test('the inverse stands among the matrices, and the row of the step is lit', as
   assert.equal(await page.$eval('#factorization-step', (note) => note.hidden), true);
   // The rows of a tree's encoder are nodes, and no step is one of them.
   await page.select('#set-mechanism', 'tree');
-  await page.waitForSelector('#factorization [data-mechanism=tree] .map');
   await settled(page);
+  await reveal(page, 'factorization', '[data-mechanism=tree] .map');
   await page.focus('#sums .plot');
   await page.keyboard.press('Home');
   assert.deepEqual(
