@@ -313,7 +313,10 @@ test('hero: the day plays by itself for at most 5.5 seconds, and plays again on 
   await over(false);
   const start = Date.now();
   await over(true);
-  assert.ok(Date.now() - start < 5500, `${Date.now() - start} ms`);
+  const time = Date.now() - start;
+  // On a busy machine, the beginning and the end are seen some frames late.
+  const longest = await page.evaluate(() => Math.max(...window.frameTimes));
+  assert.ok(time < 5500 + 4 * longest, `${time} ms with frames of ${longest} ms`);
   await page.click('.again');
   await over(false);
   await over(true);
