@@ -24,7 +24,7 @@ namespace {
 /// Settings that a rule gives.
 struct Rule {
   double clip_share;  ///< clip norm, as a share of the longest gradient
-  double length;  ///< total distance of all steps, times the root of the number of features
+  double length;      ///< total distance of all steps, times the root of the number of features
 };
 
 /// Rule for `signal`, the number of rows divided by the noise of their sum, and `clearness`, the

@@ -80,8 +80,8 @@ using HistogramStream = StatisticStream<HistogramColumns>;
 using PeopleMomentStream = StatisticStream<MomentColumns, People>;
 using PeopleHistogramStream = StatisticStream<HistogramColumns, People>;
 
-/// What a record adds to the released sums, in the units of the columns, found from two streams
-/// with the same noise.
+/// Vector that a record adds to the released sums, in the units of the columns, found from two
+/// streams with the same noise.
 template <class Columns>
 Vector added(const Columns& columns, typename Columns::Record record) {
   const auto mechanism = Mechanism::make({.strategy = "tree",

@@ -38,8 +38,8 @@ MomentColumns columns_of(std::int64_t num, bool covariance, const MomentsRelatio
                         .fixed_times = relation.fixed_times});
 }
 
-/// What each record of a lattice adds to the sums; the lattice has `num_values` values from -1 to 1
-/// in each column.
+/// Vector that each record of a lattice adds to the sums; the lattice has `num_values` values from
+/// -1 to 1 in each column.
 std::vector<Vector> all_added(const MomentColumns& columns, int num_values) {
   const auto num = static_cast<std::size_t>(columns.num_columns());
   std::vector<Vector> all;

@@ -140,7 +140,7 @@ struct StatisticKind {
   std::vector<typename Columns::Record> records;
 };
 
-/// What each record adds to the sums.
+/// Vector that each record adds to the sums.
 template <class Columns>
 std::vector<Vector> integers_of(const Columns& columns,
                                 const std::vector<typename Columns::Record>& records) {
@@ -270,8 +270,8 @@ constexpr std::int64_t kMovingDays = 3;
 /// steps.
 constexpr int kPersons = 64;
 
-/// What a person's records add to the sums, one row per step. `take` adds a record of the person to
-/// a stream, `read` ends a step.
+/// Matrix that a person's records add to the sums, one row per step. `take` adds a record of the
+/// person to a stream, `read` ends a step.
 template <class Sums, class Take, class Read>
 Matrix added_by_person(Sums sums, Sums silent, int code, Take take, Read read) {
   Matrix steps(kMovingDays, 0);
