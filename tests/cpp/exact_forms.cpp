@@ -33,7 +33,7 @@ std::shared_ptr<const DecoderForm> shared(DecoderForm form) {
 }
 
 BlockDecoder block_form() {
-  return {{{5, shared(KaryDecoder{3, false, 2}), 12, 7},  // completed beyond its steps
+  return {{{5, shared(KaryDecoder{3, false, 2}), 12, 7},  // its closing row is past its steps
            {4, shared(HaarDecoder{0.5, {0.6, 0.7}}), 4, 3},
            {6, shared(RunningSumDecoder{}), 6, 3},
            {10, shared(BandedDecoder{{-1.3, 0.7, 0.4, 0.1}}), 10, 9}}};

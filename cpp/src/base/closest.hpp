@@ -8,7 +8,7 @@
 
 namespace dpftrl::detail {
 
-/// Insertions, deletions and substitutions that turn `b` into `a`.
+/// Least number of insertions, deletions and substitutions that turn `b` into `a`.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;

@@ -50,7 +50,7 @@ void add_block(std::span<const std::byte, kBlock> block, HashState& state) {
   for (std::size_t i = 0; i < 8; ++i) state[i] += s[i];
 }
 
-/// State after the secret, with each byte combined with `pad`.
+/// State after one block: the secret, padded with zeros, with every byte xored with `pad`.
 HashState state_after(std::span<const std::byte> secret, std::byte pad) {
   std::array<std::byte, kBlock> block{};
   std::ranges::copy(secret, block.begin());

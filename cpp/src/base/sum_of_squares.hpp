@@ -8,8 +8,8 @@
 namespace dpftrl::detail {
 
 /// Sum of (factor x_i)^2 in a fixed order that suits vector units, with the same bits on every
-/// platform. Infinite or NaN if an entry is. Each entry is rounded at most size / 8 + 10 times,
-/// each time by at most 2^-53 of the sum.
+/// platform. Infinite or NaN if an entry is. Each term is rounded at most size / 8 + 17 times,
+/// each time by a relative 2^-53 at most.
 inline double sum_of_squares(std::span<const double> values, double factor = 1) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};

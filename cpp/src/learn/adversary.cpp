@@ -9,10 +9,10 @@
 namespace dpftrl {
 namespace {
 
-/// Keeps feature vectors from getting longer than 1 by rounding.
+/// Keeps rounding from making feature vectors longer than 1.
 constexpr double kAdversaryNorm = 1 - 0x1p-30;
-/// From this far away, in units of the domain's largest norm, a projection is nearly the extreme
-/// point.
+/// A point this far away, in units of the domain's largest norm, is projected to nearly the extreme
+/// point in its direction.
 constexpr double kFarAway = 1e6;
 
 }  // namespace

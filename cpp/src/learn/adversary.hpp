@@ -22,13 +22,14 @@ struct AdversaryOptions {
   double clip = 1;                       ///< clip norm of the learner's gradients
 };
 
-/// Reads the iterates, and with them the noise. Let s be the sum of the gradients so far and w* the
+/// Sees the iterates, and so the noise in them. Let s be the sum of the gradients so far and w* the
 /// point of the domain with the least <s, w*>. The features point from w* to the learner's iterate,
 /// with norm 1 and the label -1, so that every move away from w* adds to the loss and the noise
-/// counts in full. For linear losses over the whole space this is the greedy choice: the regret
-/// after n steps is the sum of <g_t, w_t - w'_t> plus n L^2 / (2 lambda) plus D ||s|| - ||s||^2 /
-/// (2 lambda), where w' has no noise, and w_t - w* is the sum of w_t - w'_t and the gradient of
-/// that potential in s.
+/// counts in full. For linear losses, gradients g_t of norm L, a learner over the whole space and
+/// comparators of norm at most D, this is the greedy choice: with w'_t the iterates without noise,
+/// the regret after n steps is the sum of <g_t, w_t - w'_t> plus n L^2 / (2 lambda) plus the
+/// potential D ||s|| - ||s||^2 / (2 lambda), and w_t - w* is w_t - w'_t plus the gradient of the
+/// potential in s.
 ///
 /// @checked-by  adversary_test
 class Adversary {
@@ -45,7 +46,7 @@ class Adversary {
  private:
   AdversaryOptions options_;
   Vector sum_;
-  Vector best_;  ///< w*, initially where learners start
+  Vector best_;  ///< w*; at first, the starting point of learners
   std::vector<double> gradient_;
 };
 

@@ -21,10 +21,10 @@
 namespace dpftrl {
 namespace {
 
-/// Settings that a rule gives; `length` is the total distance of all steps.
+/// Settings that a rule gives.
 struct Rule {
   double clip_share;  ///< clip norm, as a share of the longest gradient
-  double length;
+  double length;      ///< total distance of all steps, times the root of the number of features
 };
 
 /// Rule for `signal`, the number of rows divided by the noise of their sum, and `clearness`, the
@@ -127,7 +127,8 @@ LearnerDefaults learner_defaults(const LearnerFacts& facts) {
   const bool come_again = facts.rows_come == RowsCome::in_every_step;
   const double num_rows = static_cast<double>(facts.num_rows);
   const double noise = neighbour_distance(facts.neighbours) * noise_multiplier(facts.target);
-  // Upper bound on the root mean square error of the square-root mechanism over num_rows steps.
+  // For rows used once, an upper bound on the root mean square error of the square-root mechanism
+  // over num_rows steps.
   const double error = come_again ? 1 : 1 + std::log(num_rows) / std::numbers::pi;
   const double signal = num_rows / (noise * error);
   const double clearness =

@@ -67,7 +67,7 @@ std::int64_t model_size_of(const Options& options) {
   return options.dimension * options.loss->num_scores();
 }
 
-/// lambda for averages: the given lambda, or the theorem's.
+/// lambda for mean gradients: the given one, or the theorem's.
 template <class Options>
 double lambda_of(const Options& options, const PrefixSum& sums) {
   if (options.lambda) return *options.lambda;
@@ -88,12 +88,12 @@ double lambda_of(const Options& options, const PrefixSum& sums) {
 /// @param lambda  lambda of the rule.
 /// @throws Error{invalid_argument} iterates may leave the range of doubles.
 inline void require_finite_iterates(std::string_view where, const PrefixSum& sums, double lambda) {
-  // No release exceeds 2^63 grid units, and 2^40 iterates are summed for the average.
+  // No release exceeds 2^63 grid units, and at most 2^40 iterates are summed for the average.
   if (!std::isfinite(0x1p103 * sums.grid() / lambda))
     fail_argument(where, "lambda", "large enough for finite iterates", to_text(lambda));
 }
 
-/// Makes the rule for sums from a lambda for averages.
+/// Makes the rule for sums of gradients from a lambda for mean gradients.
 template <class Options>
 std::unique_ptr<UpdateRule> rule_of(const Options& options, double lambda) {
   Penalty penalty = options.penalty;  // for mean gradients

@@ -28,8 +28,8 @@ double linear_gap(const Domain& domain, const Vector& point, const Vector& gradi
   return std::isnan(gap) ? kInfinity : std::max(0.0, gap);
 }
 
-/// Minimises a convex function over the domain by accelerated projected gradient steps, restarting
-/// when a step goes against the gradient.
+/// Minimises a convex function over the domain by accelerated projected gradient steps; resets the
+/// momentum when a step would go uphill.
 struct Acceleration {
   const Domain& domain;
   double curvature;  ///< upper bound on the curvature of the function
@@ -78,8 +78,8 @@ class ProjectedSearch {
   ProjectedMinimum run(ProjectedStart& start) {
     point_ = start.point;
     domain_.project(detail::span_of(point_));
-    // Allows a smoothing error of about the initial gap, and no width below that of the last
-    // search.
+    // Starts with a width that allows a smoothing error of about the initial gap, but not below the
+    // last width of the search before.
     look(start.width > 0 ? start.width : 1);
     const double typical = std::max(here_.actual, tolerance_);
     width_ = std::clamp(8 * best_.gap, std::min(start.width, typical), typical);
@@ -146,8 +146,8 @@ class ProjectedSearch {
     return search_along(inner.run(origin) - origin);
   }
 
-  /// Backtracks by the secant on the derivative. A derivative that is still negative proves descent
-  /// even where values differ only by rounding.
+  /// Backtracks by the secant method on the derivative. A derivative that is still negative proves
+  /// descent even where values differ only by rounding.
   bool search_along(const Vector& direction) {
     const Vector origin = point_;
     const AverageLoss::Envelope before = here_;

@@ -28,7 +28,7 @@ struct ProjectedMinimum {
 /// minimum of a quadratic model over the domain, found by accelerated projected gradients. The
 /// width of the envelopes shrinks until the duality gap is at most `tolerance` or the work limit is
 /// reached. Beyond 256 weights, or for several scores, uses accelerated projected gradients on the
-/// average loss itself.
+/// envelope itself.
 ///
 /// @exactness  certified by duality, independently of the search.
 /// @source     Lee, Sun and Saunders, SIAM J. Optim. 24 (2014) (proximal Newton); Beck and

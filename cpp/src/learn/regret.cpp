@@ -18,8 +18,9 @@ constexpr int kMaxRegretTrials = 60;
 /// After this many trials, every second one bisects instead of taking the secant.
 constexpr int kPatience = 12;
 
-/// Searches for nu with ||w_nu|| = radius by a secant method on phi(nu) = 1/||w_nu|| - 1/radius,
-/// which increases in nu, kept inside the bracket.
+/// Searches for nu with ||w_nu|| = radius, where w_nu minimises f(w) + nu ||w||^2 / 2, by a secant
+/// method on phi(nu) = 1/||w_nu|| - 1/radius, which increases in nu; trials are kept inside the
+/// bracket.
 class MultiplierSearch {
  public:
   MultiplierSearch(double floor, double ceiling, double slope)
@@ -114,8 +115,8 @@ OptimizeResult ComparatorSolver::minimize_penalised(double multiplier, double gr
   OptimizeResult coarse = minimize(objective, start, limits);
   if (coarse.status != OptimizeStatus::line_search_failed) return coarse;
 
-  // The remaining steps change the value by less than its rounding error. Measure the change from
-  // here by the trapezoidal rule on the gradients instead, which avoids this cancellation.
+  // The remaining steps change the value by less than its rounding error. The trapezoidal rule on
+  // the gradients measures the change from here without cancellation.
   const Vector centre = coarse.point;
   Vector central_gradient(centre.size());
   objective(centre, central_gradient);

@@ -75,8 +75,8 @@ void require_no_penalty(std::string_view function, const RegretSetting& setting)
     fail_argument(function, "penalty_slope", "0 for descent", to_text(setting.penalty_slope));
 }
 
-/// d nu^2 / L^2. With C = I, releases are running totals of the gradients' noise, whose mean
-/// variance over n steps is (n + 1) / 2 times the variance for one gradient.
+/// d nu^2 / L^2, with nu the standard deviation of the noise of one gradient. With C = I, releases
+/// have running totals of that noise, whose mean variance over n steps is (n + 1) / 2 times nu^2.
 double step_noise_squared(const RegretSetting& setting) {
   const double n = static_cast<double>(setting.steps);
   return static_cast<double>(setting.dimension) * setting.release_noise * setting.release_noise *

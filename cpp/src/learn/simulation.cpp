@@ -194,7 +194,7 @@ SimulationTheory Simulation::State::theory_of(const SimulationOptions& options, 
   const double twin_lambda = used(theorem_lambda(exact));
 
   if (steps < mechanism->steps()) {
-    // The run ended early: lambda still belongs to the horizon, the bound to the shorter run.
+    // The table ends before the horizon: lambda is for the horizon, the bound for the shorter run.
     double sum_of_squares = 0;
     for (std::int64_t step = 0; step < steps; ++step) {
       const double stddev = mechanism->release_stddev(step) / mechanism->clip();

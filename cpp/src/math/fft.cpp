@@ -51,7 +51,8 @@ void Fft::inverse(std::span<double> real, std::span<double> imaginary) const {
   for (double& x : imaginary) x *= scale;
 }
 
-// A long transform would leave the cache in every stage, so its halves are finished one by one.
+// The data of a long transform would leave the cache in every stage, so its halves are finished one
+// by one.
 
 void Fft::forward(double* real, double* imaginary, std::size_t length) const {
   const auto stage = simd::kernels().forward_stage;

@@ -40,7 +40,7 @@ constexpr Digit kSqrtHalf = 0xb504f333f9de6484;
 
 constexpr Digits kOne = {1};
 
-/// Sums and products of this magnitude or more are not trusted.
+/// Products of this magnitude or more are not trusted.
 constexpr double kTooLarge = 0x1p62;
 
 /// x = mantissa * 2^exponent with a mantissa of at most 53 bits, for finite x >= 0.

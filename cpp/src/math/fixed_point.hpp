@@ -50,7 +50,7 @@ class FixedPoint {
   /// For 0 <= x < 2^63; the error is 0 if x is a multiple of the last unit, else 1.
   Enclosure from_double(double x) const;
 
-  // Sums and products of 2^62 and more have an infinite error, so wrapped digits are never trusted.
+  // Terms and products of 2^62 or more give an infinite error, so wrapped digits are not trusted.
   Enclosure add(const Enclosure& a, const Enclosure& b) const;
   Enclosure subtract(const Enclosure& a, Enclosure b) const;
   Enclosure multiply(const Enclosure& a, const Enclosure& b) const;
@@ -93,7 +93,7 @@ class FixedPoint {
   std::array<Digits, kMaxTrigTerms> sine_terms_;    ///< 1 / (2k + 1)!
 };
 
-/// Rounded entries are limited to this magnitude, so that sums of 62 bits can be added.
+/// Rounded entries are limited to this magnitude, so that adding sums of 62 bits cannot overflow.
 inline constexpr std::int64_t kLargestRounded = std::int64_t{1} << 61;
 
 }  // namespace dpftrl::detail

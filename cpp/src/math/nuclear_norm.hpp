@@ -24,7 +24,7 @@ struct RoundedMatrix {
 ///
 /// @guarantee   at most ||W||_*: the inner product is rounded down, and the norm of Q is bounded
 ///              from above, including the rounding of Q^T Q.
-/// @cost        O(rows columns^2), one product; a second one if W does not have full column rank.
+/// @cost        O(rows columns^2) for Q^T Q, O(columns^3) for its square if it is not close to I.
 /// @checked-by  bounds_test "is the nuclear norm never above it and hardly below",
 ///              dense_optimum_test "certificates are verified by singular values"
 double nuclear_norm_bound(const RoundedMatrix& w, const Matrix& q);

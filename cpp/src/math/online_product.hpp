@@ -29,7 +29,7 @@ class BlockProducts {
   Spectrum transformed(std::span<const double> x) const;
   /// Transform of another kernel of up to 2 length terms, given by its halves.
   Spectrum transformed(std::span<const double> low, std::span<const double> high) const;
-  /// Adds the spectrum of x times the kernel's terms from `piece` * length on to `sum`.
+  /// Adds to `sum` the spectrum of x times the kernel's 2 length terms from `piece` * length on.
   void add_product(const Spectrum& x, std::size_t piece, Spectrum& sum) const;
   static void add_product(const Spectrum& x, const Spectrum& y, Spectrum& sum);
   /// Adds the second half of the product to `sums`, which may be shorter.
@@ -49,8 +49,8 @@ class BlockProducts {
 /// Online product: calls finish(j, sum) for j = 0, 1, ..., which must set known[j], given sum =
 /// sum_{k < j} known[k] kernel[j - k].
 ///
-/// Blocks consist of kNumChildren blocks, recursively; the contribution of a block's finished
-/// children to the next child takes one transform per child.
+/// Blocks consist of kNumChildren blocks, recursively. Within a block, each child takes at most one
+/// inverse transform, for the contribution of the children before it, and one forward transform.
 /// @cost  O(n log^2 n / log kNumChildren) time, O(n) memory.
 template <class Finish>
 class OnlineProduct {

@@ -15,7 +15,7 @@ enum class OptimizeStatus {
   converged,           ///< gradient_norm <= gradient_tolerance at `point`
   iteration_limit,     ///< max_iterations were reached first
   line_search_failed,  ///< no acceptable step was found (often at the limit of double precision)
-  not_finite,          ///< the objective or its gradient was NaN, or not finite at the start
+  not_finite,          ///< value or gradient not finite; a value of +infinity, only at the start
 };
 
 struct OptimizeOptions {

@@ -15,8 +15,8 @@ namespace {
 /// Number of values that are packed with the same number of bits.
 constexpr std::size_t kGroup = 32;
 constexpr int kWordBits = 32;
-/// Header of a piece: its size, then the power of two or kWhole, then one byte per group for its
-/// width.
+/// Words at the start of a piece: its size, and the power of two or kWhole. If packed, one byte per
+/// group with its width follows.
 constexpr std::size_t kHeader = 2;
 /// Replaces the power of two where doubles follow, in two words each.
 constexpr std::uint32_t kWhole = std::numeric_limits<std::uint32_t>::max();
@@ -35,8 +35,8 @@ std::size_t first_group(std::size_t count) {
   return kHeader + (num_groups(count) + 3) / 4;
 }
 
-/// Largest power of two that divides all numbers, with quotients below 2^63; nothing if there is
-/// none, or if a number cannot be restored from its quotient.
+/// Exponent of the largest power of two that divides all numbers, with quotients below 2^63;
+/// nothing if there is none, or if a number cannot be restored from its quotient.
 std::optional<int> common_power(std::span<const double> numbers) {
   constexpr int kFractionBits = 52, kBias = 1075;
   int power = kMaxPower;

@@ -16,7 +16,7 @@ namespace dpftrl::detail {
 ///
 /// @exactness   every double is restored bit for bit: differences are taken modulo 2^64, and a
 ///              piece whose multiples need more than 63 bits, or that has a negative zero, a
-///              non-finite number or one below 2^-900, may be stored unpacked.
+///              non-finite number or nonzero bits below 2^-900, is stored unpacked.
 /// @cost        2 ns per number in each direction.
 /// @checked-by  packed_series_test "every double comes back with its bits"
 class PackedSeries {

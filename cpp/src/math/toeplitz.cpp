@@ -15,7 +15,7 @@
 namespace dpftrl {
 namespace {
 
-/// Below this, a product of two doubles is no longer exact.
+/// Coefficients below this become 0, because products of smaller doubles are not error-free.
 constexpr double kNegligible = 0x1p-800;
 
 DoubleDouble add_both(const DoubleDouble& sum, const DoubleDouble& x) {

@@ -34,8 +34,8 @@ struct WindowRoot {
   bool inverse = false;  ///< false: ((1 - x^W) / (1 - x))^(1/2), true: its inverse
   bool summed = false;   ///< true divides by 1 - x
 };
-/// Square root of 1 + x + ... + x^(W-1), with an additional absolute error of 2^-90, since these
-/// coefficients have both signs and may cancel. O(num_coefficients).
+/// Square root of 1 + x + ... + x^(W-1), with the relative error of `QuadraticRoot` and an absolute
+/// error of 2^-90, since these coefficients have both signs and may cancel. O(num_coefficients).
 std::vector<double> window_root_coefficients(const WindowRoot& root, std::int64_t num_coefficients);
 
 /// Coefficients of 1 / divisor, divisor[0] != 0, in O(num_coefficients * divisor.size()).
@@ -62,7 +62,7 @@ struct BoundedProduct {
 BoundedProduct multiply_by_fft(std::span<const double> a, std::span<const double> b);
 
 /// `reciprocal_series` up to rounding errors relative to the largest coefficient, by Newton's
-/// iteration with fast products in O(n log n). For errors only: noise needs the bits of
+/// iteration with fast products in O(n log n). Only for computing errors: noise needs the bits of
 /// reciprocal_series.
 /// @checked-by toeplitz_test "a fast reciprocal is that of the recursion"
 std::vector<double> reciprocal_series_by_fft(std::span<const double> divisor,

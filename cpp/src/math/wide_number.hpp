@@ -40,7 +40,7 @@ class WideFactor {
   /// @param factor  at most 2^20 in magnitude.
   explicit WideFactor(double factor);
 
-  /// x times the factor, to within 2^-256, if the product is within 2^63.
+  /// x times the factor, to within 2^-256, if the product is below 2^63 in magnitude.
   /// @checked-by wide_number_test "products are off by a unit at most"
   WideNumber operator()(const WideNumber& x) const;
 

@@ -146,8 +146,8 @@ Profile profile(double mu, double epsilon) {
   return result;
 }
 
-/// Also covers the rounding of a subnormal result, which is absolute: at most 1.5 units, and at
-/// most one if the result is 0.
+/// Rounds up by two doubles, which also covers the absolute rounding error of a subnormal result:
+/// at most 1.5 units, and at most one if the result is 0.
 double up_from_zero(double value) {
   return value > 0 ? up(up(value)) : kSmallest;
 }
@@ -262,7 +262,7 @@ double bisect(double low, double high, auto&& is_low) {
 constexpr double kLowestLog = -690;
 constexpr double kHighestLog = 400;
 
-/// Upper bound on the zCDP conversion. In beta = alpha - 1 its logarithm is
+/// Upper bound on the delta that rho-zCDP implies. In beta = alpha - 1 its logarithm is
 ///     f(beta) = beta ((1 + beta) rho - epsilon - ln(1 + 1 / beta)) - ln(1 + beta),
 /// convex, with f'(beta) = (1 + 2 beta) rho - epsilon - ln(1 + 1 / beta). Any beta is sound.
 double delta_upper_zcdp(double rho, double epsilon) {
@@ -485,7 +485,8 @@ double compose_rho(std::span<const double> rhos) {
 bool fits_limit(const SpentAndLimit& each) {
   const double total = require_non_negative("fits_limit", "total", each.total);
   const double limit = require_positive("fits_limit", "limit", each.limit);
-  // The difference is exact where the two are within a factor of 2, and beyond it is too large.
+  // The difference is exact where the two are within a factor of 2; elsewhere, rounding does not
+  // change the outcome.
   return total - limit <= kCompositionSlack * limit;
 }
 

@@ -20,7 +20,7 @@ class RunningWorkload {
   explicit RunningWorkload(const Workload& workload)
       : workload_(&workload), kept_(static_cast<std::size_t>(num_kept(workload))) {}
 
-  /// Entry t of A w, in the call with w_t. At most steps() calls. Does not throw.
+  /// Takes w_t and returns entry t of A w. At most steps() calls. Does not throw.
   double next(double added) {
     const std::size_t t = step_++;
     if (workload_->kind() == Workload::Kind::matrix) return row_of_matrix(t, added);
@@ -56,7 +56,7 @@ class RunningWorkload {
   const Workload* workload_;
   std::size_t step_ = 0;
   DoubleDouble average_, total_;
-  std::vector<double> kept_;  ///< latest steps of a window, as a ring buffer; all steps of a matrix
+  std::vector<double> kept_;  ///< entries of w: of a window, as a ring buffer; for a matrix, all
 };
 
 }  // namespace dpftrl::detail

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kConsistencyFunction = "consistent_histogram";
 constexpr int kMaxGradientSteps = 2000;
 
-/// Unit of about the std of a measurement; not 0 even if the noise almost always is.
+/// About the standard deviation of a measurement; positive even where noise is almost always 0.
 double unit_of(const QueryMechanism& mechanism) {
   if (mechanism.noise() == QueryNoise::laplace) return mechanism.noise_stddev();
   return std::sqrt(mechanism.noise_scale() * mechanism.noise_scale() + 1.0 / 12);
@@ -52,8 +52,8 @@ struct ScaledEncoder {
   double largest_eigenvalue = 1;  ///< largest eigenvalue of M^T M
 };
 
-/// Measurements that reveal the number of records without noise. In products of several factors
-/// they are used like any other.
+/// Measurements that reveal the number of records without noise. None for products of several
+/// factors, where these measurements are used like any others.
 std::vector<Eigen::Index> told_totals(const QueryMechanism& mechanism) {
   std::vector<Eigen::Index> totals;
   const QueryFactorization& factorization = mechanism.factorization();
@@ -120,7 +120,7 @@ Vector consistent_histogram(const QueryMechanism& mechanism, const QueryRelease&
   for (Eigen::Index i = 0; i < y.size(); ++i)
     y(i) = static_cast<double>(release.measurements[static_cast<std::size_t>(i)]) / noise;
   const double step = 1 / encoder.largest_eigenvalue;
-  // Steps are compared with the effect of one standard error of a measurement.
+  // Relative to the effect of one standard error of a measurement.
   const double tolerance = 1e-7 * std::sqrt(step);
   Vector x = project(Vector::Zero(static_cast<Eigen::Index>(factorization.num_values())), total);
   Vector ahead = x;

@@ -40,7 +40,7 @@ void require_contributions(const char* function, std::int64_t max_contributions)
   require_between(function, "max_contributions", max_contributions, 1, std::int64_t{1} << 20);
 }
 
-/// Checks an epsilon that the exponential mechanism will double.
+/// Checks an epsilon that is doubled for the exponential mechanism.
 void require_response_epsilon(const char* function, double epsilon) {
   if (!(epsilon >= kMinEpsilon / 2 && epsilon <= kMaxEpsilon / 2))
     fail_argument(function, "epsilon", "between 2^-31 and 2^19", to_text(epsilon));
@@ -137,7 +137,7 @@ EstimatedCount estimate_count(std::int64_t num_ones, std::int64_t num_reports, d
   require_between(kName, "num_ones", num_ones, 0, num_reports);
   require_response_epsilon(kName, epsilon);
   const auto reports = static_cast<double>(num_reports);
-  // Each report is 1 with probability 1/2 + (b - 1/2) tanh(epsilon / 2).
+  // The report on a bit b is 1 with probability 1/2 + (b - 1/2) tanh(epsilon / 2).
   return {
       .count = reports / 2 + (static_cast<double>(num_ones) - reports / 2) / std::tanh(epsilon / 2),
       .stddev = std::sqrt(reports) / (2 * std::sinh(epsilon / 2))};

@@ -13,7 +13,7 @@
 namespace dpftrl::detail {
 
 /// epsilon / divisor as a fraction, digits / denominator. For epsilon in 2^-30 .. 2^20 and divisors
-/// below 2^32 digits stay below 2^53, the denominator below 2^114.
+/// below 2^32, `digits` is below 2^53 and `denominator` below 2^114.
 struct UnitLoss {
   using Number = WideUnsigned<8>;  ///< room for 2^54 (utility) times 2^32 (toss and series)
   Number digits;

@@ -19,7 +19,7 @@ namespace {
 constexpr double kExact = 0x1p-36;
 /// Above this, also relative to the largest entry of F, the decoder is refined.
 constexpr double kFine = 0x1p-43;
-/// Largest entry of measurements from a search or a workload; below the limits of require_sound.
+/// Largest entry of a rounded M; below the limit of require_sound.
 constexpr double kMaxMadeEntry = 0x1p26;
 
 /// Power of two that scales the largest column norm of m into (2^(bits - 1), 2^bits].
@@ -102,7 +102,7 @@ QueryFactorization::Factor whole_factor(const Matrix& f, const Matrix& scaled) {
 }
 
 /// |R M - F| of given matrices up to this, relative to the largest entry of F, counts as their
-/// rounding, which `complete` measures.
+/// rounding, which `complete` makes up for.
 constexpr double kGiven = 1e-6;
 constexpr const char* kOwnFunction = "factorize_queries";
 
@@ -147,8 +147,8 @@ QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m
   scaled.topRows(m.rows()) = (power_for(m, bits) * m).array().round().matrix();
   scaled.bottomRows(1).setConstant(unit);
   QueryFactorization::Factor factor = whole_factor(f, scaled);
-  // Finds the row of the total: zero rows above it may have been removed, and rows below it were
-  // added by `complete`.
+  // Finds the row of the total: zero rows above it may have been removed, and `complete` may have
+  // added rows below it.
   Eigen::Index total = 0;
   while ((factor.encoder.row(total).array() != static_cast<std::int64_t>(unit)).any()) ++total;
   for (Eigen::Index i = 0; i < f.rows(); ++i) {

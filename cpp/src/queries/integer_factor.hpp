@@ -23,7 +23,7 @@ QueryFactorization::Factor counted_total_factor(const Matrix& f, const Matrix& m
 QueryFactorization::Factor counted_factor(const Matrix& f, const std::vector<Eigen::Index>& columns,
                                           int bits);
 
-/// @throws Error{unsupported} more than kMaxQueryValues.
+/// @throws Error{unsupported} more than kMaxQueryValues of them.
 void require_few_queries(std::int64_t num_queries);
 
 /// Measures the queries themselves, exactly if they are dyadic fractions.
@@ -34,11 +34,12 @@ QueryFactorization::Factor queried_factor(const Matrix& f, int bits);
 /// @throws as factorize_queries.
 QueryFactorization::Factor own_factor(const Matrix& f, const OwnMeasurements& own, int bits);
 
-/// Triangular T with T^T T = M^T M, which decodes faster and equally well; M itself if T does not
-/// exist in double precision.
+/// Triangular T with T^T T = M^T M, which decodes faster and equally well; M itself if it is not
+/// square or T does not exist in double precision.
 Matrix triangular_measurements(Matrix m);
 
-/// `triangular_measurements` for an M whose last column is 0, because only differences matter.
+/// `triangular_measurements` for an M whose last column is 0, because only differences of columns
+/// matter.
 Matrix triangular_differences(const Matrix& m);
 
 }  // namespace dpftrl::detail

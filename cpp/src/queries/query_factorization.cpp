@@ -162,7 +162,7 @@ bool is_prefix(const Matrix& f) {
 /// Relative error of the quadrature of a bound.
 constexpr double kBoundAccuracy = 1e-10;
 
-/// Prefix sums: M is the recursion of the optimum, found in linear time.
+/// Prefix sums: M is the encoder of the optimal strategy, found in linear time.
 FactorOptimum prefix_optimum(const Matrix& f, const QueryFactorizationOptions& options) {
   const auto n = static_cast<std::int64_t>(f.cols());
   const OptimumProblem problem{.steps = n, .objective = options.objective};
@@ -405,8 +405,8 @@ QueryWorkload joined(const QueryWorkload& workload, const QueryFactorizationOpti
   return QueryWorkload::matrix(workload.to_matrix());
 }
 
-/// The matrix that is searched: the queries or, for the RMS error of ranges, the triangular matrix
-/// with the same F^T F.
+/// The matrix whose optimum is sought: the queries or, for the RMS error of ranges, the triangular
+/// matrix of `range_root`.
 Matrix searched_queries(const QueryWorkload::Factor& factor,
                         const QueryFactorizationOptions& options) {
   if (!factor.is_ranges) return factor.queries;
@@ -420,7 +420,7 @@ Matrix searched_queries(const QueryWorkload::Factor& factor,
   return factor.matrix();
 }
 
-/// A bound for the searched queries may exceed the bound for F by this.
+/// A bound for `searched` may exceed the bound for the queries by this.
 double rounding_of(const QueryWorkload::Factor& factor, const Matrix& searched) {
   const bool is_root = factor.is_ranges && searched.rows() == factor.queries.rows();
   return is_root ? detail::range_root_rounding(searched) : 0;
@@ -515,7 +515,7 @@ class QueryFactorizer::State {
     if (!paired_) begin_alone();
   }
 
-  /// Begins the search over pairs of records, if there are few enough.
+  /// Begins the search over pairs of values, if there are few enough.
   void begin_paired() {
     const DistinctColumns columns(queries(), true);
     if (columns.first.size() < 2 || std::ssize(columns.first) > detail::kMaxPairedColumns) return;
@@ -558,7 +558,7 @@ class QueryFactorizer::State {
     const bool is_gaussian = options_.noise == QueryNoise::gaussian;
     if (optimum.measured == QueryStrategy::identity)
       return detail::counted_factor(f, asked_columns(f), bits_);
-    // Orthogonal, hence not ranges.
+    // These queries are orthogonal, hence not ranges.
     if (is_gaussian && optimum.measured == QueryStrategy::queries)
       return detail::queried_factor(f, bits_);
     const DistinctColumns columns(queries(), false);

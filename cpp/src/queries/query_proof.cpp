@@ -12,10 +12,10 @@ namespace {
 
 /// Largest rounding loss with which a proof still shows that nothing is better.
 constexpr double kTight = 0x1p-29;
-/// Cosines below this count as right angles with rounding errors.
+/// Cosines below this count as 0 with rounding errors.
 constexpr double kRightAngle = 0x1p-40;
 
-/// True if the longest column is orthogonal to all others; otherwise no closed form is tried.
+/// True if the longest column is orthogonal to all others, as it is if all columns are orthogonal.
 bool may_be_orthogonal(const Matrix& f, const Vector& norms) {
   Eigen::Index longest = 0;
   norms.maxCoeff(&longest);
@@ -28,13 +28,14 @@ Matrix scaled_to_one(const Matrix& f, const Vector& norms) {
   return f * norms.unaryExpr([](double norm) { return norm > 0 ? 1 / norm : 0; }).asDiagonal();
 }
 
-/// Lower bound on ||W||_* from a guess of its polar factor, both in units of rounding.
+/// Lower bound on ||W||_*, for a W whose entries have a relative error of at most 2^-50, from a
+/// guess Q of its polar factor.
 double nuclear_norm(const Matrix& w, const Matrix& q) {
   const Matrix magnitude = w.cwiseAbs();
   return nuclear_norm_bound({.values = w, .magnitude = magnitude, .relative_error = 0x1p-50}, q);
 }
 
-/// ||F||_* if the columns are orthogonal, else a negative number.
+/// ||F||_*, rounded down, if the columns are orthogonal; else a negative number.
 double sum_of_columns(const Matrix& f) {
   const Vector norms = f.colwise().norm();
   if (!may_be_orthogonal(f, norms)) return -1;

@@ -50,8 +50,7 @@ void require_factor(const QueryWorkload::Factor& factor) {
   require_length(kWorkloadFunction, "labels", std::ssize(factor.labels),
                  factor.is_ranges ? 0 : f.rows());
   require_all_finite(kWorkloadFunction, "queries", detail::span_of(f));
-  // Keeps norms and their products within the range of doubles, and rows within 24 bits of
-  // integers.
+  // Keeps norms and their products within the range of doubles.
   for (const double entry : f.reshaped())
     if (entry != 0 && !(std::abs(entry) >= 0x1p-60 && std::abs(entry) <= 0x1p60))
       fail_argument(kWorkloadFunction, "queries",

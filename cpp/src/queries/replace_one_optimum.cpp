@@ -31,7 +31,7 @@ void for_every_pair(Eigen::Index num_columns, Visit&& visit) {
     for (Eigen::Index j = 0; j < i; ++j) visit(place++, i, j);
 }
 
-/// F minus its last column, times a power of two, without zero rows.
+/// F minus its last column, divided by a power of two, without zero rows.
 Matrix differences(const Matrix& queries, double& scale) {
   const Eigen::Index n = queries.cols() - 1;
   Matrix f = queries.leftCols(n).colwise() - queries.col(n);
@@ -46,7 +46,7 @@ Matrix differences(const Matrix& queries, double& scale) {
 }
 
 struct Point {
-  Matrix root;       ///< K, lower triangular: L = K K^T without the last row and column
+  Matrix root;       ///< K, lower triangular; K K^T is L without its last row and column
   Vector row_roots;  ///< square roots of u
 };
 
@@ -249,7 +249,7 @@ class ReplaceOneSolver::State {
   }
 
   double scale_ = 1;
-  Matrix queries_;  ///< F minus its last column, / scale_
+  Matrix queries_;  ///< F minus its last column, divided by scale_
   Matrix gram_;
   double num_rows_;  ///< number of rows of F
   bool is_max_;

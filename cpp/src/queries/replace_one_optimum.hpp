@@ -19,7 +19,7 @@
 
 namespace dpftrl::detail {
 
-/// Largest number of columns for which the weights of all pairs are searched.
+/// Largest number of columns for which the weights of all pairs are optimised.
 inline constexpr std::int64_t kMaxPairedColumns = 512;
 
 struct ReplaceOneOptimum {

@@ -87,7 +87,7 @@ struct GaussianParts {
     exponent -= 53;  // variance = digits 2^exponent
     const int zeros = std::countr_zero(digits);
     shift = exponent + zeros < 0 ? static_cast<std::size_t>(-exponent - zeros) : 0;
-    // Divides by 2^zeros where the value has a fraction, multiplies where it has none.
+    // The fraction is in lowest terms; an integer has shift 0.
     numerator =
         exponent + zeros < 0
             ? Wide320(digits >> zeros)

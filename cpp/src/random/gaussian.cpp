@@ -109,8 +109,8 @@ T rounded_to(const DoubleDouble& x) {
     return static_cast<T>(x.high);
 }
 
-/// Computes the normals of `words`, four pairs at a time; source_of(i, lane) is the source of lane
-/// `lane` of the i-th four pairs. Exceptional pairs are recomputed.
+/// Computes the normals of `words`, four pairs at a time; source_of(i, lane) is the source of pair
+/// `lane` of the i-th group of four. Exceptional pairs are recomputed.
 template <class T, class SourceOf>
 void transform(const Key& key, std::span<const Word> words, T* out, SourceOf source_of) {
   if (!detail::normals_from_words(words, out)) return;
@@ -126,7 +126,7 @@ void transform(const Key& key, std::span<const Word> words, T* out, SourceOf sou
   }
 }
 
-/// Computes the normals of words first_word .. of group first_group and the groups after it.
+/// Computes the normals of `words`, which begin at word first_word of group first_group.
 template <class T>
 void transform_row(const Key& key, const BlockAddress& row, std::uint64_t first_group,
                    std::size_t first_word, std::span<const Word> words, T* out) {
@@ -208,7 +208,7 @@ void fill_rows(const Key& key, Stream stream, std::uint64_t first_row, std::uint
     const std::size_t skip = static_cast<std::size_t>(first_row - start);
     alignas(64) std::array<Word, kRowsPerChunk * kWordsPerBlock> blocks;
     alignas(64) std::array<Word, kRowsPerChunk * kWordsPerPair<T>> words;
-    words.fill(0x55555555);  // padding after an odd number of fours of float rows
+    words.fill(0x55555555);  // padding, read after an odd number of groups of four rows of floats
     std::array<T, 2 * kRowsPerChunk> normals;
     fill_row_blocks(key, stream, start, block, std::span(blocks).first(64 * num_fours));
     for (std::size_t i = 0; i < num_fours; ++i)

@@ -35,7 +35,7 @@ inline constexpr double kNormalArithmeticErrorBound = 1.82e-15;
 inline constexpr double kNormalMax = 18.88;
 
 /// Bound for floats, against the exact transform of the bits that were used (32 of each uniform; 64
-/// of u1 in one pair of 2^17), read as midpoints of their cells.
+/// of u1 for one pair in 2^17), read as midpoints of their cells.
 inline constexpr double kNormalFloatErrorBound = 1.15e-6;
 /// |z| never exceeds this (float): sqrt(2 * 65 ln 2) = 9.4925...
 inline constexpr double kNormalFloatMax = 9.5;

@@ -40,7 +40,7 @@ LaplaceSum::LaplaceSum(std::int64_t num_terms, std::int64_t scale)
 
 double LaplaceSum::tail(std::int64_t x) const {
   const auto num_trials = static_cast<double>(x);
-  // ln p / q
+  // ln(p / q)
   const double log_odds = std::log(std::expm1(1 / scale_));
   double log_term = -num_trials / scale_;
   double sum = 0;

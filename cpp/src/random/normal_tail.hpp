@@ -20,7 +20,7 @@ inline double sub_gaussian_half_width(double probability) {
   return std::sqrt(2 * std::log(2 / probability)) * kWidthRoundUp;
 }
 
-/// normal_half_width with a cache, for callers who ask for one probability many times.
+/// normal_half_width with a cache, for callers that need it for the same probability many times.
 class NormalHalfWidth {
  public:
   double operator()(double probability) {

@@ -178,7 +178,7 @@ std::vector<std::int64_t> integers_of(const ProductRecord& record, double clip, 
   return integers;
 }
 
-/// Half-widths of sums of nodes at the probability last requested; each takes a search.
+/// Half-widths of sums of nodes at the probability last requested.
 class HalfWidths {
  public:
   std::int64_t of(const LaplaceNoise& law, double num_nodes, double probability) {
@@ -283,7 +283,7 @@ class LaplaceEngine final : public detail::ReleaseEngine {
   /// True sums including contributions to the open step, or that step alone for a window of one, in
   /// grid units; exposed only in checkpoints.
   std::vector<std::int64_t> sums_;
-  mutable HalfWidths widths_;  ///< caches its last search
+  mutable HalfWidths widths_;  ///< caches half-widths, because each takes a search
 };
 
 }  // namespace

@@ -18,8 +18,8 @@ constexpr std::int64_t kMaxPlainNodes = 64;
 /// Covers the rounding of a sum of a few hundred terms.
 constexpr double kSumUp = 1 + 0x1p-40;
 
-/// Rounding up is safe: a sum of more symmetric unimodal variables is beyond any x with higher
-/// probability (Wintner).
+/// Rounding up is safe: a sum of more symmetric unimodal variables exceeds any x in magnitude with
+/// higher probability (Wintner).
 std::int64_t round_up_nodes(std::int64_t num_nodes) {
   std::int64_t unit = 1;
   while (num_nodes > kMaxPlainNodes * unit) unit *= 2;

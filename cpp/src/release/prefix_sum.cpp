@@ -26,7 +26,7 @@ void require_counts(const Mechanism& mechanism, const PrefixSumOptions& options)
                   to_text(mechanism.clip()));
 }
 
-/// Refuses options that require clipping.
+/// Refuses the option clipped_by_caller where it is not supported.
 void require_clipped_by_caller(const Mechanism& mechanism, const PrefixSumOptions& options) {
   const std::pair<bool, std::string_view> restricted[] = {
       {options.mode != ReleaseMode::grid, "in mode lattice"},
@@ -45,8 +45,8 @@ double root_of(std::int64_t dimension) {
   return std::sqrt(static_cast<double>(dimension));
 }
 
-/// Default grid for records clipped by the caller: so fine that truncation adds at most 2^-10 to
-/// their norm.
+/// Default grid for records clipped by the caller: so fine that truncation adds at most 2^-10 of
+/// the clip norm to their norm.
 double grid_of_clipped(const Mechanism& promised, std::int64_t dimension) {
   return std::min(default_grid(promised, dimension),
                   detail::power_of_two_at_most(0x1p-10 * promised.clip() / root_of(dimension)));

@@ -94,8 +94,8 @@ class ReleaseEngine {
 
 /// Largest magnitude of sums of integers.
 inline constexpr double kMaxSumInGrids = 0x1p62;
-/// Largest noise in grid units: rows of doubles need fractional bits to be rounded, even in the
-/// tails.
+/// Largest std of noise in grid units: rows of doubles need fractional bits to be rounded, even in
+/// the tails.
 inline constexpr double kMaxNoiseInGrids = 0x1p40;
 
 /// Largest entry of a record that is not clipped, in grid units, unless the horizon needs less.

@@ -9,8 +9,8 @@ namespace dpftrl::simd {
 namespace {
 
 /// Runs all steps on `N` vectors (or numbers) from coordinate `first` on, which hide each other's
-/// latency. The history is gathered in the level-1 cache, oldest first; in the state it is rows
-/// apart.
+/// latency. The history is gathered in the level-1 cache, oldest first; in `bands`, its steps are
+/// whole rows apart.
 template <std::size_t N, class V, class T>
 inline void band_lanes(const Bands<T>& bands, const Steps<T>& steps, std::size_t first) {
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Conversions between doubles and 64-bit integers, several at a
-// time, for machines that have no instruction for them. They give the same bits as the conversions
-// of C++ itself.
+// SPDX-License-Identifier: Apache-2.0
+// Conversions between doubles and 64-bit integers, several at a time, for machines that have no
+// instruction for them. They give the same bits as the conversions of C++ itself.
 #pragma once
 
 #include "simd/simd.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once for the baseline, and on x86-64 again for AVX2 with DPFTRL_KERNELS = avx2_kernels
 // and for AVX-512 with avx512_kernels. The code included here is in unnamed namespaces, except for
-// small templates of simd/normal_arithmetic.hpp whose types differ with the vector length; see
-// tests/cpp/CMakeLists.txt.
+// small templates of simd/normal_arithmetic.hpp, which are always inlined in optimised builds
+// (tests/cpp/no_shared_functions.sh).
 #include "simd/simd.hpp"
 
 #include "simd/band_steps.hpp"

@@ -157,8 +157,8 @@ inline std::pair<D, D> cos_sin_quarter(D y) {
   return {c, s};
 }
 
-/// Rotates (c, s) by whole quarter turns: `odd` is all ones in odd quadrants, the others hold the
-/// sign to flip in the top bit (rest zero).
+/// Rotates (c, s) by whole quarter turns: `odd` is all ones in odd quadrants; `cos_sign` and
+/// `sin_sign` have the sign to flip in the top bit, and zeros elsewhere.
 template <class U, class D>
 inline std::pair<D, D> turn_quarters(D c, D s, U odd, U cos_sign, U sin_sign) {
   const U c_bits = std::bit_cast<U>(c);

@@ -239,8 +239,8 @@ inline std::pair<Floats, Floats> float_lanes(Words i, Words j, Ints& exceptional
     return __builtin_convertvector(std::bit_cast<Ints>(Words(127 - biased)), Floats);
   });
   const Floats radius = square_root(Floats(minus_log_u1 + minus_log_u1));
-  // (Y) y = rest 2^-30 - 1/2 with rest a signed 30-bit number: sign-extend the bits below the
-  // quadrant after moving them by half a quadrant.
+  // (Y) y = (rest + 1/2) 2^-30: j moved by half a quadrant has the quadrant in its top two bits;
+  // the other bits, moved back, are `rest`, a signed number.
   const Words moved = j + 0x20000000;
   const Words rest = (moved & 0x3fffffff) - 0x20000000;
   const Floats y = __builtin_convertvector(std::bit_cast<Ints>(rest), Floats) * 0x1p-30f + 0x1p-31f;
@@ -254,8 +254,7 @@ inline std::pair<Floats, Floats> float_lanes(Words i, Words j, Ints& exceptional
 bool normals_float(const Word* words, std::size_t num_words, float* out) {
   Ints exceptional{};
 #if defined(__AVX2__)
-  // Pairs w and w + 2 of a group side by side: words are read as [u1 | u2], normals are
-  // written as [cos | sin].
+  // Two times four pairs side by side: each four are read as [u1 | u2] and written as [cos | sin].
   for (std::size_t i = 0; i < num_words; i += 16) {
     const Words a = load<Words>(words + i);
     const Words b = load<Words>(words + i + 8);

@@ -84,7 +84,7 @@ struct Kernels {
   /// ChaCha blocks of one row, four to a group; words and lanes as in fill_groups.
   void (*blocks_of_row)(const std::uint32_t* key, std::uint32_t stream, std::uint64_t row,
                         std::uint32_t first_block, std::uint64_t num_groups, std::uint32_t* out);
-  /// One ChaCha block of four rows to a group; words and lanes as in fill_row_blocks.
+  /// One ChaCha block of each row, four rows to a group; words and lanes as in fill_row_blocks.
   void (*block_of_rows)(const std::uint32_t* key, std::uint32_t stream, std::uint64_t first_row,
                         std::uint32_t block, std::uint64_t num_groups, std::uint32_t* out);
   /// See random/normal_pairs.hpp.

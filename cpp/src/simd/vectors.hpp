@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Included by kernels.cpp only, in each of its compilations.
-// Nothing here has external linkage, so that the linker never substitutes a function of one
-// compilation for the same function of another.
+// SPDX-License-Identifier: Apache-2.0
+// Included by kernels.cpp only, in each of its compilations. Nothing here has external linkage, so
+// that the linker never substitutes a function of one compilation for the same function of another.
 #pragma once
 
 #include <bit>

@@ -47,7 +47,7 @@ struct SumNoise {
 
 /// Interval for the numbers x of a range with
 ///
-///     |numerator - x denominator| <= bound,     bound = bound_for(an interval that has x)
+///     |numerator - x denominator| <= bound,     bound = bound_for(an interval that contains x)
 ///
 /// for some numerator in its interval. Calls bound_for repeatedly with the remaining range. A
 /// denominator that is not positive leaves the whole range.

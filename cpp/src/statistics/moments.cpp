@@ -233,7 +233,7 @@ class Quotients {
   SumNoise noise_;
   double num_;
   double count_weight_;
-  // Shared by all columns, because computing it takes a search.
+  // Half-widths are shared by all columns, because each takes a search.
   double normal_;
   double normal_of_mean_;
   double normal_of_variance_;
@@ -309,7 +309,7 @@ std::span<const double> MomentColumns::write(std::span<const double> record,
 
 Moments MomentColumns::read(const NoisyColumns& columns) const {
   require_length(kMomentsName, "sums", std::ssize(columns.sums), dimension());
-  // May be 0, because very little noise is rounded away.
+  // May be 0, because noise far below the grid is rounded to 0.
   require_non_negative(kMomentsName, "stddev", columns.stddev);
   const std::span<const double> sums = columns.sums;
   const Quotients quotients_of({.stddev = columns.stddev, .grid = grid_}, sums[0] / count_weight_,

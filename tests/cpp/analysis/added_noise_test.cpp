@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kEpsilons[] = {0.003, 0.05, 0.3, 1.0, 2.5, 6.0};
 
-/// Delta of an integer distribution shifted by 1, rounded up.
+/// Delta between an integer distribution and its shift by 1, rounded up.
 double delta_of(const std::vector<double>& law, double epsilon) {
   const double factor = std::exp(epsilon);
   double up = 0, down = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lower bounds lie below every factorization, upper bounds above theirs.
+// Lower bounds lie below the error of every factorization, upper bounds above the error they bound.
 #include "dpftrl/analysis/unit_error.hpp"
 
 #include <numbers>
@@ -108,7 +108,7 @@ TEST(Bounds, errors_of_the_square_root_in_closed_form_are_those_of_its_matrices)
     EXPECT_TRUE(relatively_close(found.max, error.max_error, 1e-11)) << n;
     EXPECT_TRUE(relatively_close(found.mean_squared, std::pow(error.mean_error, 2), 1e-11)) << n;
   }
-  // The sum meets the expansion that is used beyond.
+  // At the longest horizon that is summed, the sum meets the expansion used for longer ones.
   constexpr std::int64_t kSummed = std::int64_t{1} << 22;
   const SquareRootErrors last = square_root_errors(kSummed), next = square_root_errors(kSummed + 1);
   EXPECT_GT(next.max, last.max);

@@ -54,7 +54,7 @@ TEST(IncrementVariances, are_those_of_the_noise) {
 TEST(IncrementVariances, long_horizons_are_for_toeplitz_encoders) {
   EXPECT_EQ(increment_variances(*testing::make_known("banded-square-root", 100000)).size(),
             100000U);
-  // Beyond 2^26 products the inverse is found by transforms; a recursion over it is the reference.
+  // Beyond 2^26 products the inverse is found by transforms; the recursion is the reference.
   const auto blt = testing::make_known("blt", 10000);
   const std::vector<double> fast = increment_variances(*blt);
   const std::vector<double> inverse = reciprocal_series(blt->toeplitz_encoder(), 10000);

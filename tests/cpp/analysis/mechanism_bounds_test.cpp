@@ -55,7 +55,7 @@ TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
       // Releasing 0 always has at most the error of the stream of ones.
       const double n = static_cast<double>(steps);
       EXPECT_LE(found.every, std::sqrt((n + 1) * (2 * n + 1) / 6));
-      // Shrunk towards 0 by the best factor for records of size 1 in all steps.
+      // The mechanism's releases shrunk towards 0, by the best factor for records of size 1.
       const double signal = (n + 1) * (2 * n + 1) / 6;
       const double noise = unit.mean_error * unit.mean_error * sigma * sigma;
       EXPECT_LE(found.every, std::sqrt(signal * noise / (signal + noise)));
@@ -72,7 +72,7 @@ TEST(MechanismBounds, no_gaussian_or_laplace_mechanism_is_below_them) {
 }
 
 TEST(MechanismBounds, no_filtered_gaussian_mechanism_is_below_them_on_streams_of_plus_and_minus_1) {
-  // Best linear estimate from C x + sigma z, averaged over streams of 1 and -1 in blocks.
+  // The best linear estimate from C x + sigma z, averaged over streams of blocks of 1 or -1.
   double least_ratio = std::numeric_limits<double>::infinity();
   for (const std::int64_t steps : {1, 3, 16, 64})
     for (const char* name : {"square-root", "independent", "output", "tree", "optimal"}) {

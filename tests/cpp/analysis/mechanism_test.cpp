@@ -140,8 +140,8 @@ TEST(Mechanism, certificate_states_residual_sensitivity_and_errors) {
 
 TEST(Mechanism, leading_block_of_a_strategy_is_the_strategy_of_the_shorter_horizon) {
   // If this holds, decoder_residual is valid for the whole horizon. The families below depend on
-  // the horizon, by their construction or their default parameters; their residual is that of their
-  // kind.
+  // the horizon, by their construction or their default parameters; their residual is that of a
+  // shorter member of the family.
   for (const StrategyInfo& info : strategy_catalogue()) {
     const bool depends_on_horizon =
         info.name == "normalized-square-root" || info.name == "nu" || info.name == "lambda-cgd" ||

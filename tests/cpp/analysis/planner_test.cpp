@@ -95,8 +95,8 @@ TEST(Planner, weighted_queries_reach_the_dense_optimum_of_scaled_rows) {
       EXPECT_GE(found.objective_error, found.lower_bound->value);
       EXPECT_LE(found.objective_error, found.lower_bound->value * (1 + 1e-8)) << n;
 
-      // Recomputes the error from the dense matrices of the result, and checks that others are not
-      // better.
+      // Recomputes the error from the dense matrices of the result, and checks that the plan
+      // without weights is not better.
       const auto weighted = [&](const StrategyPlan& plan) {
         const auto strategy = planned_strategy("optimal", plan, workload);
         const Matrix encoder = strategy->encoder();

@@ -16,7 +16,7 @@ namespace {
 using testing::index_of;
 using testing::relatively_close;
 
-/// Mean squared error of the releases of continuous noise, times epsilon^2.
+/// Mean squared error of the releases with continuous noise, times epsilon^2.
 double squared_error(const Mechanism& mechanism) {
   const Certificate& claim = mechanism.certificate();
   return std::pow(claim.mean_error * claim.noise_multiplier * claim.epsilon, 2);

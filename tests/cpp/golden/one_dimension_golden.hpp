@@ -2,7 +2,7 @@
 #pragma once
 
 /// A factorization of the prefix sums of 9 steps for records of one number each, 3 epochs of 3
-/// steps, objective max: by 3,800 multiplicative updates of dual weights in double precision
+/// steps, objective max, found by 3,800 multiplicative updates of dual weights in double precision
 /// (NumPy).
 ///
 ///     w  weights of the 4 sign vectors of each phase, Lambda = sum w s s^T;  u  weights of the

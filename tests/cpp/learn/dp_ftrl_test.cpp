@@ -141,7 +141,7 @@ TEST(DpFtrl, whoever_looks_at_the_iterate_changes_no_bit) {
   for (const char* domain : {"ball", "simplex"})
     for (const bool descends : {false, true}) {
       DpFtrlOptions made = dp_ftrl_options("tree", domain);
-      made.lambda = 0.1;  // outside of the domain at every step
+      made.lambda = 0.1;  // so small that every step leaves the domain
       if (descends) made.descent = DescentSchedule{.momentum = 0.5};
       DpFtrl watched(made), alone(made);
       std::vector<double> x(kModelDimension);
@@ -159,7 +159,7 @@ TEST(DpFtrl, whoever_looks_at_the_iterate_changes_no_bit) {
 }
 
 TEST(DpFtrl, an_iterate_that_nobody_reads_has_the_bits_of_one_that_was_written) {
-  // When all points are short and the radius is tiny, scaling by factors alone no longer projects.
+  // Includes points that all lie inside the ball, and a radius too small to project by a factor.
   struct Case {
     const char* domain;
     double radius;

@@ -196,7 +196,7 @@ TEST(Examples, the_first_example_of_a_person_in_the_steps_that_count_teaches) {
         std::vector<std::int64_t>& own = counted[example.person];
         const bool may = own.empty() || (std::ssize(own) < 2 && t - own.back() >= 3);
         const bool counts = may && seen.insert(example.person).second;
-        // One that does not count keeps its place in the batch: its gradient is zero.
+        // An example that does not count keeps its place in the batch: its gradient is zero.
         std::vector<double> record = example.record;
         if (!counts) std::fill(record.begin(), record.begin() + kWorldFeatures, 0);
         dropped += counts ? 0 : 1;

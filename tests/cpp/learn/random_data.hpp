@@ -21,7 +21,7 @@ struct DataOptions {
   std::uint64_t seed;
   Eigen::Index rows;
   Eigen::Index columns;
-  bool classes;       ///< if true labels are -1 and +1, else margin plus noise
+  bool classes;       ///< if true, labels are -1 and +1; otherwise, the margin plus noise
   double weight = 1;  ///< weight of every feature in the margin
 };
 

@@ -318,7 +318,7 @@ TEST(RegretTheorem, the_largest_noise_exceeds_its_bounds_no_more_often_than_stat
       EXPECT_GT(mean, 0.25 * expected.noise) << name << " " << dimension;
       EXPECT_LT(rate, kBeta) << name << " " << dimension;
       EXPECT_EQ(expected.stability, regret_bound(setting, 1).stability);
-      // Never below the bound by the root mean square, which is at most the largest.
+      // The root mean square of the noise is at most its largest, and so are the bounds from it.
       EXPECT_GE(expected.noise, regret_bound(setting, 1).noise);
       EXPECT_GE(likely.noise,
                 high_probability_regret_bound(setting, {.lambda = 1, .failure_probability = kBeta})

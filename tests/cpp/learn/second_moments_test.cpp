@@ -152,7 +152,7 @@ TEST(SecondMoments, coordinates_are_those_of_a_release_of_all_products) {
       const Eigen::Map<const Vector> x(&table.features[3 * i], 3);
       const Eigen::Map<const Vector> y(&rows[3 * i], 3);
       EXPECT_LT((factor * y - x / std::sqrt(3.0)).norm(), 1e-12);
-      // Scores are the same in both coordinates.
+      // Scores are the same in both coordinate systems.
       EXPECT_NEAR(y.dot(weights), x.dot(Eigen::Map<const Vector>(restored.data(), 3)), 1e-10);
     }
   }

@@ -22,7 +22,7 @@ SimulationOptions simulation_options(const char* strategy = "tree", std::int64_t
   return made;
 }
 
-/// Table of bits, which the grid represents exactly.
+/// Table of the numbers 0, 1/2 and 1, which the grid represents exactly.
 Table bit_table(Eigen::Index rows, bool labels) {
   Table table{Matrix(rows, 2), {}};
   for (Eigen::Index i = 0; i < rows; ++i) table.features.row(i) << (i % 3 == 0), (i % 2 == 0) * 0.5;
@@ -462,8 +462,7 @@ TEST(Simulation, held_out_risk_is_the_loss_on_the_examples_after_the_horizon) {
 
 // Seeds are fixed. Online-to-batch conversion: the excess risk of the average iterate is at most
 // the average regret in expectation. Here this is averaged over 8 runs with 2000 held-out examples
-// each, whose mean loss has a standard error of about 0.004. The best fixed point of 200 examples
-// is no worse on them than any other.
+// each, whose mean loss has a standard error of about 0.004.
 TEST(Simulation, risk_of_the_average_is_at_most_the_progressive_loss_on_average) {
   double risk = 0;
   double progressive = 0;

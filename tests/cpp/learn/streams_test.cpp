@@ -133,8 +133,8 @@ TEST(SyntheticStream, parameter_stays_drifts_or_switches_with_its_period) {
       EXPECT_EQ(drifting.true_parameter(t + period), drifting.true_parameter(t));
       EXPECT_LE((drifting.true_parameter(t + period / 2) + drifting.true_parameter(t)).norm(),
                 1e-15);
-      // A turn takes 40 steps, which is 0.157 per step on average and at most sqrt(2) * 4 / 40 on
-      // the square.
+      // A turn takes 40 steps, 0.157 per step on average; steps of sqrt(2) / 10 along the square
+      // are at most 0.2 on the circle.
       const double move = (drifting.true_parameter(t + 1) - drifting.true_parameter(t)).norm();
       EXPECT_GT(move, 0.05);
       EXPECT_LT(move, 0.25);

@@ -175,8 +175,8 @@ TEST(Checkpoint, forged_with_another_number_of_rows_is_refused) {
 }
 
 TEST(Checkpoint, is_at_most_64_bytes_more_than_the_state) {
-  // Rows of state: the running total in two parts, or with the last normals; none where seeking
-  // needs no state.
+  // Rows of state: the running total in two parts, for lambda-cgd also the last normals; none where
+  // seeking needs no state.
   const struct {
     const char* name;
     std::size_t num_rows;
@@ -351,7 +351,7 @@ TEST(Checkpoint, keeps_what_was_contributed_to_the_open_step) {
 }
 
 TEST(Checkpoint, counts_contributions_so_that_the_sums_stay_full) {
-  // There is room for 2^31 of them, so the count is written into the bytes instead of made.
+  // There is room for 2^31 contributions, so their number is written into the bytes instead.
   const auto how =
       Mechanism::make({.strategy = "tree", .steps = 8, .target = {.epsilon = 1, .delta = 1e-6}});
   PrefixSum sums(how, {.key = Key::insecure_from_seed(9), .grid = 0x1p-31});

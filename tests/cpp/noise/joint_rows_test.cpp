@@ -12,7 +12,7 @@
 namespace dpftrl::detail {
 namespace {
 
-/// Number whose digits are the top bits of `fraction`, which is in [0, 1).
+/// whole + fraction, for a fraction in [0, 1).
 WideNumber wide(std::int64_t whole, double fraction) {
   WideNumber number(whole);
   number.digits[1] = static_cast<std::uint64_t>(fraction * 0x1p53) << 11;
@@ -20,7 +20,7 @@ WideNumber wide(std::int64_t whole, double fraction) {
 }
 
 TEST(JointRows, what_is_decided_is_right_wherever_the_noise_lies_within_its_bound) {
-  // Sums, noise and bounds are short fractions, so long double does not round.
+  // Sums, noise and bounds have few bits, so doubles do not round here.
   std::int64_t num_decided = 0, num_open = 0;
   for (int whole : {-5, -1, 0, 3})
     for (int eighths = 0; eighths < 8; ++eighths)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of C^-1 Z: without state for few bands, and as differences of rounded totals for every
-// mechanism.
+// Rows of C^-1 Z: without state for few bands, and otherwise as differences of rounded totals.
 #include <cmath>
 #include <numeric>
 
@@ -181,7 +180,7 @@ TEST(NoiseIncrements, of_few_bands_they_are_the_rows_that_streams_have) {
     NoiseStreamOptions how = increment_options(4, true);
     EXPECT_EQ(all_increments(*strategy, increment_options(4, false), 100),
               rounded_totals(*strategy, how, 100));
-    // Continues where the other one stopped.
+    // Continues where the stream stopped.
     NoiseStream stream(*strategy, how);
     stream.seek(70);
     NoiseIncrements increments(*strategy, how);

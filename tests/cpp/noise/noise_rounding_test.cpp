@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of rows, the rounding test, and the two compilations of the inner loops.
+// Batches of rows, the rounding test, and the compilations of the inner loops.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -88,7 +88,7 @@ TEST(NoiseWindows, blocks_of_coordinates_have_the_bits_of_narrow_shards) {
   }
 }
 
-/// Convolutions are computed from normals in double.
+/// True for convolutions, which use normals in double even for rows of floats.
 bool is_made_in_advance(const DecoderForm& form) {
   if (const auto* filter = std::get_if<FilteredDecoder>(&form))
     return is_made_in_advance(*filter->base);
@@ -179,7 +179,7 @@ TEST(NoiseRounding, a_bound_that_is_too_small_gives_wrong_integers) {
 }
 
 TEST(NoiseRounding, what_a_stream_decides_is_right_at_scales_near_its_error) {
-  // Rounded without its row's bound, about every fifth entry is wrong at the finest scale.
+  // Without the bounds of rows, about every fifth entry would be wrong at the finest scale.
   const auto strategy = rounded_strategy("blt", 200);
   for (const double scale : {0x1p38, 0x1p42, 0x1p46}) {
     NoiseStream stream(*strategy, rounding_options(20));
@@ -429,7 +429,7 @@ struct PairTerm {
   std::int64_t low;  ///< in units of 2^-40
 };
 
-/// Exact error of the sum of the terms, computed in four equal coordinates, in units of (p + 3)^2
+/// Exact error of the sum of p terms, computed in four equal coordinates, in units of (p + 3)^2
 /// 2^-103 times the sum of the magnitudes.
 double pair_error(const simd::Kernels& kernels, const std::vector<PairTerm>& terms) {
   __extension__ typedef __int128 Wide;
@@ -455,7 +455,7 @@ double pair_error(const simd::Kernels& kernels, const std::vector<PairTerm>& ter
   return std::abs(error) / ((p + 3) * (p + 3) * 0x1p-103 * magnitudes);
 }
 
-/// Largest such error over sums of num_terms terms in which every second term nearly cancels the
+/// Largest `pair_error` of sums of num_terms terms in which every second term nearly cancels the
 /// one before.
 double worst_pair_error(const simd::Kernels& kernels, std::size_t num_terms) {
   auto random = [state = std::uint64_t{num_terms}](int bits) mutable {

@@ -126,8 +126,8 @@ TEST(NoiseStream, same_key_same_rows_other_key_other_rows) {
   EXPECT_NE(rows_of_stream(*strategy, noise_stream_options(2)), rows_of_stream(*strategy, other));
 }
 
-/// Largest |estimated - expected| covariance of rows, in standard errors, over selected pairs of
-/// steps; coordinates are the independent samples.
+/// Largest |estimated - expected| covariance of rows, in standard errors, over all pairs of steps;
+/// coordinates are the independent samples.
 double covariance_deviation(const Matrix& rows, const Matrix& decoder) {
   const double samples = static_cast<double>(rows.cols());
   double worst = 0;
@@ -189,7 +189,7 @@ TEST(NoiseStream, bad_options_and_lengths_are_refused) {
   const auto long_run = stream_strategy("square-root", 1 << 20);
   EXPECT_ERROR(NoiseStream(*long_run, noise_stream_options(1 << 10)), "resource_exhausted",
                "got 1048576 * 1024");
-  // Scratch space counts towards the limit: this many steps of one coordinate would take 1.6 GiB.
+  // Scratch space counts towards the limit: 2^23 + 1 steps of one coordinate would take 1.6 GiB.
   EXPECT_NO_THROW(NoiseStream(*long_run, noise_stream_options(1)));
   const auto longest = stream_strategy("square-root", (1 << 23) + 1);
   EXPECT_ERROR(NoiseStream(*longest, noise_stream_options(1)), "resource_exhausted",

@@ -50,7 +50,7 @@ TEST(SampledError, is_the_path_that_the_exact_binomial_law_allows) {
 }
 
 TEST(SampledError, is_that_of_the_matrices_in_every_family_and_workload) {
-  // 20 of 1000 paths prove a level for 0.05 (binomial_counts).
+  // A level that 20 of 1000 paths exceed is proved for beta = 0.05 (binomial_counts).
   const auto expect_path = [](const testing::Variant& variant) {
     const auto strategy = testing::strategy_of(variant);
     const double scale = unit_error(*strategy, Participation::single()).sensitivity.value;
@@ -106,7 +106,7 @@ TEST(SampledError, is_below_the_proved_level_and_that_of_the_note_at_1024_steps)
   const double level = level_of(*strategy, {.beta = 0.05}).value();
   EXPECT_LT(level, simultaneous_error(*strategy, Participation::single(), {.beta = 0.05}).value);
   if (steps == 1024) {
-    // 6.879 was one draw, and 10^5 streams give 6.79; seeds differ by 0.01.
+    // 6.879 is the level from one seed, and other seeds differ by 0.01; 10^5 streams give 6.79.
     const double scale = unit_error(*strategy, Participation::single()).sensitivity.value;
     EXPECT_NEAR(level / scale, 6.879, 0.04);
   }

@@ -113,8 +113,8 @@ TEST(DenseOptimum, known_answers_lie_between_the_bounds) {
   }
 }
 
-/// Error of an encoder by dense algebra: its sensitivity to a user's contributions, times its row
-/// norms.
+/// Error of an encoder by dense algebra: its sensitivity to a user's contributions, times the row
+/// norms of its decoder.
 double error_of_encoder(const DenseOptimumProblem& problem, const Matrix& encoder) {
   const testing::SingularSystem svd = testing::thin_svd(encoder);
   // Directions with singular values at rounding level are not measured.
@@ -153,7 +153,7 @@ TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
     SCOPED_TRACE(std::to_string(f.rows()) + " x " + std::to_string(f.cols()));
     const DenseOptimum optimum = find_dense_optimum(problem, {.gap = 1e-5, .max_iterations = 300});
     EXPECT_LE(optimum.lower_bound, optimum.upper_bound);
-    // The lower bound is the nuclear norm of D_u^(1/2) F Lambda^(1/2), and not larger.
+    // The lower bound is the scaled nuclear norm of D_u^(1/2) F Lambda^(1/2), and not above it.
     const Matrix& weights = optimum.column_weights;
     const Eigen::Map<const Vector> u(optimum.row_weights.data(), f.rows());
     const auto [squares, vectors] = testing::symmetric_eigen(weights);
@@ -176,7 +176,7 @@ TEST(DenseOptimum, certificates_are_verified_by_singular_values) {
     const double lower = nuclear / std::sqrt(u.sum() * total);
     EXPECT_LE(optimum.lower_bound, lower * (1 + 1e-14));
     EXPECT_GE(optimum.lower_bound, lower * (1 - 1e-6));
-    // The upper bound is the error of the encoder, and not smaller.
+    // The upper bound is the error of the encoder, and not below it.
     const double error = error_of_encoder(problem, optimum.encoder);
     EXPECT_GE(optimum.upper_bound, error * (1 - 1e-12));
     EXPECT_LE(optimum.upper_bound, error * (1 + 1e-6));
@@ -240,14 +240,14 @@ TEST(DenseOptimum, a_factorization_for_numbers_is_below_the_bound_for_vectors) {
     EXPECT_GE(of_numbers, bound.every_dimension);
     EXPECT_GT(bound.every_dimension, of_numbers * (1 - 1e-2)) << "and is close to the truth";
   }
-  // For vector records, the same factorization can attain every product of contributions.
+  // For vector records, the same factorization has a larger sensitivity, and the bound holds.
   const double of_vectors =
       sensitivity(DenseStrategy(workload, {.name = "test", .encoder = encoder}), three).value;
   EXPECT_GE(of_vectors * rows, certified_lower_bound(workload, three, Objective::max)->value);
 }
 
 TEST(DenseOptimum, the_largest_error_over_epochs_is_found_beyond_the_gap_of_a_barrier) {
-  // If the barrier decreases only with the gap, the gaps here are 6.3e-3 and 5e-3.
+  // If the barrier decreased only with the gap, gaps of up to 6.3e-3 would remain.
   struct Case {
     std::int64_t steps, epochs;
     double gap;
@@ -371,7 +371,7 @@ TEST(DenseOptimum, inactive_rows_do_not_keep_it_from_its_gap) {
 }
 
 TEST(DenseOptimum, columns_of_one_norm_make_the_error_the_least_to_second_order) {
-  // Without them, the gaps of the bound are 1e-3 instead of 1e-6.
+  // Without columns of one norm, the gaps of the bound would be 1e-3 instead of 1e-6.
   for (const Matrix& f : {prefix(64), all_ranges(16), testing::rough_matrix(33)}) {
     const DenseOptimum optimum = find_dense_optimum(mean_of(f), {.gap = 1e-6});
     EXPECT_EQ(optimum.status, SolverStatus::converged);

@@ -106,7 +106,7 @@ TEST(MomentumOptimum, certificates_hold_for_the_dense_matrix_with_rates) {
   Vector v = Eigen::Map<const Vector>(optimum.column_weights.data(), 40);
   EXPECT_EQ(optimum.status, SolverStatus::converged);
   EXPECT_TRUE(testing::relatively_close(optimum.lower_bound, lower_bound(v), 1e-11));
-  // No other dual solution is better, and a slightly perturbed one is worse.
+  // A slightly perturbed dual solution is worse.
   v(20) *= 1.01;
   EXPECT_LT(lower_bound(v), optimum.lower_bound * (1 - 1e-9));
 }
@@ -148,7 +148,7 @@ TEST(MomentumOptimum, max_certificates_hold_for_the_dense_optimum) {
           {.steps = 64, .objective = Objective::max, .decay = decay, .momentum = momentum}, {});
       EXPECT_LE(fast.lower_bound, dense.upper_bound);
       EXPECT_GE(fast.upper_bound, dense.lower_bound);
-      // Both are close to it, and the dual solution of one is valid for the other.
+      // Both are close to the optimum, and the dense solver accepts the dual solution of the other.
       EXPECT_LE(dense.upper_bound / dense.lower_bound, 1 + 5e-5);
       const DenseOptimum again = find_dense_optimum(
           {.queries = a, .start = {fast.column_weights, fast.row_weights}}, {.gap = 2e-4});

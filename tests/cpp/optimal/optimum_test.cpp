@@ -129,7 +129,7 @@ TEST(Resolvent, diagonals_are_those_of_the_dense_matrix) {
 }
 
 /// The textbook form of the sweeps in long double: with x_0 = s v_0, Y_{n-1} = s v_{n-1} + 1/u,
-///     x_i = s v_i + z_i, z_{i+1} = decay^2 x_i / (1 + u_i x_i),    Y alike from the other end,
+///     x_i = s v_i + z_i, z_{i+1} = decay^2 x_i / (1 + u_i x_i),    Y likewise from the other end,
 /// the entry is v_i / (Y_i + z_i).
 std::vector<long double> slow_root_diagonal(const InverseRoot& root, const Weights& weights) {
   const std::size_t n = weights.rows.size();
@@ -195,7 +195,7 @@ struct KnownPrefixOptimum {
   double mean;
   double max;
 };
-/// Computed independently to a duality gap of 4e-13 (n <= 1024) and 1e-10.
+/// Computed independently to a duality gap of 4e-13 (n <= 1024) or 1e-10 (n > 1024).
 constexpr KnownPrefixOptimum kKnownOptima[] = {
     {2, 1.144122805635, 1.154700538379},     {8, 1.494413653108, 1.510484},
     {64, 2.099856472225, 2.111367},          {512, 2.739384656092, 2.746433332077},
@@ -580,7 +580,7 @@ VaryingBufferedStrategy predicted_stream(const OptimalPlan& plan, const VaryingB
 /// It falls from i to i + 1 where sum_k d_k P_k >= 0, d_k = c_i g_ik - c_{i+1} g_{i+1,k} phi_ik.
 /// Some d_k are negative, but factors decrease with k, so P_{k+1} / P_k lies between its values for
 /// j = 0 and for j = i - 1. The least sum over all P with quotients in this range is computed from
-/// the last k upwards.
+/// the last k down to the first.
 bool proves_falling_columns(const VaryingBuffers& numbers) {
   const std::size_t q = static_cast<std::size_t>(numbers.buffers);
   const auto is_nonnegative = [](double number) { return number >= 0; };
@@ -628,7 +628,8 @@ TEST(Optimal, columns_are_not_negative_and_do_not_increase) {
       EXPECT_TRUE(proves_falling_columns(dense.numbers()));
       EXPECT_TRUE(proves_falling_columns(made(10000).numbers()));
 
-      // Rejects a wrong sign, a gain that is too large, and factors that decrease too slowly.
+      // Rejects a wrong sign of a gain or a factor, a gain that is too large, and a diagonal entry
+      // of C that is too large.
       const std::size_t at = static_cast<std::size_t>(300 * q);
       for (int fault = 0; fault < 4; ++fault) {
         VaryingBuffers bad = dense.numbers();
@@ -680,7 +681,7 @@ TEST(Optimal, a_single_changed_gain_is_noticed) {
 }
 
 TEST(Optimal, half_the_nodes_do_not_pass_for_all_of_them) {
-  // Column norms are the diagonal of X, so they reveal that half of the nodes are missing.
+  // Squared column norms are the diagonal of X, so they reveal that half of the nodes are missing.
   const Workload workload = Workload::prefix_sums(200);
   const OptimalPlan full = plan_optimal(workload, {.buffers = 12}).plan;
   const OptimalPlan half = plan_optimal(workload, {.buffers = 6}).plan;
@@ -824,7 +825,7 @@ TEST(Optimal, rounding_of_column_norms_counts_what_signs_cancel) {
 }
 
 TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_stream) {
-  // Random numbers, for many of which B has entries up to 10^20.
+  // Random numbers, for many of which rows of B have norms above 10^10.
   std::mt19937_64 bits(7);
   std::uniform_real_distribution<double> uniform(0, 1);
   int num_large = 0, num_refused = 0, num_tight = 0;
@@ -851,7 +852,7 @@ TEST(Optimal, bounds_of_row_variances_hold_and_what_they_do_not_confirm_is_no_st
     const detail::Variances bounds = detail::variance_bounds(buffers);
     const double claimed = detail::with_stddevs(buffers).max_row_stddev;
     num_refused += std::isinf(claimed);
-    // Computes C^-1 column by column from the definition of the recursion, in long double.
+    // Computes B column by column from the definition of the recursion, in long double.
     std::vector<long double> squares(n, 0);
     for (std::size_t j = 0; j < n; ++j) {
       std::vector<long double> states(q, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimisers reach the same error from every start: restarted at their result and at points
-// around it, all four agree within the gap they prove or their tolerance.
+// The optimisers reach the same error from every start: restarted at their result and at two points
+// around it, they end within the gap they prove or their tolerance.
 #include "dpftrl/optimal/dense_optimum.hpp"
 #include "dpftrl/problem/workload.hpp"
 #include "families.hpp"

@@ -33,8 +33,8 @@ std::vector<std::int64_t> steps_of_person(const std::vector<Event>& events, std:
   return steps;
 }
 
-/// Calls `use` for every stream of at most 6 events of two persons over 5 steps, with at most one
-/// event per person and step.
+/// Calls `use` for every stream of events of two persons over 5 steps, with at most one event per
+/// person and step.
 template <typename Use>
 void for_each_small_stream(Use&& use) {
   for (unsigned pattern = 0; pattern < 1u << 10; ++pattern) {

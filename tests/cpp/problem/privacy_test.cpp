@@ -57,7 +57,7 @@ bool at_least_probability(double value, LongReal truth, LongReal complement, dou
 
 using Calibration = double (*)(const ApproximateDp&);
 
-/// Golden targets that `multiplier` meets to within 1e-9.
+/// Number of golden targets that `multiplier` meets to within 1e-9.
 int golden_matches(Calibration multiplier) {
   int matches = 0;
   for (const auto& row : golden::privacy::analytic)
@@ -65,7 +65,7 @@ int golden_matches(Calibration multiplier) {
   return matches;
 }
 
-/// 30-digit targets that `multiplier` meets from the safe side, to within `slack`.
+/// Number of 30-digit targets that `multiplier` meets from the safe side, to within `slack`.
 int safe_matches(Calibration multiplier, double slack) {
   int matches = 0;
   for (const auto& row : golden::privacy_oracle::calibration) {
@@ -352,7 +352,7 @@ TEST(Privacy, every_inverse_meets_its_target_and_the_next_double_beyond_rounding
       EXPECT_LE(delta_from_rho({.rho = rho, .epsilon = epsilon}), delta);
       EXPECT_GT(delta_from_rho({.rho = rho * (1 + 2e-12) + 1e-323, .epsilon = epsilon}), delta);
       EXPECT_LE(epsilon_from_rho({.rho = rho, .delta = delta}), epsilon * (1 + 1e-15));
-      // A concentrated mechanism may be worse than the Gaussian one, so its bound is larger.
+      // rho-zCDP promises less than GDP of the same rho, so the same target needs a smaller rho.
       EXPECT_LE(mu_from_rho(rho), mu);
     }
   }
@@ -373,7 +373,7 @@ TEST(Privacy, noise_falls_as_epsilon_or_delta_grows) {
 }
 
 TEST(Privacy, delta_falls_in_epsilon_and_grows_in_mu_across_every_branch) {
-  // a = epsilon / mu - mu / 2 crosses 0, -0.7 and -40; steps far above rounding.
+  // a = epsilon / mu - mu / 2 crosses 0, -0.7 and -40, in steps far above rounding.
   double previous = 0;
   for (double mu = 1e-3; mu < 200; mu *= 1.001) {
     const double delta = delta_from_mu({.mu = mu, .epsilon = 0.3});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A, compared with its definition as a recurrence.
+// The matrix A of every workload, compared with its definition as a recurrence.
 #include "dpftrl/problem/workload.hpp"
 
 #include <random>

@@ -17,8 +17,9 @@ using Counts = std::vector<std::int64_t>;
 
 constexpr std::int64_t kNumChoices = 20000;
 
-/// Pearson's test. It rejects a correct sampler with probability e^-18 by P[chi^2_k > k + 2 sqrt(k
-/// x) + 2 x] <= e^-x (Laurent, Massart 2000). Values expected fewer than 20 times are pooled.
+/// Pearson's test. It rejects a correct sampler with probability at most e^-18, by P[chi^2_k > k +
+/// 2 sqrt(k x) + 2 x] <= e^-x (Laurent, Massart 2000). Values expected fewer than 20 times are
+/// pooled.
 bool follows_choice_law(const Counts& counts, const std::vector<double>& law) {
   double statistic = 0, rest_count = 0, rest_expected = 0, freedom = 0;
   for (std::size_t i = 0; i < law.size(); ++i) {
@@ -61,7 +62,7 @@ TEST(ExponentialMechanism, draws_have_the_exact_probabilities) {
   }
 }
 
-/// Answers tosses from a script and records their odds.
+/// Answers false to every toss, and records the odds.
 struct RecordingCoin {
   std::vector<double> odds = {};
   template <std::size_t N>
@@ -227,7 +228,7 @@ class LossesOfPersons {
 };
 
 TEST(PrivateQuantile, persons_with_two_records_are_protected) {
-  // Histograms that differ by two records, of any values, as two neighbours of one histogram do.
+  // Histograms that differ by two records of any values.
   LossesOfPersons losses;
   for (std::int64_t code = 0; code < 27; ++code) {
     const Counts h = {code % 3, code / 3 % 3, code / 9};

@@ -251,13 +251,13 @@ TEST(QueryFactorization, own_measurements_answer_all_queries_with_their_own_sens
     const double column = m.colwise().norm().maxCoeff();
     EXPECT_NEAR(found.unit_error / (column * r.norm() / std::sqrt(5.0)), 1, 1e-5);
     EXPECT_LE(found.lower_bound, found.unit_error);
-    // Its sensitivity is that of M, on the scale of its integers, and that of the rows added to it.
+    // The sensitivity is that of the integer M, with any rows that were added to it.
     const Matrix integers = found.encoder().cast<double>();
     EXPECT_TRUE(relatively_close(found.l2_sensitivity().add_remove,
                                  integers.colwise().norm().maxCoeff(), 1e-12));
     EXPECT_TRUE(relatively_close(integers.row(0).norm() / integers.colwise().norm().maxCoeff(),
                                  m.row(0).norm() / column, 1e-6));
-    // Any R with R M = F decodes, also one of more error.
+    // Any R with R M = F decodes, even one with a larger error.
     Matrix other = r;
     if (m.rows() == 13) {
       const Matrix kernel =
@@ -393,7 +393,7 @@ TEST(QueryFactorization, values_that_are_alike_for_all_queries_are_measured_as_o
     EXPECT_LE((found.decoder() * m.cast<double>() - f).cwiseAbs().maxCoeff(), 1e-10);
     if (options.neighbours == Neighbours::replace_one) continue;
     EXPECT_EQ(m.col(7).cwiseAbs().maxCoeff(), 0);
-    // As hard as with one value of each kind.
+    // The optimum is that for one value of each kind.
     const QueryFactorization few =
         factorize_queries(QueryWorkload::matrix(f(Eigen::all, kinds)), options);
     EXPECT_NEAR(found.lower_bound / few.lower_bound, 1, 1e-5);
@@ -565,7 +565,7 @@ TEST(QueryFactorization, sensitivity_is_that_of_all_neighbouring_histograms) {
 }
 
 TEST(QueryFactorization, the_bound_for_replace_one_holds_for_others_too) {
-  // Any factorization of F, or of F minus a constant in each row, which the number of records
+  // Tests factorizations of F, and of F minus a constant in each row, which the number of records
   // restores.
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
@@ -688,8 +688,7 @@ TEST(QueryFactorization, the_optimum_for_replace_one_has_known_values) {
         .replace_one_lower_bound;
   };
   for (const Objective objective : {Objective::mean, Objective::max}) {
-    // Simplices have error 2 (m - 1) / m. Parities keep their error: columns are at most 2 |Q|
-    // apart, and the mean squared distance of unequal columns is no smaller.
+    // Simplices have the squared error 2 (m - 1) / m.
     for (const double m : {2.0, 3.0, 7.0, 16.0})
       EXPECT_NEAR(bound_of(QueryWorkload::identity(static_cast<std::int64_t>(m)), objective),
                   std::sqrt(2 * (m - 1) / m), 1e-4);

@@ -274,7 +274,7 @@ TEST(QueryMechanism, calibration_spends_epsilon_and_delta_and_no_more) {
   }
 }
 
-/// Mass at k of round(sigma z), or of the discrete Laplace distribution.
+/// Mass at k of round(sigma z), or, not normalised, of the discrete Laplace distribution.
 double mass(const QueryMechanism& mechanism, std::int64_t k) {
   const double x = std::abs(static_cast<double>(k)), scale = mechanism.noise_scale();
   if (mechanism.noise() == QueryNoise::laplace) return std::exp(-x / scale);

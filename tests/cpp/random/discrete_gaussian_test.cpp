@@ -221,7 +221,7 @@ constexpr std::int64_t kNumSamples = 40000;
 
 /// True if samples pass Pearson's test over the values expected at least 20 times and the rest
 /// pooled. The threshold is from P[chi^2_k > k + 2 sqrt(k x) + 2 x] <= e^-x (Laurent, Massart 2000)
-/// with x = 18, so one of 6 10^7 seeds gives a false alarm.
+/// with x = 18, so one in 6 10^7 seeds gives a false alarm.
 template <class Sample, class Law>
 bool follows_integer_law(const Sample& sample, const Law& exact) {
   std::map<std::int64_t, std::int64_t> counts;
@@ -317,7 +317,7 @@ TEST(DiscreteSampling, a_sample_beyond_its_limits_is_refused) {
   struct AlwaysFurther {
     int num_tosses = 0;
     bool toss(const WideUnsigned<4>&, const WideUnsigned<4>&) { return false; }
-    // exp(-1): true, then false.
+    // Tosses true, true, false, so that every trial with probability exp(-1) succeeds.
     bool toss(const WideUnsigned<3>&, const WideUnsigned<3>&) { return num_tosses++ % 3 < 2; }
     std::uint64_t uniform(std::uint64_t) { return 0; }
     bool half() { return false; }

@@ -97,8 +97,7 @@ double pair_distance(Pair ideal, double z_cos, double z_sin) {
                                       std::abs(ideal.sin - static_cast<Real>(z_sin))));
 }
 
-// ---- Feeding chosen bits to the vector code
-// ------------------------------------------------------
+// ---- Feeding chosen bits to the vector code -----------------------------------------------------
 
 struct Bits {
   Long i;
@@ -686,8 +685,7 @@ TEST(Tails, of_the_float_sampler_are_the_true_ones_out_to_six_and_a_half) {
   EXPECT_FALSE(tails_within([&](double t) { return tail(t / 1.01); }, 4.6, 6.5, 0.01, 0.02));
 }
 
-// ---- Determinism
-// ---------------------------------------------------------------------------------
+// ---- Determinism --------------------------------------------------------------------------------
 
 class Fnv1a {
  public:
@@ -741,8 +739,7 @@ TEST(Hash, of_awkward_bits_and_sines_is_the_same_everywhere) {
   EXPECT_EQ(hash.value(), 0xee79f5dcc98e5c49u);
 }
 
-// ---- Bad input
-// -------------------------------------------------------------------------------------
+// ---- Bad input ----------------------------------------------------------------------------------
 
 TEST(Reject, what_has_no_address) {
   const Key key = Key::insecure_from_seed(1);

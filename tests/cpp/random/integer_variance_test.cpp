@@ -63,7 +63,8 @@ TEST(IntegerVariance, of_a_discrete_gaussian_is_the_exact_sum) {
 }
 
 TEST(IntegerVariance, of_a_rounded_difference_is_that_of_its_definition) {
-  // E f(|stddev N|), where a distance of k + r becomes k with probability 1 - r, else k + 1.
+  // Expected square of the distance |stddev N| after rounding: k + r, where k is an integer and
+  // 0 <= r < 1, becomes k with probability 1 - r, otherwise k + 1.
   for (double stddev = 0.01; stddev < 3; stddev *= 1.3) {
     double sum = 0;
     constexpr double kStep = 1.0 / 4096;

@@ -21,8 +21,8 @@ TEST(LaplaceSum, the_variance_is_that_of_the_law) {
     sum *= (1 - q) / (1 + q);
     EXPECT_TRUE(relatively_close(discrete_laplace_variance(scale), sum, 1e-11)) << scale;
   }
-  // The variance is smaller than that of the continuous distribution, by a sixth, and the same at
-  // large scales.
+  // The variance is smaller than that of the continuous distribution by about 1/6, which does not
+  // matter at large scales.
   EXPECT_LT(discrete_laplace_variance(5), 2 * 5.0 * 5.0);
   EXPECT_NEAR(discrete_laplace_variance(5), 50 - 1.0 / 6, 1e-3);
   EXPECT_TRUE(relatively_close(discrete_laplace_variance(0x1p40), 0x1p81, 1e-12));

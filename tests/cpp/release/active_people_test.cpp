@@ -26,7 +26,7 @@ std::shared_ptr<const Mechanism> fortnightly_users() {
                           .participation = Participation::active({.window = kActiveWindow})});
 }
 
-/// Releases of nobody, one stream a column.
+/// Releases of streams without people, one stream per column.
 Matrix noise_of_streams(const std::shared_ptr<const Mechanism>& mechanism) {
   PrefixSum sums(mechanism, {.key = Key::insecure_from_seed(31), .dimension = kActiveStreams});
   const std::vector<std::int64_t> nobody(kActiveStreams);
@@ -36,8 +36,9 @@ Matrix noise_of_streams(const std::shared_ptr<const Mechanism>& mechanism) {
   return noise;
 }
 
-/// The pattern with the largest energy, among all of them: two weeks fit into 30 days three times
-/// at most, with both ends cut.
+/// The activity u of one person with the largest energy u^T `inverse` u. All patterns are tried:
+/// runs of at least two weeks fit into 30 days at most three times, the first and the last cut off,
+/// so the activity changes at most six times.
 Vector pattern_of_most_energy(const Matrix& inverse, const ActivePattern& pattern) {
   Vector worst = Vector::Zero(inverse.rows());
   double largest = 0;
@@ -70,8 +71,8 @@ Vector pattern_of_most_energy(const Matrix& inverse, const ActivePattern& patter
   return worst;
 }
 
-// With 20,000 streams, a sample std is off by 2 % with probability below 2e-4 x 1e-1 (4 standard
-// errors), so the 30 days and the fixed seed leave less than 0.2 %.
+// With 20,000 streams, a sample std is off by 2 % (4 standard errors) with probability below 7e-5,
+// hence on any of the 30 days with probability about 0.2 %; and the seed is fixed.
 TEST(ActivePeople, noise_has_its_std_on_every_day_and_its_covariance) {
   const auto mechanism = fortnightly_users();
   const Matrix noise = noise_of_streams(mechanism);
@@ -107,7 +108,7 @@ TEST(ActivePeople, the_worst_pattern_is_told_apart_as_well_as_mu_allows_and_no_b
   const double measured = measured_mu(noise, inverse, worst);
   EXPECT_LE(measured, mu * 1.02);
   EXPECT_GE(measured, mu * 0.98);
-  // Two thirds of the noise do not pass.
+  // With two thirds of the noise, the test would fail.
   EXPECT_GT(measured_mu(noise * (2.0 / 3), inverse, worst), mu * 1.02);
 }
 
@@ -115,9 +116,9 @@ TEST(ActivePeople, the_worst_pattern_is_told_apart_as_well_as_mu_allows_and_no_b
 struct Adversary {
   static constexpr std::int64_t kWindow = 3;
 
-  /// Log likelihood ratios of a person who moves the count by `weight` and of nobody, one for each
-  /// stream. An adversary chooses from earlier releases on which days the person has an event, and
-  /// how many others come and go.
+  /// Log likelihood ratios of a person who changes the count by `weight` against nobody, one for
+  /// each stream. An adversary chooses, depending on earlier releases, the days on which the person
+  /// has an event, and how many others come and go.
   std::vector<double> ratios(bool is_there, std::int64_t weight) const {
     PrefixSum sums(mechanism, {.key = Key::insecure_from_seed(is_there ? 37 : 38),
                                .dimension = kActiveStreams});
@@ -140,7 +141,7 @@ struct Adversary {
       sums.release(CountChanges{changes}, released);
       for (std::size_t i = 0; i < size; ++i) {
         seen[i][index_of(day)] = released[i] - static_cast<double>(others[i]);
-        // The person moves what is new in this day, and only that adds to the ratio.
+        // The ratio grows by that of the whitened release of this day, whose mean the person moves.
         const auto row = whitening.row(index_of(day));
         const double moved = row.dot(activity[i]), found = row.dot(seen[i]);
         ratios[i] += moved * (found - moved / 2);
@@ -158,8 +159,8 @@ double share_above(const std::vector<double>& ratios, double threshold) {
   return static_cast<double>(count) / static_cast<double>(ratios.size());
 }
 
-// delta(epsilon) of two Gaussians that are mu apart bounds what any test finds. A share of 20,000
-// streams is off by 0.014 with probability below 1e-4.
+// delta(epsilon) of two unit Gaussians with means mu apart bounds what any test finds. A share of
+// 20,000 streams is off by 0.014 with probability below 1e-4.
 TEST(ActivePeople, who_chooses_events_from_releases_learns_no_more_than_mu) {
   constexpr std::int64_t kWeight = 2;
   const auto mechanism =
@@ -174,7 +175,7 @@ TEST(ActivePeople, who_chooses_events_from_releases_learns_no_more_than_mu) {
   const double mu = mechanism->certificate().mu;
   const std::vector<double> nobody = adversary.ratios(false, kWeight);
   const std::vector<double> somebody = adversary.ratios(true, kWeight);
-  // Half as much again, or two thirds of the noise.
+  // A person of one and a half times the weight, as if the noise were two thirds of what it is.
   const std::vector<double> no_other = adversary.ratios(false, kWeight + 1);
   const std::vector<double> other = adversary.ratios(true, kWeight + 1);
   for (const double epsilon : {0.0, 0.5}) {

@@ -53,7 +53,8 @@ struct Event {
 };
 using Days = std::vector<std::vector<Event>>;
 
-/// Events of eight people, who come and go, repeat themselves, and are forgotten at times.
+/// Events of eight people, who come and go, are seen several times a day, and are forgotten at
+/// times.
 Days random_days(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Days days(static_cast<std::size_t>(kActiveSteps));
@@ -179,7 +180,8 @@ TEST(ActiveStreamTest, who_is_forgotten_counts_until_the_window_ends_and_cannot_
   EXPECT_EQ(count(), 1);
 }
 
-// Otherwise leaving out the events of a year would let others count.
+// Otherwise a request would bar later events only if the data contain earlier ones, so leaving out
+// the earlier ones would make later ones count.
 TEST(ActiveStreamTest, a_request_to_forget_bars_people_of_whom_nothing_is_known) {
   ActiveStream users = make_active_stream({3}), nobody = make_active_stream({3});
   users.forget("ann");
@@ -228,7 +230,7 @@ struct StoredDays {
   std::vector<std::byte> log;
   struct Point {
     std::size_t size;
-    std::size_t day, event;  ///< the next ones
+    std::size_t day, event;  ///< of the next event
   };
   std::vector<Point> points;
   std::vector<std::vector<Estimate>> readings;
@@ -272,7 +274,7 @@ TEST(ActiveStreamTest, a_stream_that_was_killed_goes_on_as_if_it_had_not_been) {
     users.restore(stored.base);
     users.replay(std::span(stored.log).first(size), {.before = users.log_tag(stored.base)});
     EXPECT_EQ(users.step(), static_cast<std::int64_t>(day));
-    // From a state as from a log.
+    // A stream restored from its state continues as one restored from the log.
     const std::vector<std::byte> bytes = users.state();
     ActiveJournal again = make_active_stream<ActiveJournal>();
     again.restore(bytes);
@@ -331,7 +333,8 @@ TEST(ActiveStreamTest, nobody_is_kept_longer_than_the_longest_window) {
   }
 }
 
-/// Sum over the windows of u^T X u, u the steps at which somebody counts.
+/// Sum over the windows of u^T X u, where u is the indicator of the steps at which the person
+/// counts and X an inverse covariance.
 double joint_energy(const std::vector<Matrix>& inverses, const std::vector<std::int64_t>& events) {
   double sum = 0;
   for (std::size_t i = 0; i < inverses.size(); ++i) {
@@ -346,8 +349,9 @@ double joint_energy(const std::vector<Matrix>& inverses, const std::vector<std::
   return sum;
 }
 
-// With X the inverse covariance of the noise of a window, no events have more than mu^2, and some
-// nearly as much: random gaps, most of which are those that end the shortest runs.
+// With the inverse covariances of the noise, no sequence of events has a joint energy above mu^2,
+// and some come close. Gaps between events are random: a gap of 2, 4 or 8 is the shortest that
+// interrupts the activity in the window of 1, 3 or 7 steps.
 TEST(ActiveStreamTest, windows_share_one_budget) {
   const ActiveCounts counts({.windows = kActiveWindows});
   const auto whole = active_mechanism(counts);

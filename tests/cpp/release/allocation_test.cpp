@@ -38,7 +38,8 @@ void* take_or_throw(std::size_t size, std::align_val_t align) {
 
 }  // namespace
 
-// Every form is replaced: one that is left out is the sanitizer's, whose memory `free` refuses.
+// All forms are replaced: under a sanitizer, memory from a form that is not could not be passed to
+// `free`.
 // clang-format off
 using Size = std::size_t;
 using Align = std::align_val_t;

@@ -180,8 +180,8 @@ std::vector<Participation> audited_participations() {
 }
 
 constexpr std::int64_t kAuditSteps = 8;
-/// Horizon at which the releases of every family reveal a user nearly as well as the measurements
-/// do: a tree that is estimated from below forgets later leaves.
+/// Number of steps for which the releases of every family reveal a user nearly as well as the
+/// measurements do. With more, those of a tree estimated from below reveal less.
 constexpr std::int64_t kFewSteps = 2;
 
 TEST(Audit, grid_releases_of_every_strategy_leak_no_more_than_claimed) {
@@ -238,7 +238,7 @@ TEST(Audit, grid_releases_of_epochs_and_of_normalised_columns_leak_no_more_than_
 
 // --- lattice ---------------------------------------------------------------------------------
 
-/// Version of grid_mechanism for mode lattice; the discrete Gaussian has a rho target.
+/// Counterpart of grid_mechanism for mode lattice; the discrete Gaussian has a rho target.
 PrefixSum lattice_sums(const Audit& audit, LatticeNoise noise, double factor, const Key& key) {
   MechanismOptions options = audit.options;
   const double ratio = factor * static_cast<double>(audit.side);
@@ -256,7 +256,8 @@ PrefixSum lattice_sums(const Audit& audit, LatticeNoise noise, double factor, co
            .lattice_noise = noise}};
 }
 
-/// C e as measured; the best attack on measurements is the inner product with it.
+/// C e as the encoder computes it for the pattern e. The best attack on measurements is the inner
+/// product with C e.
 std::vector<double> moved_measurements(const IntegerEncoder& encoder,
                                        const std::vector<bool>& pattern) {
   const auto coder = lattice::make_coder(encoder, 1);
@@ -357,7 +358,7 @@ TEST(Audit, lattice_measurements_leak_no_more_than_claimed) {
                                : is_discrete      ? 160
                                                   : 100,
                        .seed = ++seed};
-        // Column 0 is the longest, and 0, b, 2b, ... is the worst pattern.
+        // Column 0 has the largest norm, and 0, b, 2b, ... is the worst pattern.
         audit.pattern.assign(static_cast<std::size_t>(audit.options.steps), false);
         for (std::size_t t = 0; t < audit.pattern.size();
              t += participation.times() > 1 ? 4 : audit.pattern.size())
@@ -426,7 +427,7 @@ TEST(Audit, one_dimensional_streams_with_keys_of_their_own_give_the_same_verdict
 
 // --- covariances -----------------------------------------------------------------------------
 
-/// Covariance of normal paths of mean 0, given as columns.
+/// Sample covariance of paths with mean 0, given as columns.
 Matrix covariance_of(const Matrix& paths) {
   return paths * paths.transpose() / static_cast<double>(paths.cols());
 }
@@ -434,7 +435,7 @@ Matrix covariance_of(const Matrix& paths) {
 constexpr std::int64_t kNumPaths = 100000;
 
 /// True if every entry of the covariance of kNumPaths paths is within six standard errors of the
-/// expected one, plus `slack` for rounding. A false alarm occurs in one of 5 10^8 entries.
+/// expected one, plus `slack` for rounding. An entry gives a false alarm with probability 2e-9.
 bool is_close(const Matrix& found, const Matrix& expected, double slack) {
   for (Eigen::Index i = 0; i < found.rows(); ++i) {
     for (Eigen::Index j = 0; j <= i; ++j) {

@@ -14,13 +14,12 @@ namespace {
 
 constexpr std::int64_t kWidthSteps = 12, kWidthSize = 4000;
 
-/// One law of noise.
 struct WidthNoise {
   std::string name;
   std::shared_ptr<const Mechanism> mechanism;
   PrefixSumOptions options;
-  /// Least share of the values beyond an interval, as a part of the probability asked for. An upper
-  /// bound on a tail may be wide.
+  /// Least share of the values beyond a half-width, as a fraction of its probability: small where
+  /// the half-width comes from a loose bound on the tail.
   double least;
 };
 
@@ -67,8 +66,8 @@ double share_beyond(const std::vector<double>& values, double width) {
   return static_cast<double>(beyond) / static_cast<double>(values.size());
 }
 
-/// Five standard deviations of a share above a true bound: a false alarm in all of this file has
-/// probability below 1e-4.
+/// Largest plausible share of values beyond a valid half-width: `probability` plus five standard
+/// deviations. A false alarm anywhere in this file has probability below 1e-4.
 double most_beyond(double probability) {
   return probability + 5 * std::sqrt(probability * (1 - probability) / kWidthSize);
 }
@@ -84,7 +83,7 @@ TEST(HalfWidth, values_are_within_it_with_the_probability_asked_for) {
         const double width = sums.release_half_width({.step = t, .probability = probability});
         EXPECT_LE(share_beyond(row, width), most_beyond(probability));
         EXPECT_GE(share_beyond(row, width), noise.least * probability);
-        // So low a bound would be seen.
+        // The test detects half-widths that are too small.
         if (noise.least > 0) {
           EXPECT_GT(share_beyond(row, 0.4 * width), most_beyond(probability));
         }
@@ -144,7 +143,6 @@ TEST(HalfWidth, a_stack_has_one_for_each_workload) {
 }
 
 TEST(HalfWidth, readings_have_intervals_that_hold) {
-  // The sum without noise is that of the records on the grid.
   for (const WidthNoise& noise : width_noises()) {
     SCOPED_TRACE(noise.name);
     PrefixSumOptions options = noise.options;

@@ -49,7 +49,7 @@ TEST(Increments, add_up_to_the_releases_bit_for_bit) {
     RecordStream stream(Increments(kIncrementWidth), how, clipped_by_caller());
     const double grid = stream.sums().grid();
     how.clip = stream.mechanism().clip();
-    // Records that are shorter than the norm are clipped by nobody.
+    // All records are below the clip norm, so clipping does not change them.
     PrefixSum sums(
         Mechanism::make(how),
         {.key = Key::insecure_from_seed(91), .dimension = kIncrementWidth, .grid = grid});
@@ -82,8 +82,8 @@ TEST(Increments, of_records_that_come_clipped_are_those_records_and_noise) {
 }
 
 TEST(Increments, the_norm_covers_what_truncating_a_record_adds) {
-  // Whatever else a record contains, two that differ by at most the promised norm differ in
-  // integers by at most the norm that the noise is made for; the promised norm would not do.
+  // The integers of two records that differ by at most the promised norm differ by at most the norm
+  // that the noise is made for. The promised norm would be too small.
   for (const std::optional<double> grid : {std::optional<double>(), std::optional(0.25)}) {
     const auto promised = Mechanism::make(increments_mechanism("tree"));
     std::mt19937_64 bits(8);
@@ -126,14 +126,14 @@ TEST(Increments, noise_is_made_for_the_norm_and_what_truncation_adds) {
     const Certificate& claim = sums.mechanism().certificate();
     const double distance = claim.sensitivity * (2 + std::sqrt(3.0) * grid);
     EXPECT_GE(claim.noise_stddev, claim.noise_multiplier * distance);
-    // The noise for the promised norm alone does not pass.
+    // The noise for the promised norm would be too little.
     EXPECT_LT(promised->noise_stddev(), claim.noise_multiplier * distance);
   }
 }
 
 TEST(Increments, the_predicted_std_is_that_of_the_readings_on_coarse_grids_too) {
-  // Six standard errors of a mean square of 40,000 entries; kurtosis below that of normals, or of
-  // a few grids.
+  // Mean squares of 40,000 entries may be off by six standard errors, estimated from the fourth
+  // moments.
   constexpr std::int64_t kWidth = 40000;
   int num_cases = 0, num_unlike_two_roundings = 0;
   for (const char* strategy : {"tree", "square-root", "independent"})
@@ -156,7 +156,7 @@ TEST(Increments, the_predicted_std_is_that_of_the_readings_on_coarse_grids_too) 
             << strategy << ", grid " << grid << ", step " << step;
         EXPECT_EQ(reading.stddev, stream.columns().stddev(step));
         ++num_cases;
-        // Noise and two independent roundings would be another variance.
+        // The variance of noise and two independent roundings would be wrong.
         const double before = stream.mechanism().noise_stddev();
         num_unlike_two_roundings += strategy == std::string("independent") &&
                                     std::abs(square - before * before - grid * grid / 6) > most;
@@ -185,7 +185,7 @@ TEST(Increments, keep_to_their_half_widths) {
         beyond += std::abs(x) > reading.half_width ? 1 : 0;
         ASSERT_LE(std::abs(x), all);
       }
-      // Five standard errors above; on the fine grid the share is nearly reached.
+      // At most five standard errors above 0.1; on the fine grid, 0.1 is nearly reached.
       EXPECT_LE(beyond / kWidth, 0.1 + 5 * std::sqrt(0.09 / kWidth)) << grid << ", " << step;
       if (grid < 1) {
         EXPECT_GE(beyond / kWidth, 0.08) << step;

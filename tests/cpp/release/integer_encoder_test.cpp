@@ -130,8 +130,8 @@ TEST(IntegerEncoder, over_epochs_signs_count_by_inner_products) {
 }
 
 TEST(IntegerEncoder, coefficients_that_rise_again_are_bounded_by_their_majorant) {
-  // Adjacent participations overlap in coefficients 1 and 0, and those two steps apart in both
-  // ones: 1 + 1 + 4.
+  // Columns of adjacent steps are orthogonal. Those two steps apart share one row, in which both
+  // are 1, so their sum has the squared norm 1 + 4 + 1.
   const IntegerEncoder encoder = IntegerEncoder::of(toeplitz_strategy({1, 0, 1}, 5, false), 0);
   const auto twice = Participation::min_separation({.times = 2, .apart = 1});
   const auto claim = encoder.sensitivity(twice);
@@ -158,8 +158,7 @@ TEST(IntegerEncoder, no_two_steps_have_the_noise_of_one_measurement) {
 }
 
 TEST(IntegerEncoder, sensitivity_of_buffers_is_above_that_of_all_patterns) {
-  // At 20 bits, rounding errors are 2^-19 of the smallest coefficients here and appear in the
-  // deviation.
+  // At 28 bits, roundings are far below the coefficients.
   for (const std::int64_t n : {1, 2, 3, 8}) {
     const IntegerEncoder encoder = buffers({0.99, 0.4}, {0.2, 0.3}, n, 28);
     for (const Participation& participation : integer_participations(n)) {
@@ -188,7 +187,7 @@ Integers random_integers(std::int64_t n, std::int64_t limit, std::uint64_t row) 
 }
 
 TEST(IntegerEncoder, roundings_deviate_by_no_more_than_the_bound) {
-  // Differences of two streams, compared with the matrix in long double, whose error is far
+  // Differences of two streams, compared with the recursion in long double, whose error is far
   // smaller.
   constexpr std::int64_t kSteps = 400;
   double largest = 0;

@@ -123,7 +123,7 @@ TEST(JournalLog, what_was_lost_before_other_frames_is_damage) {
   Bytes twice = log;
   twice.insert(twice.end(), log.end() - kFrame, log.end());
   EXPECT_ERROR(num_read(twice), "bad_state", "from step 33 on");
-  // These steps in frames of another log.
+  // A frame of another log with the same step.
   const Bytes other = make_log({29, 2, 1});
   Bytes mixed = first(log, log.size() - kFrame);
   mixed.insert(mixed.end(), other.end() - kFrame, other.end());

@@ -94,7 +94,7 @@ TEST(Journal, bytes_of_records_are_those_of_the_frozen_format) {
 TEST(Journal, bytes_of_people_are_those_of_the_frozen_format) {
   auto stream = make_journal<PeopleJournal>();
   stream.release("ann", std::array{0.5, 0.0});
-  stream.add("ann", std::array{0.5, 0.0});  // not again so soon, but in the code
+  stream.add("ann", std::array{0.5, 0.0});  // too soon to be counted, but part of the code
   stream.add("bob", std::array{1.0, 2.0});
   const Bytes bytes = stream.state();
   const auto sums_size = static_cast<std::size_t>(detail::word_at(bytes, 64));
@@ -142,12 +142,12 @@ TEST(Journal, a_frame_costs_its_own_steps_and_people) {
   people.end();
   EXPECT_EQ(size_of(people), journal_frame_size(kJournalStepSize));
   people.acknowledge(1);
-  people.add("person 1", kJournalRecord);  // dropped: numbers, but no person
+  people.add("person 1", kJournalRecord);  // dropped: the frame has counts, but no person
   EXPECT_EQ(size_of(people), journal_frame_size(8 + kCounts));
 }
 
-/// A stream in mode lattice that is long, fine and precise, so that its steps have room for few
-/// contributions.
+/// A stream in mode lattice with so many steps, so fine a grid and so high a precision that a step
+/// has room for few contributions.
 template <class Who, class Place>
 RecordStream<Number, Who, Place> make_narrow() {
   const auto how = Mechanism::make({.strategy = "blt",
@@ -177,7 +177,7 @@ TEST(Journal, a_step_that_is_too_crowded_changes_nothing) {
   EXPECT_ERROR(stream.add(0.25), "resource_exhausted", "contributions to a step");
   EXPECT_EQ(stream.state(), before);
   EXPECT_EQ(stream.end(), 1);
-  // A step of people, too, ends once it was let in.
+  // A full step of a stream of people ends, too.
   auto people = make_narrow<People, Memory>();
   for (std::int64_t i = 0; i < most; ++i) people.add(std::to_string(i), 0.25);
   EXPECT_ERROR(people.add("one more", 0.25), "resource_exhausted", "contributions to a step");
@@ -237,7 +237,7 @@ TEST(Journal, damaged_states_are_refused_whatever_their_checksum_says) {
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(first), 16,
                 bytes.begin() + static_cast<std::ptrdiff_t>(second));
   });
-  // Records have nobody behind the open step.
+  // A stream of records stores no people after the open step.
   auto records = make_journal<RecordJournal>();
   Bytes more = records.state();
   more.push_back(std::byte{1});
@@ -262,7 +262,7 @@ TEST(Journal, frames_that_break_the_rule_or_have_other_sums_are_refused) {
     next.replay(log, {.before = begin});
   };
   EXPECT_NO_THROW(replay({first.bytes, second.bytes}));
-  // A frame of a stream with the same key in which ann comes only now, as if she came twice.
+  // A frame of a stream with the same key in which ann contributes only now, hence twice in all.
   auto other = make_journal<PeopleJournal>(single);
   other.end();
   (void)other.frame(begin);
@@ -340,7 +340,7 @@ TEST(Journal, frames_of_few_steps_repeat_what_one_frame_of_all_does) {
       log.insert(log.end(), part.bytes.begin(), part.bytes.end());
       tag = part.tag;
       stream.acknowledge(first + part.steps);
-      // After a crash, the steps of whole frames are there.
+      // After a crash, the steps of whole frames are restored.
       auto next = make_journal<PeopleJournal>();
       next.restore(base);
       EXPECT_EQ(next.replay(log, {.before = next.log_tag(base)}).size, log.size());
@@ -353,7 +353,7 @@ TEST(Journal, frames_of_few_steps_repeat_what_one_frame_of_all_does) {
   }
 }
 
-/// Mechanisms for every engine of PrefixSum of one workload, and the modes that they allow.
+/// Mechanisms and modes that cover every engine of a PrefixSum of one workload.
 std::vector<std::pair<std::shared_ptr<const Mechanism>, ReleaseMode>> mechanisms_by_engine() {
   constexpr std::int64_t kSteps = 40;
   using enum ReleaseMode;
@@ -380,7 +380,7 @@ std::vector<std::pair<std::shared_ptr<const Mechanism>, ReleaseMode>> mechanisms
   return all;
 }
 
-/// Adds the records of a step, none to three.
+/// Adds the zero to three records of a step.
 template <class Stream>
 void add_records_of(std::int64_t step, Stream& stream) {
   for (std::int64_t i = 0; i < step % 4; ++i) {

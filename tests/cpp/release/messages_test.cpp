@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wrong calls of the library, and the sentence wanted. A row with `today` is open: the library
-// still says that; tests/messages/ has the tables of the other surfaces.
+// Wrong calls of the library, and the message wanted for each. A row with `today` is open: it has
+// the message that the library still gives. tests/messages/ has the tables of the other interfaces.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -27,7 +27,7 @@ struct MessageRow {
   std::optional<std::string> today = {};
 };
 
-/// Says what a call throws, without its code; "accepted" if it throws nothing.
+/// Message of the error that a call throws, without its code; "accepted" if it throws none.
 std::string said_by(const std::function<void()>& make) {
   try {
     make();

@@ -139,8 +139,8 @@ TEST(PrefixSum, what_a_record_adds_never_exceeds_the_clip_norm_in_integers) {
 
 TEST(PrefixSum, integer_records_as_long_as_the_clip_norm_lose_nothing) {
   // Clipping divides by the rounded norm, and truncation to the grid then takes one from some
-  // entries. This must not happen if the integers are short enough. Pythagorean triples reach the
-  // clip norm exactly.
+  // entries. This must not happen if the integers are within the clip norm, which Pythagorean
+  // triples reach exactly.
   for (int m = 2; m < 40; ++m)
     for (int n = 1; n < m; ++n) {
       const double hypotenuse = m * m + n * n;
@@ -167,8 +167,8 @@ TEST(PrefixSum, clipping_leaves_what_is_short_enough_and_only_that) {
 }
 
 TEST(PrefixSum, a_product_is_the_record_that_it_stands_for) {
-  // Records of every length, scale and part of a block: far outside, on the sphere, inside, and at
-  // scales that lose digits on the grid.
+  // Records within one block and over several, far outside the ball, on the sphere, inside, and so
+  // small that they lose digits on the grid.
   const auto how = prefix_mechanism("tree", 64, 0.7);
   for (const std::size_t width : {std::size_t{1}, std::size_t{5}, std::size_t{700}}) {
     const std::vector<double> features = prefix_record(width, width, 1);
@@ -333,7 +333,7 @@ TEST(PrefixSum, default_grid_is_a_power_of_two_below_noise_and_clip_norm) {
 TEST(PrefixSum, truncation_of_a_whole_stream_stays_below_a_quarter_of_the_noise) {
   for (const StrategyInfo& info : strategy_catalogue())
     for (const std::int64_t n : {1, 100, 20000}) {
-      if (testing::is_optimised(info) && n > 100) continue;  // blt-rational has such rows as well
+      if (testing::is_optimised(info) && n > 100) continue;  // slow
       const auto how = prefix_mechanism(info.name, n);
       const PrefixSum reference(how, prefix_options(1));
       const double kept = increment(how, {0.3})[0] * reference.grid();
@@ -665,7 +665,7 @@ TEST(PrefixSum, entries_that_double_precision_leaves_open_are_recomputed_exactly
 }
 
 TEST(PrefixSum, a_run_with_recomputed_entries_has_the_bits_of_the_ideal_noise) {
-  // Fine enough for every run to have undecided entries, but few enough to check all of them.
+  // On this grid every run has undecided entries, but few enough to check all of them.
   const auto how = prefix_mechanism("independent", 1500);
   const double grid = 0x1p-31;
   const NoiseRun run = run_on_zeros(how, 2, grid);
@@ -745,7 +745,7 @@ TEST(PrefixSum, a_checkpoint_belongs_to_one_clip_norm_one_noise_and_one_grid) {
 }
 
 TEST(PrefixSum, the_default_grid_is_fine_enough_for_the_quietest_step) {
-  // The noise of the first step is a fifth of that of the last, and is the tightest limit on the
+  // The noise of the first step is a quarter of that of the last, and is the tightest limit on the
   // grid.
   const auto how = prefix_mechanism("independent", 16, 1, 20);
   EXPECT_GT(how->release_stddev(15), 3 * how->release_stddev(0));
@@ -753,7 +753,7 @@ TEST(PrefixSum, the_default_grid_is_fine_enough_for_the_quietest_step) {
 }
 
 TEST(PrefixSum, each_limit_of_a_fine_grid_holds_by_itself) {
-  // With one step, a record beyond 2^31 grids, where sums and noise have room; then noise of 4000
+  // With one step: a record beyond 2^31 grids, where sums and noise have room; then noise of 2400
   // clip norms beyond 2^40 grids, where the record has room.
   const auto how = prefix_mechanism("tree", 1), noisy = prefix_mechanism("tree", 1, 1, 1e-3);
   EXPECT_NO_THROW(PrefixSum(how, prefix_options(1, 0x1p-31)));
@@ -788,7 +788,7 @@ TEST(PrefixSum, clipping_keeps_direction_and_short_records) {
   std::vector<double> huge = {1e308, 1e308};
   clip_to_norm(huge, 1);
   EXPECT_NEAR(huge[0], std::sqrt(0.5), 1e-15);
-  // The norm overflows here; this used to give an infinite norm and a zero record.
+  // The norm overflows, which must not make the record zero.
   std::vector<double> four = {1e308, -1e308, 1e308, 1e308};
   clip_to_norm(four, 2);
   EXPECT_NEAR(four[0], 1, 1e-15);

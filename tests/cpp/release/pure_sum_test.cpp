@@ -162,8 +162,8 @@ TEST(PureSum, records_are_clipped_in_l1_norm_and_sums_are_exact) {
 }
 
 TEST(PureSum, the_error_is_within_two_percent_of_the_formula) {
-  // With 12,000 coordinates, the standard deviation of the mean square is below 1 %, so 2 % is
-  // exceeded with probability 0.03; the seed is fixed.
+  // With 12,000 coordinates, the standard deviation of the mean square over all steps is below 1 %,
+  // so 2 % is exceeded with probability below 0.05; the seed is fixed.
   constexpr std::int64_t kSteps = 40, kCoordinates = 12000;
   const auto mechanism = Mechanism::make_pure({.steps = kSteps, .epsilon = 0.8});
   PrefixSum sums(mechanism, pure_options(kCoordinates));
@@ -261,7 +261,7 @@ TEST(PureSum, the_bound_for_all_releases_is_the_least_by_the_union) {
         return sum;
       };
       EXPECT_LE(sum_of_tails(bound), beta * (1 + 1e-6)) << arity;
-      // More than 64 nodes are rounded up, which adds less than 1/32 of the variance.
+      // Numbers of nodes above 64 are rounded up, which adds less than 1/32 to the variance.
       const double slack = arity > 64 ? 0.97 : 1 - 2 * sums.grid() / bound;
       EXPECT_GT(sum_of_tails(slack * bound), beta * (1 - 1e-6)) << arity;
     }
@@ -322,7 +322,7 @@ class JointLaw {
   }
   double& at(const std::array<std::int64_t, 3>& noise) { return mass_[place(noise)]; }
 
-  /// Adds k `along` with probability (1 - q) / (1 + q) q^|k|, by one forward and one backward
+  /// Adds k times `along` with probability (1 - q) / (1 + q) q^|k|, by one forward and one backward
   /// recursion.
   void spread(const std::array<std::int64_t, 3>& along, double q) {
     for (const std::int64_t direction : {1, -1}) {

@@ -62,7 +62,7 @@ PrefixSumOptions stack_options(std::int64_t dimension, std::uint64_t seed = 5) {
   return {.key = Key::insecure_from_seed(seed), .dimension = dimension};
 }
 
-/// Numbers of a record, none of them small.
+/// Pseudorandom record.
 std::vector<double> stack_record(std::int64_t step, std::int64_t size) {
   std::vector<double> values(static_cast<std::size_t>(size));
   fill_normals(Key::insecure_from_seed(6), Stream::test, static_cast<std::uint64_t>(step), 0,
@@ -209,7 +209,7 @@ Matrix stacked_decoder(const Stacked& how) {
 
 TEST(Stack, releases_have_the_covariance_of_one_noise) {
   // With 60,000 draws, entries of the empirical covariance have a standard deviation of at most 0.6
-  // % of the product of the stds. 5 % is eight of them, for 78 entries. Seeds are fixed.
+  // % of the product of the stds. 5 % is eight of them, for 136 entries. Seeds are fixed.
   constexpr std::int64_t kSteps = 4, kDraws = 60000;
   const auto how = stack_mechanism({kSteps, "optimal"}, mixed(kSteps));
   const std::int64_t k = how->num_readers();
@@ -261,7 +261,7 @@ class GivenSums : public SumColumns {
 };
 
 /// Change of all releases, in input units, due to a person who contributes 0, 1 or -1 at each of
-/// five steps, the digits of `digits` in base 3, beside others.
+/// five steps, as the base-3 digits of `digits` say, while another person contributes as well.
 Vector moved_releases(const Stacked& how, int digits) {
   using StackOfPeople = RecordStream<GivenSums, People>;
   PrefixSumOptions options = stack_options(how->num_readers());
@@ -312,8 +312,8 @@ double farthest_releases(const Stacked& how, Neighbours neighbours) {
   return found;
 }
 
-/// Stacks of five steps whose sums are integers for integers of 2^12, so that releases change
-/// exactly as the sums do.
+/// Stacks of five steps whose sums are multiples of 2^-12 for the records below, so that releases
+/// on this grid change exactly as the sums do.
 std::vector<std::vector<Workload>> dyadic_stacks() {
   constexpr std::int64_t kSteps = 5;
   const auto filter = [](double momentum, double decay) {

@@ -119,7 +119,7 @@ struct PersonRecord {
   Numerals record;
 };
 
-/// A stream. With a journal, the calls of the second part are its own; without, they are not made.
+/// A stream. The functions from `at` on are called only on streams with a journal.
 class AnyStream {
  public:
   virtual ~AnyStream() = default;
@@ -133,7 +133,7 @@ class AnyStream {
   virtual RecordCounts counts() const = 0;
   virtual const PrefixSum& sums() const = 0;
   virtual bool has_journal() const = 0;
-  /// Reading of the last step without noise, in the place that keeps it.
+  /// Reading of the last step without noise, if the place keeps it.
   virtual Numerals nonprivate() const { return {}; }
 
   virtual Numerals at(std::int64_t) const { return {}; }
@@ -254,28 +254,28 @@ class StreamOf final : public AnyStream {
   Own own_;
 };
 
-/// One kind of stream, with records for it.
+/// One kind of stream, and records for it.
 struct Cell {
   std::string name;
   bool people;
   bool journal;
   bool nonprivate;
   bool adds;                      ///< see Columns
-  std::vector<Numerals> records;  ///< different ones
-  std::vector<Numerals> refused;  ///< as records
+  std::vector<Numerals> records;  ///< all different
+  std::vector<Numerals> refused;  ///< records that it refuses
   std::shared_ptr<const Mechanism> mechanism;
   PrefixSumOptions options;  ///< of the sums
   std::function<std::unique_ptr<AnyStream>(const PrefixSumOptions&, std::string_view about)>
       make_of;
-  std::function<Numerals(const Numerals&)> row;    ///< of a record
-  std::function<Numerals(const NoisySums&)> read;  ///< of one step after the other, from the first
+  std::function<Numerals(const Numerals&)> row;    ///< row of the sums for a record
+  std::function<Numerals(const NoisySums&)> read;  ///< reading of each step in turn
 
   std::unique_ptr<AnyStream> make(std::string_view about = "test") const {
     return make_of(options, about);
   }
 };
 
-/// The streams of some columns; of records that come clipped, those without people.
+/// Appends the streams of some columns; if the caller clips records, only those without people.
 template <class C>
 void append_cells(std::vector<Cell>& cells, const std::string& name, const C& columns,
                   std::shared_ptr<const Mechanism> mechanism, std::vector<Numerals> records,
@@ -343,7 +343,7 @@ inline std::vector<Cell> make_cells(
          {{1, 2}, {1, 2, 3, 4}, {1, kNan, 0}});
   const std::vector<Numerals> pairs{{1, 0}, {0.5, -0.5}, {3, 4}, {0, 0}};
   append("increments", Increments(2), pairs, {{1}, {1, 2, 3}, {1, kNan}});
-  // The sums have no room for the last one that is refused.
+  // The last record exceeds the range of the sums.
   append_cells(cells, "increments that come clipped", Increments(2),
                Increments(2).mechanism(options), pairs, {{1}, {0, kInfinity}, {0, 1e300}},
                /*clipped_by_caller=*/true);

@@ -61,7 +61,8 @@ std::map<std::string, std::set<std::int64_t>> steps_that_count(const Cell& cell,
   return counting;
 }
 
-/// Contributions to each step: of people, their rows added up or the first.
+/// Contributions to each step. A person who counts makes one: the sum of her rows or, where rows do
+/// not add up, the first.
 std::vector<std::vector<Numerals>> contributions_of(const Cell& cell, const StreamWorld& world) {
   const auto counting = steps_that_count(cell, world);
   std::vector<std::vector<Numerals>> all(world.size());
@@ -96,8 +97,8 @@ std::vector<Numerals> expected_readings(const Cell& cell, const StreamWorld& wor
   return readings;
 }
 
-/// Sums of the contributions without noise, by the definition: A times the clipped records of the
-/// steps, of one workload after the other.
+/// Sums of the contributions without noise, by the definition: A times the sums of the clipped
+/// contributions of the steps, for one workload A after the other.
 Matrix sums_without_noise(const Cell& cell, const StreamWorld& world) {
   const auto contributions = contributions_of(cell, world);
   const Mechanism& mechanism = *cell.mechanism;
@@ -191,7 +192,7 @@ struct StreamStore {
   }
 };
 
-/// All readings of a stream, which with a journal are those that are acknowledged.
+/// Readings of the acknowledged steps of a stream with a journal.
 std::vector<Numerals> all_readings(const AnyStream& stream) {
   std::vector<Numerals> readings;
   for (std::int64_t t = 0; t < stream.num_acknowledged(); ++t) readings.push_back(stream.at(t));
@@ -261,7 +262,7 @@ TEST(RecordStream, sums_without_noise_are_those_of_the_records_that_count_clippe
 }
 
 TEST(RecordStream, noise_that_is_rounded_away_leaves_the_sums_without_noise) {
-  // All records are multiples of the grid, and shorter than the clip norm.
+  // All records are multiples of the grid, with norms below the clip norm.
   const std::vector<Numerals> records{{1, 0.5}, {0.25, -0.25}, {-4, 2}, {0, 0}};
   std::vector<Cell> cells;
   for (const Workload& workload :
@@ -388,7 +389,7 @@ std::vector<Numerals> readings_of(const Cell& cell, const StreamWorld& world) {
   return readings;
 }
 
-/// Steps at which the sums of two worlds differ, and the difference at each: rows of a matrix.
+/// Differences between the increments of the sums of two worlds, one row per step.
 Matrix difference_of(const Cell& cell, const StreamWorld& a, const StreamWorld& b) {
   const auto first = readings_of(cell, a), second = readings_of(cell, b);
   const auto width = static_cast<std::size_t>(cell.row(cell.records[0]).size());
@@ -426,7 +427,7 @@ StreamWorld without_ann(StreamWorld world) {
   return world;
 }
 
-/// Largest norm of C times the difference that ann makes.
+/// Largest norm of C times the difference that ann makes, in clip norms.
 double largest_difference(const Cell& cell, const Mechanism& mechanism) {
   double largest = 0;
   const Matrix encoder = mechanism.strategy().encoder().leftCols(3);
@@ -468,7 +469,8 @@ TEST(RecordStream, a_looser_rule_exceeds_the_sensitivity) {
     }
 }
 
-/// Adds the records of a world, and ends its steps, from where the stream is, calling `after_each`.
+/// Adds the remaining records of a world to a stream and ends the remaining steps, with a call of
+/// `after_each` after each of these actions.
 template <typename AfterEach>
 void go_on(AnyStream& stream, const StreamWorld& world, AfterEach&& after_each) {
   while (stream.step() < std::ssize(world)) {
@@ -605,7 +607,7 @@ TEST(RecordStream, a_step_is_for_its_records_in_their_order_and_for_no_others) {
     const std::vector<PersonRecord> first{{.person = "ann", .record = cell.records[0]},
                                           {.person = "bob", .record = cell.records[1]}};
     stream->release_at(0, first);
-    // People who do not count any more are in the code of a step, too.
+    // The code of a step also covers records of people who do not count any more.
     stream->release_at(1, first);
     (void)stream->state();
     stream->acknowledge(2);
@@ -668,9 +670,9 @@ TEST(RecordStream, nothing_is_read_before_it_is_acknowledged) {
     EXPECT_ERROR((void)stream->at(-1), "invalid_argument", "step must be");
     EXPECT_ERROR(stream->acknowledge(3), "invalid_argument", "steps must be");
     stream->acknowledge(2);
-    stream->acknowledge(1);  // of a slower store
+    stream->acknowledge(1);  // from a slower store
     EXPECT_NO_THROW((void)stream->at(1));
-    // Decided, not stored: another process has the step free.
+    // A step that is decided but not stored is still open in another process.
     const auto other = cell.make();
     other->release({.person = "bob", .record = cell.records[1]});
     EXPECT_EQ(other->step(), 1);

@@ -311,7 +311,7 @@ std::vector<Workload> dyadic_workloads() {
 }
 
 TEST(WeightedSum, no_pair_of_neighbours_is_further_apart_than_the_sensitivity) {
-  // With these weights and integers of 2^12, sums are integers and differences are exact.
+  // With these weights and records, sums are multiples of the grid 2^-12, so differences are exact.
   testing::Thinned thinned(7);
   for (const Workload& workload : dyadic_workloads())
     for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one})
@@ -365,7 +365,7 @@ TEST(WeightedSum, the_error_is_within_two_percent_of_the_formula) {
     for (const char* strategy : {"optimal", "normalized-square-root", "banded-square-root"}) {
       const auto how = made({workload, strategy});
       PrefixSum sums(how, weighted_options(kCoordinates));
-      // Sums are fractions of the grid in every coordinate.
+      // Sums are not multiples of the grid.
       const std::vector<double> record(kCoordinates, 0.006);
       std::vector<double> noisy(kCoordinates), inputs;
       double total = 0;
@@ -538,7 +538,7 @@ TEST(WeightedSum, what_has_no_exact_release_is_refused_by_name) {
   EXPECT_ERROR(
       PrefixSum(made({Workload::lower_triangular(faint), "independent"}), weighted_options()),
       "invalid_argument", "workload must be such that each record weighs more");
-  // So do rates, although the noise of a release is also below every grid.
+  // The first of these rates is refused likewise.
   EXPECT_ERROR(PrefixSum(made({Workload::learning_rates({.rates = {1e-300, 1, 1}}), "square-root"}),
                          weighted_options()),
                "invalid_argument", "workload must be such that each record weighs more");

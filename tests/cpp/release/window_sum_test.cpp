@@ -49,7 +49,7 @@ PrefixSumOptions window_options(std::int64_t dimension = 1) {
   return {.key = Key::insecure_from_seed(5), .dimension = dimension};
 }
 
-/// Entries of a record, none of them small.
+/// Pseudorandom record.
 std::vector<double> window_record(std::int64_t step, std::int64_t dimension) {
   std::vector<double> values(static_cast<std::size_t>(dimension));
   fill_normals(Key::insecure_from_seed(6), Stream::test, static_cast<std::uint64_t>(step), 0,
@@ -326,7 +326,7 @@ TEST(WindowSum, streamed_errors_are_within_five_percent_of_the_optimum) {
       sums.release(noisy);
       for (const double x : noisy) total += x * x;
     }
-    // At least 800 independent stretches, whose mean has a standard deviation below 0.6 %.
+    // The mean square over 400 coordinates has a standard deviation below 0.6 %.
     const double rms = std::sqrt(total / static_cast<double>(optimum.num_steps * kCoordinates));
     EXPECT_TRUE(testing::relatively_close(rms / claim.noise_multiplier, claim.mean_error, 0.02));
   }
@@ -465,7 +465,8 @@ TEST(WindowSum, states_of_another_workload_or_damaged_ones_are_refused_and_chang
 }
 
 TEST(WindowSum, widths_with_the_same_decoder_and_noise_have_different_states) {
-  // C = A and B = I, so twice the distance equals four times the width.
+  // C = A and B = I, so the sensitivity is sqrt(width), and twice the distance of records costs as
+  // much as four times the width.
   const auto narrow =
       window_mechanism({20, 4, "output", Participation::single(), Neighbours::replace_one});
   const auto wide = window_mechanism({20, 16, "output"});

@@ -35,8 +35,8 @@ class WithSums : public C {
   }
 };
 
-/// A stream of records, or of people with numbers for names, that shows its noisy sums and what it
-/// claims about records.
+/// A stream of records, or of people with numbers for names, that also gives its noisy sums and its
+/// certificate.
 template <class C, class Who = Records>
 class StatisticStream {
  public:
@@ -80,8 +80,8 @@ using HistogramStream = StatisticStream<HistogramColumns>;
 using PeopleMomentStream = StatisticStream<MomentColumns, People>;
 using PeopleHistogramStream = StatisticStream<HistogramColumns, People>;
 
-/// Integers that the record adds to the sums of the release, in input units of the columns, found
-/// from two streams with the same noise.
+/// Vector that a record adds to the released sums, in the units of the columns, found from two
+/// streams with the same noise.
 template <class Columns>
 Vector added(const Columns& columns, typename Columns::Record record) {
   const auto mechanism = Mechanism::make({.strategy = "tree",
@@ -136,7 +136,7 @@ inline double farthest(const Matrix& encoder, std::span<const std::int64_t> chan
 }
 
 /// Largest distance between the encoded streams of two neighbours, each with one of the records or
-/// none in every step; the noise is made for noise_stddev * mu of the certificate.
+/// none in every step. The noise is made for a distance of noise_stddev * mu of the certificate.
 ///
 /// Enumerates differences instead of pairs of streams, with the same result. The encoder C is
 /// linear, so the distance of C X and C Y is the norm of C (X - Y), and pairs with the same
@@ -217,8 +217,8 @@ inline void add_misses(std::span<const std::pair<Estimate, double>> all, std::sp
   }
 }
 
-/// Excess over the expected number of misses at confidence 0.9. If the claim is true, it is
-/// exceeded with probability below 1e-5, and once among 144 with probability 1e-3.
+/// Allowed excess over the expected number of misses at confidence 0.9, 4.5 standard deviations. If
+/// the claim is true, 1000 trials exceed it with probability 1.1e-5, and 100 with 4e-5.
 inline double tolerance(int num_trials) {
   return 4.5 * std::sqrt(0.09 * num_trials);
 }

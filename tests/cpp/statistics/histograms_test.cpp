@@ -25,9 +25,9 @@ struct HistogramKind {
   bool fixed_times = false;
 };
 
-/// Without a total, with one, and for replaced records; where those stay in their steps, a total
-/// changes nothing. Records that move have the columns of records that are removed, with more
-/// noise: moving_records_test.
+/// Without a total, with one, and for records replaced in their own steps, where a total changes
+/// nothing. Records that move to other steps, whose columns are those of removed records, are in
+/// moving_records_test.
 constexpr std::array kHistogramKinds = {HistogramKind{Neighbours::zero_out, false},
                                         HistogramKind{Neighbours::zero_out, true},
                                         HistogramKind{Neighbours::replace_one, false, true}};
@@ -145,8 +145,8 @@ TEST(HistogramsTest, stds_are_those_of_the_note) {
   EXPECT_NEAR(stddevs(10, kHistogramKinds[1])[1], 1.927, 5e-4);
 }
 
-/// Error of the counts of m categories and, if requested, of the total after every step: the
-/// largest mean square over them, with noise for the distance of neighbours.
+/// Error of the counts of `num` categories and, if requested, of the total: the sum of their mean
+/// squared errors after the step at which it is largest, with noise for the distance of neighbours.
 double histogram_error(const Matrix& encoder, Eigen::Index num, const HistogramKind& kind) {
   const Eigen::Index steps = encoder.cols() / num;
   const Matrix gram = encoder.transpose() * encoder;
@@ -251,7 +251,8 @@ std::array<int, 9> missed_counts(const HistogramKind& kind, double epsilon, int 
 
 TEST(HistogramsTest, intervals_cover_what_they_are_for) {
   const int num_trials = testing::is_full_size() ? 1000 : 100;
-  // Noise of a fifth of the number of records, of all of it, and of several times as much.
+  // The std of the total, if it is not measured, is a quarter of the number of records, all of it,
+  // and four times as much.
   for (const double epsilon : {1.0, 0.2, 0.05})
     for (const HistogramKind& kind : kHistogramKinds) {
       const std::array<int, 9> missed = missed_counts(kind, epsilon, num_trials);
@@ -323,7 +324,7 @@ TEST(HistogramsTest, a_window_counts_its_records) {
   EXPECT_NEAR(found.count[2].value, 5, 0.3);
 }
 
-/// Closest among all sequences of multiples of 1/2 from 0 to `most`.
+/// Closest to `counts` among the non-decreasing sequences of multiples of 1/2 from 0 to `most`.
 std::vector<double> closest_listed(const std::vector<double>& counts, double most) {
   std::vector<double> best;
   double least = std::numeric_limits<double>::infinity();

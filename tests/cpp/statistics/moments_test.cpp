@@ -38,8 +38,8 @@ MomentColumns columns_of(std::int64_t num, bool covariance, const MomentsRelatio
                         .fixed_times = relation.fixed_times});
 }
 
-/// Records on a lattice of `num_values` values from -1 to 1 in each column, as integers of the
-/// sums.
+/// Vector that each record of a lattice adds to the sums; the lattice has `num_values` values from
+/// -1 to 1 in each column.
 std::vector<Vector> all_added(const MomentColumns& columns, int num_values) {
   const auto num = static_cast<std::size_t>(columns.num_columns());
   std::vector<Vector> all;
@@ -136,7 +136,8 @@ Truth truth_of(const std::vector<std::array<double, 2>>& records) {
 
 const MomentsOptions kTwo{.ranges = {{0, 10}, {-5, 5}}, .covariance = true, .confidence = 0.9};
 
-/// Streams with means in the middle, at the ends and at a corner of the ranges.
+/// Streams with values over the whole ranges, near an end of each, at one corner, and at two
+/// opposite corners in turn.
 std::vector<std::vector<std::array<double, 2>>> streams(std::size_t num) {
   std::vector<std::vector<std::array<double, 2>>> all(4);
   for (std::size_t i = 0; i < num; ++i) {
@@ -216,7 +217,7 @@ std::array<int, kNumEstimates> missed_moments(const std::vector<std::array<doubl
 
 TEST(MomentsTest, intervals_cover_what_they_are_for) {
   const int num_trials = testing::is_full_size() ? 1000 : 100;
-  // Noise larger than the count, a fifth of it, and a fiftieth.
+  // With kRemoved, the std of the count is 1.3 times the count, a quarter of it, and a fortieth.
   for (const std::size_t num : {8u, 40u, 400u})
     for (const auto& records : streams(num))
       for (const MomentsRelation& relation : kRelations) {

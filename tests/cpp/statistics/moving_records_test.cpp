@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams whose records are replaced by others, in the same steps or elsewhere, against the noise
-// that is made for them: every kind of stream, unit, relation and workload.
+// Distances between streams whose records are replaced by others, in the same or in other steps,
+// compared with those that the noise covers: for sums, statistics and people, and every workload.
 
 #include <array>
 #include <cmath>
@@ -55,7 +55,7 @@ bool is_attained_by_columns(const Mechanism& mechanism) {
 
 // Sums of vectors.
 
-/// Records of the clip norm 1.
+/// Records whose norm is the clip norm 1.
 std::vector<Vector> vectors() {
   return {Vector{{1, 0}}, Vector{{-1, 0}}, Vector{{0, 1}}};
 }
@@ -69,7 +69,7 @@ std::vector<Workload> all_workloads() {
   return workloads;
 }
 
-/// Expects both relations to be covered that a mechanism for vectors knows; replaced ones may move.
+/// Expects the noise for vectors to cover the given relation. Replaced records may move.
 void expect_vectors_covered(const Mechanism& mechanism, Neighbours neighbours) {
   const std::vector<testing::World> worlds =
       testing::worlds_of(mechanism.strategy().encoder(), mechanism.participation(), vectors());
@@ -140,7 +140,7 @@ struct StatisticKind {
   std::vector<typename Columns::Record> records;
 };
 
-/// Records as integers of the sums.
+/// Vector that each record adds to the sums.
 template <class Columns>
 std::vector<Vector> integers_of(const Columns& columns,
                                 const std::vector<typename Columns::Record>& records) {
@@ -263,13 +263,15 @@ TEST(MovingRecords, exceed_the_noise_for_fixed_times) {
   EXPECT_GT(excess(30, 7, "optimal"), 1.5);
 }
 
-// Persons.
+// People.
 
 constexpr std::int64_t kMovingDays = 3;
-/// A person brings nothing, or one of the records 0, 1, 2, to each of three steps.
+/// Number of ways in which a person contributes nothing, or one of three records, to each of three
+/// steps.
 constexpr int kPersons = 64;
 
-/// Sums that a person's records add. `take` gives a record to the person.
+/// Matrix that a person's records add to the sums, one row per step. `take` adds a record of the
+/// person to a stream, `read` ends a step.
 template <class Sums, class Take, class Read>
 Matrix added_by_person(Sums sums, Sums silent, int code, Take take, Read read) {
   Matrix steps(kMovingDays, 0);
@@ -287,7 +289,7 @@ Matrix added_by_person(Sums sums, Sums silent, int code, Take take, Read read) {
   return steps;
 }
 
-/// Largest distance between the contributions of two persons who take each other's place.
+/// Largest distance between the contributions of two people, one of whom replaces the other.
 template <class Made, class Take, class Read>
 double farthest_persons(const Matrix& encoder, Made made, Take take, Read read) {
   std::vector<Matrix> all;
@@ -367,7 +369,7 @@ TEST(MovingRecords, of_persons_are_covered) {
   }
 }
 
-// These tests attack the noise.
+// Attacks on the noise.
 
 /// Delta at epsilon 1 that the best test finds between a record on day 1 and one on day 2, of a
 /// histogram of two days that is released day by day, and its standard deviation.
@@ -417,11 +419,12 @@ FoundDelta found_delta(bool fixed_times, std::int64_t num_trials) {
 
 TEST(MovingRecords, keep_the_delta_of_a_record_on_one_of_two_days) {
   const std::int64_t num_trials = testing::sizes({.full = {200000}, .elsewhere = {50000}})[0];
-  // Exceeded with probability 1e-5 if the claim is true, which it is exactly: the bound is reached.
+  // The claim is tight: the true delta is 0.01, from which the estimate is 4.3 standard deviations
+  // away with probability below 2e-5.
   const FoundDelta moving = found_delta(false, num_trials);
   EXPECT_LT(moving.value, 0.01 + 4.3 * moving.stddev);
   EXPECT_GT(moving.value, 0.01 - 4.3 * moving.stddev);
-  // The attacker finds 0.05 where times are promised to be public.
+  // The noise for fixed times lets the attacker reach 0.05.
   const FoundDelta promised = found_delta(true, num_trials);
   EXPECT_GT(promised.value, 0.01 + 4.3 * promised.stddev);
   EXPECT_NEAR(promised.value, 0.05, 4.3 * promised.stddev + 0.001);

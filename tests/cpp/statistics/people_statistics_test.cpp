@@ -17,10 +17,10 @@ using testing::kNan;
 
 constexpr std::int64_t kPlacedSteps = 3;
 
-/// Indices of the records that a person brings to a step, in order; -1 means none.
+/// Indices of the records that a person contributes to a step, in order; -1 means none.
 using Brought = std::array<int, 2>;
 
-/// Person 0 brings to a step nothing, one of three records, two different ones, or one twice.
+/// Person 0 contributes to a step nothing, one of three records, two different ones, or one twice.
 constexpr std::array kBrought = {Brought{-1, -1}, Brought{0, -1}, Brought{1, -1},
                                  Brought{2, -1},  Brought{1, 0},  Brought{0, 0}};
 using PlacedRecords = std::array<std::size_t, kPlacedSteps>;  ///< indices in kBrought
@@ -148,7 +148,7 @@ TEST(PeopleStatisticsTest, changing_one_person_is_within_the_noise_and_some_chan
 }
 
 TEST(PeopleStatisticsTest, records_that_are_added_up_or_count_too_often_exceed_the_noise) {
-  // Falsifies the check above: one person acts as three, so that each record counts additionally.
+  // Falsifies the check above: the person takes a new name for each record, so that all count.
   int alias = 10;
   const auto as_others = [&alias](testing::PeopleMomentStream& sum, int person, int record) {
     const std::span<const double> numbers = kNumbers[static_cast<std::size_t>(record)];

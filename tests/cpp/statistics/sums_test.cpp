@@ -62,7 +62,7 @@ TEST(SumColumnsTest, with_hardly_any_noise_sums_are_those_of_their_definitions) 
 
 TEST(SumColumnsTest, intervals_cover_what_they_are_for) {
   // With 40,000 numbers for each of three workloads, the share that is covered has a standard
-  // deviation of 0.0015.
+  // deviation of at most 0.0025.
   constexpr std::int64_t kSize = 40000;
   for (const double confidence : {0.5, 0.9}) {
     RecordStream sums(SumColumns(stack(), kSize, confidence), sum_options(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Law suite: laws that every strategy in the catalogue obeys, for all parameters and workloads.
+// Laws that every strategy in the catalogue obeys, for all parameters and workloads.
 #include "catalogue.hpp"
 
 #include <algorithm>
@@ -126,7 +126,7 @@ TEST(Catalogue, sensitivity_is_never_below_brute_force_and_equal_where_called_ex
       // There are too many signed subsets.
       if (strategy->steps() > 13 && who.apart() == 1 && who.times() > 4) continue;
       Sensitivity claimed = sensitivity(*strategy, who);
-      // Its sensitivity is that of a longer horizon, an upper bound at this one.
+      // log-perturbed claims the sensitivity at a longer horizon, an upper bound at this one.
       if (strategy->name() == "log-perturbed") claimed.exactness = Exactness::upper_bound;
       EXPECT_TRUE(is_sensitivity(claimed, encoder, who)) << who.description();
     }
@@ -200,8 +200,8 @@ TEST(Catalogue, streamed_rows_are_right_across_blocks_and_transforms) {
 }
 
 TEST(Catalogue, beyond_the_matrices_rows_are_those_of_a_longer_run_or_of_their_own_recomputation) {
-  // 4097 steps are one more than the oracle has and cross every smaller power of two. Families that
-  // require a search have no blocks, so a few hundred steps suffice.
+  // 4097 steps are one more than dense matrices may have, and cross every smaller power of two.
+  // Families that require a search have no blocks, so a few hundred steps suffice.
   constexpr double kScale = 1024;
   const std::int64_t few_steps = testing::is_full_size() ? 257 : 65;
   for (const StrategyInfo& info : strategy_catalogue()) {

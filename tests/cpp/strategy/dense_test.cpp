@@ -244,7 +244,8 @@ TEST(CertifiedLowerBound, is_that_of_the_dense_optimum_or_hardly_below) {
         EXPECT_GE(bound->value,
                   least.lower_bound * (objective == Objective::mean ? 1 - 1e-3 : 0.95))
             << workload.name();
-        // Its singular values are nearly equal, so the Schatten bound is as good as any.
+        // The singular values of this matrix are nearly equal, so the Schatten bound is as good as
+        // any.
         if (workload.has_toeplitz_matrix()) continue;
         EXPECT_NE(bound->method, LowerBoundMethod::schatten) << workload.name();
       }
@@ -290,7 +291,8 @@ TEST(CertifiedLowerBound, falls_back_and_says_which_it_is) {
   const auto bound = [](const Workload& workload, Objective objective) {
     return certified_lower_bound(workload, Participation::single(), objective);
   };
-  // Three evaluations; the known optima at 10^5 steps are 4.396799974774 and 4.399305909.
+  // Three evaluations of the dual suffice; the optima at 10^5 steps are 4.396799974774 and
+  // 4.399305909.
   const Workload long_sums = Workload::prefix_sums(100000);
   for (const auto& [objective, best] :
        {std::pair{Objective::mean, 4.396799974774}, std::pair{Objective::max, 4.399305909357}}) {
@@ -474,7 +476,7 @@ TEST(DensePlan, the_mean_over_epochs_is_found_to_a_gap_of_1e_6) {
 }
 
 TEST(DensePlan, epochs_beyond_dense_searches_are_found_for_sums) {
-  // Both exceed the dense search.
+  // Both horizons exceed that of the dense search.
   for (const auto& [n, k, decay] : {std::tuple{1040, 8, 1.0}, {1028, 2, 0.99}}) {
     if (k > 2 && !testing::is_full_size()) continue;
     const Workload workload = Workload::momentum({.steps = n, .decay = decay});

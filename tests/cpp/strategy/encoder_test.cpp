@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoders of the caller's own.
+// Encoders given by the caller.
 #include <limits>
 #include <random>
 

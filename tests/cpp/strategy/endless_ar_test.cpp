@@ -38,7 +38,7 @@ TEST(EndlessAr, constants_are_those_of_the_dynamic_program) {
       EXPECT_EQ(parameters[1].values[1], row.decay_1);
     }
     EXPECT_EQ(EndlessArStrategy::kProtectedSteps, row.days);
-    // Not below what is proved, nor far above what some pattern reaches.
+    // The sensitivity is not below the proved bound, nor far above what some pattern reaches.
     EXPECT_GE(strategy.sensitivity(), row.upper * (1 + 1e-6));
     EXPECT_LE(strategy.sensitivity(), row.lower * (1 + 1e-4));
     EXPECT_NEAR(std::sqrt(strategy.row_norms().max_squared), row.error, 1e-6);
@@ -65,7 +65,7 @@ class GridProgram {
     const std::vector<Move> rest = moves(0, 1), stay = moves(1, 1), start = moves(1, window_);
     const std::size_t size = rest.size();
     std::vector<double> off(size), later(size);
-    // Values for as many numbers of remaining days as a window has, the largest number first.
+    // Values for the last `window_` numbers of remaining days, the largest number first.
     std::deque<std::vector<double>> on = {std::vector<double>(size)};
     double best = 0;
     for (std::int64_t remaining = 1; remaining <= days; ++remaining) {
@@ -181,8 +181,8 @@ TEST(EndlessAr, factors_multiply_to_sums_and_have_these_norms) {
   }
 }
 
-// A pattern within a year, both of whose ends are cut, moves the measurements by no more than the
-// sensitivity: random ones, and the longest alternation of runs and gaps.
+// Regular alternations of runs and gaps that begin within a year move the measurements by no more
+// than the sensitivity.
 TEST(EndlessAr, no_pattern_of_a_year_is_longer_than_the_sensitivity) {
   constexpr std::int64_t kDays = 700;
   for (const std::int64_t window : EndlessArStrategy::kWindows) {
@@ -225,7 +225,7 @@ TEST(EndlessAr, rows_of_noise_are_those_of_the_decoder_and_addressed) {
       noise.next(row);
       EXPECT_NEAR(row[0], decoder.row(index_of(t)).dot(z), 1e-9) << t;
     }
-    // The same row, wherever it is asked for, also after decades.
+    // A row is the same after a seek as after all rows before it, also decades later.
     std::array<double, 1> first{}, again{};
     noise.seek(kFar);
     noise.next(first);

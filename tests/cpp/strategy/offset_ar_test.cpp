@@ -99,7 +99,8 @@ TEST(OffsetAr, replaced_people_differ_by_the_longest_difference) {
     EXPECT_LE(4 * norm->squared, row.squared * (1 + 1e-12));
     EXPECT_NEAR(usual_std(4 * norm->squared, 0), row.std, 1e-6);
 
-    // An offset makes noise larger, and a cap differences fewer: upper bounds.
+    // With an offset, which enlarges the noise, or a cap, which excludes differences, the norm is
+    // an upper bound.
     const auto shifted = OffsetArStrategy(row.n, {row.theta, 0.5}).active_norm_squared(pattern);
     EXPECT_FALSE(shifted->is_exact);
     EXPECT_LE(shifted->squared, norm->squared);
@@ -167,7 +168,7 @@ TEST(OffsetAr, is_made_by_name_and_not_listed) {
   EXPECT_EQ(made->parameters()[0].values, std::vector<double>{best.theta});
   EXPECT_EQ(made->parameters()[1].values, std::vector<double>{best.offset});
   for (const StrategyInfo& info : strategy_catalogue()) EXPECT_NE(info.name, "offset-ar");
-  // For a single participation, the largest column is that of the best parameters found.
+  // A single participation counts until the end, like one window of 20 days without an open start.
   const auto single = make_strategy({.name = "offset-ar", .steps = 20});
   const auto& strategy = dynamic_cast<const OffsetArStrategy&>(*single);
   EXPECT_EQ(strategy.max_column_norm_squared(),

@@ -84,7 +84,7 @@ TEST(VaryingBands, bounds_of_row_norms_hold_and_what_they_do_not_confirm_is_refu
       EXPECT_EQ(error.code(), ErrorCode::unsupported);
       ++num_refused;
     }
-    // Computes each entry of B row by row in long double, by the defining recursion.
+    // Computes B column by column in long double, by the defining recursion.
     std::vector<long double> squares(static_cast<std::size_t>(n), 0);
     for (std::int64_t j = 0; j < n; ++j) {
       std::vector<long double> w(static_cast<std::size_t>(n), 0);

@@ -22,25 +22,24 @@ struct Level {
 };
 
 /// Largest contribution of one participation to sum_v w_v m_v^2.
-/// @param levels_per_step  largest number of levels on which a step has a node
-double largest_share(std::span<const Level> levels, std::size_t levels_per_step, std::int64_t steps,
+double largest_share(std::span<const Level> levels, std::int64_t steps,
                      const Participation& participation) {
   std::vector<double> shares;
   for (const Level& level : levels) {
     const std::int64_t longest = std::min(level.longest_node, steps);
     shares.push_back(level.weight * static_cast<double>(participation.times_within(longest)));
   }
+  // The order fixes the rounding of the sum.
   std::ranges::sort(shares, std::ranges::greater());
-  shares.resize(std::min(shares.size(), levels_per_step));
   double sum = 0;
   for (const double share : shares) sum += share;
   return sum * kRoundUp;
 }
 
-double bound_by_levels(std::span<const Level> levels, std::size_t levels_per_step,
-                       std::int64_t steps, const Participation& participation) {
+double bound_by_levels(std::span<const Level> levels, std::int64_t steps,
+                       const Participation& participation) {
   return static_cast<double>(participation.times_within(steps)) *
-         largest_share(levels, levels_per_step, steps, participation);
+         largest_share(levels, steps, participation);
 }
 
 /// Writes the node of a step on every level, kNoNode for none.
@@ -138,7 +137,7 @@ Sensitivity level_sensitivity_of(const HaarColumns&, const Strategy& strategy,
   const std::vector<double> products = haar_products(strategy);
   if (!visits_phases(strategy, participation, products.size())) {
     const std::vector<Level> levels = binary_levels(products);
-    return level_bound(bound_by_levels(levels, levels.size(), strategy.steps(), participation));
+    return level_bound(bound_by_levels(levels, strategy.steps(), participation));
   }
   const std::vector<double> weights = differences(products);
   return exact_phases(largest_phase(participation, weights.size(),
@@ -156,7 +155,7 @@ Sensitivity level_sensitivity_of(const KaryColumns& columns, const Strategy& str
   for (std::int64_t l = 0; l < columns.num_levels; ++l, place *= columns.arity)
     levels.push_back({1, place});
   if (!visits_phases(strategy, participation, levels.size()))
-    return level_bound(bound_by_levels(levels, levels.size(), strategy.steps(), participation));
+    return level_bound(bound_by_levels(levels, strategy.steps(), participation));
   const std::vector<double> weights(levels.size(), 1.0);
   return exact_phases(largest_phase(participation, levels.size(),
                                     [&](std::int64_t step, std::span<std::int64_t> nodes) {

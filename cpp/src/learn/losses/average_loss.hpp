@@ -15,7 +15,7 @@
 namespace dpftrl {
 
 /// f(w) = (1/t) sum_{s<=t} l(W x_s, y_s) for a growing list of examples, where W has one row of
-/// weights for each score of the loss, and w is these rows one after the other.
+/// weights for each score of the loss, and w is the concatenation of these rows.
 /// @cost  memory t (d + 1) doubles.
 class AverageLoss {
  public:
@@ -37,7 +37,7 @@ class AverageLoss {
   bool is_scalar() const { return scalar_ != nullptr; }
 
   /// Returns f and writes its gradient (a subgradient at a kink). Needs at least one example.
-  /// @cost  O(t d).
+  /// @cost  O(t d) per score.
   double at(const Vector& point, Vector& gradient) const;
 
   /// Result of `envelope` at a point.
@@ -54,7 +54,7 @@ class AverageLoss {
     bool with_hessian = true;
   };
   /// Evaluates the smoothed f at a point; for losses without kinks, f itself for every width.
-  /// @cost  O(t d), with the Hessian O(t d^2).
+  /// @cost  O(t d) per score, with the Hessian O(t d^2).
   Envelope envelope(const Vector& point, const EnvelopeOptions& options) const;
 
  private:

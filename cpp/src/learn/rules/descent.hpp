@@ -37,7 +37,7 @@ class Descent final : public UpdateRule {
   explicit Descent(const DescentOptions& options);
 
   double lambda() const override { return lambda_ / rate(); }
-  /// False, because steps add up.
+  /// False: steps add up, so no bound on a single sum bounds the iterates.
   bool is_finite_for(double /*largest_entry*/) const override { return false; }
 
  private:

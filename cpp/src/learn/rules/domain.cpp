@@ -133,7 +133,7 @@ void Simplex::project(std::span<double> point) const {
 
   // w_i = max(0, x_i - shift) with the shift that makes the sum right: the average excess of the
   // entries that stay positive. Dropping entries only raises the average excess, so an entry that
-  // was dropped stays dropped. Entries are relative to the largest entry, whose size then costs no
+  // was dropped stays dropped. Entries are taken relative to the largest, so that its size costs no
   // digits.
   const double largest = *std::ranges::max_element(point);
   for (double& x : point) x -= largest;

@@ -20,8 +20,8 @@ struct FtrlOptions {
   std::shared_ptr<const Domain> domain;  ///< K with its regulariser R
   Vector start = {};                     ///< w_1, a point of K; empty: the domain's start
   bool doubling = false;                 ///< see `lambda_at`
-  Penalty penalty = {};                  ///< psi, for each gradient of the sums
-  std::int64_t num_scores = 1;           ///< rows of the model, of dimension / num_scores features
+  Penalty penalty = {};                  ///< psi, added once for each gradient in the sums
+  std::int64_t num_scores = 1;           ///< rows of the model, of dimension / num_scores weights
 };
 
 /// Plays w_1, w_2, ... with
@@ -29,7 +29,7 @@ struct FtrlOptions {
 ///     w_{t+1} = argmin_{w in K} <s_t, w> + t psi(w) + lambda R(w),
 ///
 /// which is Pi_K(w_1 - s_t / lambda) for the Euclidean regulariser R(w) = ||w - w_1||^2 / 2 and no
-/// penalty psi; with a penalty, w_1 - s_t / lambda shrinks by t / lambda before it is projected.
+/// penalty psi; with a penalty, w_1 - s_t / lambda is first shrunk (`shrink`, times = t / lambda).
 /// s_t is the sum of the first t gradients, exact or noisy. The next iterate depends on the latest
 /// sum alone; the rule keeps only w_1, if it was given, and the average.
 class Ftrl final : public UpdateRule {
@@ -55,7 +55,7 @@ class Ftrl final : public UpdateRule {
   bool doubling_;
   Vector start_;         ///< as given; may be empty
   double start_value_;   ///< start of every coordinate if start_ is empty
-  double start_extent_;  ///< largest magnitude of its coordinates
+  double start_extent_;  ///< largest magnitude of the coordinates of the start
   Penalty penalty_;
   ModelShape shape_;
 };

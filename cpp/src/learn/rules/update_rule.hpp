@@ -15,8 +15,7 @@
 
 namespace dpftrl {
 
-/// Largest number of coordinates of a model; a vector of them must be addressable on 32-bit
-/// machines.
+/// Largest number of coordinates of a model; it fits into a signed index of 32 bits.
 inline constexpr std::int64_t kMaxModelDimension = std::int64_t{1} << 30;
 
 /// Plays w_1, w_2, ..., each a function of the sums of the gradients so far, exact or noisy, and of
@@ -31,15 +30,16 @@ class UpdateRule {
   ///         next iterate that is not finite. After any of these nothing has changed.
   void update(std::span<const double> prefix_sum);
 
-  /// Whether no prefix sum of entries up to this magnitude can make `update` throw.
+  /// True if no prefix sum with entries up to this magnitude can make `update` throw.
   virtual bool is_finite_for(double largest_entry) const = 0;
   /// Switches to updates in parts, from sums that cannot make `update` throw. `prefix_sum` has
   /// dimension() numbers at a fixed address, now 0 and afterwards the latest sum. If the iterate is
-  /// a simple function of it, it is materialised lazily. Must be called before the first update.
+  /// a simple function of that sum, it is computed only on demand. Must be called before the first
+  /// update.
   void follow(std::span<const double> prefix_sum);
-  /// Makes one update: call `advance` once with each block of the prefix sum, in order, while it is
-  /// in the cache and not yet written to the latest sum, then `finish` once it is. All blocks but
-  /// the last have ReleaseSink::kBlock coordinates.
+  /// Makes one update: call `advance` once with each block of the prefix sum, in order, while the
+  /// block is in the cache and not yet written to the latest sum, then `finish` when all are
+  /// written. All blocks but the last have ReleaseSink::kBlock coordinates.
   void advance(std::size_t first, std::span<const double> block);
   void finish();
 
@@ -47,8 +47,8 @@ class UpdateRule {
   const Vector& iterate() const;
   /// Address of the numbers of iterate(), whether or not they have been written.
   const double* place_of_iterate() const { return iterate_.data(); }
-  /// <w, x> over the coordinates of x from `first` on, with the bits of iterate() but no second
-  /// pass over memory.
+  /// <v, x>, where v are the coordinates of the iterate from `first` on. The bits are the same as
+  /// with iterate(), without a second pass over memory.
   double score(std::size_t first, std::span<const double> features) const;
   /// (w_1 + ... + w_t) / t over the points already played; w_1 before the first update.
   Vector average() const;
@@ -88,8 +88,8 @@ class UpdateRule {
   /// @return  as Domain::project_up_to_factor.
   virtual double finish_next(std::span<const double> prefix_sum, std::span<double> iterate,
                              double sum_of_squares) = 0;
-  /// Line along which `next` computes an iterate from the sum alone, if it does and only the
-  /// domain's factor remains to be applied.
+  /// The line by which `next` maps a sum to a coordinate, if there is one and only the domain's
+  /// factor remains to be applied.
   virtual std::optional<Line> next_line() const { return std::nullopt; }
   void advance_along(const std::optional<Line>& line, std::size_t first,
                      std::span<const double> block);

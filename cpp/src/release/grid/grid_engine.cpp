@@ -20,8 +20,8 @@ using detail::kMaxNormInGrids;
 using detail::kMaxSumInGrids;
 using detail::power_of_two_at_most;
 
-/// Long horizons do not make the default grid finer than this fraction of the noise, because more
-/// entries of a finer grid need slow rounding.
+/// Long horizons do not make the default grid finer than this fraction of the noise, because on a
+/// finer grid more entries need slow rounding.
 constexpr double kFinestOfNoise = 0x1p-20;
 
 /// Largest grid with finite releases.
@@ -104,7 +104,8 @@ double GridReleases::half_width(const ReleaseEntry& entry, double probability) c
 }
 
 double GridReleases::simultaneous_half_width(double probability) const {
-  // Union bound: every entry of every step gets an equal share, and counts with the largest std.
+  // Union bound: every entry of every step gets an equal share of the probability, at the largest
+  // std.
   const double num_entries =
       static_cast<double>(mechanism_.steps()) * static_cast<double>(dimension_);
   const double largest =
@@ -139,7 +140,7 @@ void GridEngine::release(std::int64_t step, const GridRecord& record, std::span<
 void GridEngine::hand_out(Block part, std::span<const std::int64_t> noise, std::span<double> noisy,
                           ReleaseSink* sink) {
   const auto [begin, count] = part;
-  // Adds integers, a grid point and rounded noise, and scales the sum once, exactly.
+  // Adds two integers, the sum and its rounded noise, and scales the result once, exactly.
   if (sink == nullptr) {
     simd::kernels().scale_sums(&sums_[begin], &noise[begin], count, grid(), &noisy[begin]);
     return;

@@ -44,8 +44,8 @@ NormRange norm_range(const ProductRecord& record, double clip) {
     if (!is_exact(scale, to_one)) return NormRange::unknown;
     sum += sum_of_squares(record.features, scale * to_one);
   }
-  // An entry is rounded at most features / 8 + 10 times and once for each scale, each time by at
-  // most 2^-53 of the sum.
+  // A square is rounded at most features / 8 + 17 times and once for each scale, each time by a
+  // relative 2^-53 at most.
   const double slack = (static_cast<double>(record.size()) + 16) * 0x1p-51;
   const double clip_squared = clip * to_one * clip * to_one;
   if (sum <= clip_squared * (1 - slack)) return NormRange::within;
@@ -139,7 +139,8 @@ void GridRecord::add_to(std::span<std::int64_t> sums, std::size_t first) const {
     const double scale = record_.scales[first / width];
     const std::size_t count = std::min(width - first % width, sums.size());
     const double* const features = record_.features.data() + first % width;
-    // Their norm bounds the integers by little more than 2^31.
+    // The kernel needs integers below 2^51: the norm bounds them by little more than 2^31, and
+    // unclipped integers are at most 2^40.
     if (!clip_.changes() && is_exact(scale, per_grid_))
       simd::kernels().add_integers(scale * per_grid_, features, count, sums.data());
     else

@@ -12,7 +12,7 @@
 namespace dpftrl {
 namespace {
 
-/// Largest probability, over all entries of a stream, that a rounding stays open:
+/// Largest probability that the rounding of any entry of a stream stays undecided:
 /// docs/math/weights.md.
 constexpr double kMaxChance = 0x1p-104;
 
@@ -135,7 +135,7 @@ class WeightedEngine final : public detail::GridReleases {
   std::unique_ptr<detail::WeightedSums> sums_;
   detail::JointRows noise_;
   std::vector<std::int64_t> open_;             ///< integers of the open step so far
-  std::vector<std::int64_t> added_, rounded_;  ///< set by the current call of `release`
+  std::vector<std::int64_t> added_, rounded_;  ///< set by `prepare`
   bool is_prepared_ = false;                   ///< added_ and rounded_ belong to the next release
 };
 

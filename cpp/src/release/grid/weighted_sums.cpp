@@ -18,7 +18,7 @@ constexpr double kLargestWeight = 0x1p20;
 constexpr double kMaxBytes = 0x1p30;
 constexpr std::size_t kBytesOfNumber = 8 * std::tuple_size_v<decltype(WideNumber::digits)>;
 
-/// 1 + x + ... + x^(n-1) for 0 <= x <= 1, rounded up.
+/// Upper bound on 1 + x + ... + x^(n-1) for 0 <= x <= 1.
 double geometric_sum(double x, std::int64_t n) {
   const double steps = static_cast<double>(n);
   if (x == 0) return 1;
@@ -209,8 +209,8 @@ double least_weight_of_own_step(const Workload& workload) {
 }
 
 double error_of_sums(const Workload& workload) {
-  // A product is off by one unit, and none of at most n steps amplifies errors, so averages are off
-  // by n and sums by n (1 + rate n + 1).
+  // A product is off by one unit, and no step amplifies errors, so after at most n steps averages
+  // are off by n and sums by n (1 + rate n + 1).
   const double n = static_cast<double>(workload.steps());
   return n * (2 + n * std::max(1.0, largest_rate(workload)));
 }

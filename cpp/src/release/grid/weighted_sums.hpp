@@ -37,7 +37,7 @@ class WeightedSums {
   /// Size in bytes of the state before a step.
   virtual std::size_t state_size(std::int64_t step) const = 0;
   virtual void write(std::int64_t step, std::vector<std::byte>& out) const = 0;
-  /// @param state  state of state_size(step) bytes.
+  /// @param state  state_size(step) bytes.
   virtual void read(std::int64_t step, std::span<const std::byte> state) = 0;
 };
 

@@ -169,7 +169,7 @@ class ToeplitzCoder final : public Coder {
   std::vector<double> totals_;
 };
 
-/// Integer buffers of the records; decoding uses the buffers of the matrix without rounding.
+/// Integer buffers of the records; decoding uses the same recursions without rounding.
 class BufferedCoder final : public Coder {
  public:
   BufferedCoder(const BufferedEncoder& encoder, int precision_bits, std::int64_t dimension)

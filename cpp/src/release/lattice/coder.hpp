@@ -33,7 +33,7 @@ class Coder {
   /// Size in bytes of the state carried over to the step: the numbers of `carried`, little-endian.
   std::size_t state_size(std::int64_t step);
   void write_state(std::int64_t step, std::vector<std::byte>& out);
-  /// @param bytes  as many as state_size(step).
+  /// @param bytes  state_size(step) bytes.
   void read_state(std::int64_t step, std::span<const std::byte> bytes);
 
  protected:

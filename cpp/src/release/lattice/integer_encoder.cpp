@@ -263,7 +263,8 @@ double IntegerEncoder::largest_number() const {
       sum += std::abs(static_cast<double>(c));
     return sum * kEncoderRoundUp;
   }
-  // A state is at most 1 + theta + theta^2 + ... times 2^p, its roundings half of that unit each.
+  // A state is at most 2^p (1 + theta + theta^2 + ...), and its rounding errors, 1/2 each, add at
+  // most half of that.
   const auto& buffered = std::get<BufferedEncoder>(form_);
   double largest_state = 0;
   for (std::size_t i = 0; i < buffered.decays.size(); ++i) {

@@ -24,8 +24,8 @@ constexpr double kLatticeRoundUp = 1 + 0x1p-40;
 /// Bits of the variance, few enough that platforms use the same noise even if they compute a rho
 /// or mu that differs in the last bit.
 constexpr int kVarianceBits = 32;
-/// The default precision leaves room for this many contributions to a step, but keeps at least this
-/// many bits.
+/// The default precision is reduced until a step has room for kComfortableRoom contributions, but
+/// not below kComfortableBits bits for this reason.
 constexpr std::int64_t kComfortableRoom = std::int64_t{1} << 20;
 constexpr int kComfortableBits = 16;
 
@@ -57,7 +57,7 @@ double grid_of(const Mechanism& mechanism, const LatticeOptions& lattice) {
   return grid;
 }
 
-/// nullopt if some number does not fit.
+/// Computes the numbers that belong to an encoder; nullopt if some number does not fit.
 std::optional<Scaled> scale(const IntegerEncoder& encoder, const Mechanism& mechanism,
                             const LatticeOptions& lattice, std::int64_t max_norm_squared) {
   const Certificate& claim = mechanism.certificate();
@@ -223,7 +223,7 @@ double LatticeMechanism::ideal_stddev(std::int64_t step) const {
 }
 
 double LatticeMechanism::half_width(double stddev, double probability) const {
-  // Noise and its rounding depend on each other, so their parameters add up.
+  // Noise and its rounding depend on each other, so their sub-Gaussian parameters add up.
   const double rounding = certificate_.noise == LatticeNoise::discrete_gaussian
                               ? 0
                               : 0.5 / std::sqrt(certificate_.noise_variance);

@@ -118,7 +118,7 @@ TEST(ActiveSensitivity, a_year_of_square_roots_is_that_of_other_computations) {
 }
 
 TEST(ActiveSensitivity, positive_products_and_products_left_out_are_paid_for) {
-  // Three runs of one step, at 0, 2 and 4, with the products p of neighbours and q of the others.
+  // Three runs of one step, at 0, 2 and 4: the product is p for neighbours, and q for 0 and 4.
   const auto bound = [](double p, double q) {
     Matrix gram = Matrix::Zero(5, 5);
     for (const Eigen::Index i : {0, 2, 4}) gram(i, i) = 1;
@@ -207,7 +207,7 @@ TEST(ActiveSensitivity, the_better_encoder_is_chosen) {
                           .participation = Participation::active(pattern)};
     EXPECT_LT(best->certificate().max_error, Mechanism::make(same)->certificate().max_error);
   }
-  // Families that search for a participation take a single one.
+  // Families that are optimised for a participation are optimised for a single one here.
   const auto made = [](const Participation& participation) {
     return make_strategy({.name = "blt", .steps = 20, .participation = participation})
         ->parameters()[0]

@@ -22,7 +22,7 @@ std::vector<ActiveWindow> windows_of(const Row& row, const std::array<double, 3>
   return windows;
 }
 
-// All events of up to 11 steps, as fractions.
+// The reference enumerates all sets of events in up to 11 steps, in fractions.
 TEST(JointActivity, is_never_below_any_events) {
   for (const auto& row : golden::active_windows::events) {
     const auto windows = windows_of(
@@ -34,7 +34,7 @@ TEST(JointActivity, is_never_below_any_events) {
   }
 }
 
-// Another search for the bound, with another program.
+// The reference is an independent search for the bound, by another program.
 TEST(JointActivity, is_that_of_another_program_for_a_year) {
   for (const auto& row : golden::active_windows::year) {
     const auto windows = windows_of(row, {row.sensitivity_0, row.sensitivity_1, row.sensitivity_2});

@@ -36,8 +36,8 @@ std::vector<Participation> participations_of(std::int64_t steps) {
   return all;
 }
 
-/// Expects a sensitivity never below all pairs of streams, and equal to the largest distance where
-/// it is called exact.
+/// Expects a sensitivity not below the distance of any pair of streams, and equal to the largest
+/// distance where it is called exact.
 void expect_moving(const Strategy& strategy, const Participation& participation) {
   SCOPED_TRACE(std::string(strategy.name()) + ", " + strategy.workload().name() + ", " +
                participation.description());
@@ -102,7 +102,7 @@ TEST(MovingSensitivity, of_long_windows_is_close_to_that_of_every_pair_of_column
 }
 
 TEST(MovingSensitivity, of_longer_windows_than_are_scanned_does_not_jump) {
-  // Only 2^27 / 40,000 = 3355 products of each sum are added up there.
+  // At 40,000 steps, only 2^27 / 40,000 = 3355 products of each sum are added up.
   const auto ratio = [](const char* name, std::int64_t steps, std::int64_t width) {
     const auto strategy = make_strategy(
         {.name = name, .steps = steps, .workload = Workload::sliding_window({steps, width})});

@@ -219,7 +219,7 @@ TEST(Sensitivity, no_vectors_of_any_dimension_move_the_measurements_further) {
 
 TEST(Sensitivity, vectors_can_move_further_than_numbers) {
   // Three columns whose pairwise inner products are -1/2: scalar records reach 2, vectors in the
-  // plane 3.
+  // plane sqrt(4.5).
   Matrix encoder(2, 3);
   const double h = std::sqrt(3) / 2;
   encoder << 1, -0.5, -0.5, 0, h, -h;
@@ -619,7 +619,7 @@ TEST(Sensitivity, toeplitz_is_fast_and_accurate_for_a_million_steps) {
   EXPECT_TRUE(relatively_close(claimed.value, static_cast<double>(std::sqrt(squares)), 1e-13));
 }
 
-/// Tests the method for more than 1024 steps, where dense matrices are not used.
+/// Tests the method for more than 1024 steps, which uses no dense matrices.
 void expect_sound_at_length(const Strategy& strategy) {
   const Matrix encoder = strategy.encoder();
   for (const Participation& participation : sensitivity_participations(strategy.steps())) {
@@ -715,8 +715,8 @@ TEST(Sensitivity, scaled_toeplitz_columns_of_other_signs_have_no_bound) {
     EXPECT_TRUE(std::isinf(scaled_toeplitz_sensitivity(signs, scales, participation).value));
 }
 
-/// Largest sum of |X_ij| over steps first, first + b, ...; if no product is negative, no claim may
-/// be below it.
+/// Root of the largest sum of the positive X_ij over steps first, first + b, ...; if no product is
+/// negative, no claim may be below it.
 double largest_even_pattern(const Matrix& encoder, std::int64_t k, std::int64_t b) {
   const Matrix gram = encoder.transpose() * encoder;
   double largest = 0;
@@ -751,7 +751,7 @@ class WeightedHaar final : public HaarBasisStrategy {
 };
 
 TEST(Sensitivity, haar_products_that_are_negative_count_by_their_size) {
-  // Columns of nearly opposite sign, in which records of opposite sign add up.
+  // Columns are nearly opposite, so records of opposite sign add up.
   expect_sound_sensitivity(WeightedHaar(2, {0.01, 1}));
   expect_sound_sensitivity(WeightedHaar(4, {0.01, 0.02, 1}));
   expect_sound_sensitivity(WeightedHaar(8, {0.3, 0.01, 0.7, 0.2}));
@@ -1046,9 +1046,9 @@ double laplace_density(const Matrix& inverse_decoder, const Vector& v, double sc
 
 TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adversaries_too) {
   // Records are +-1. The adversary chooses each record, and the step at which the streams differ,
-  // from the signs of the releases so far. Releases r have density f(r - A x(r)), where f is the
-  // density of B Z. At the points of a grid, the density ratio of neighbours is at most e^epsilon,
-  // with equality at some of them.
+  // from the releases so far. Releases r have density f(r - A x(r)), where f is the density of B Z.
+  // At random points, the density ratio of neighbours is at most e^epsilon, and at some of them at
+  // least e^(epsilon / 2).
   constexpr double kEpsilon = 0.7;
   constexpr Eigen::Index kSteps = 4;
   std::mt19937_64 random(5);
@@ -1069,8 +1069,7 @@ TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adve
       Vector records(kSteps), others(kSteps);
       for (Eigen::Index t = 0; t < kSteps; ++t)
         records(t) = t > 0 && release.head(t).sum() > 0 ? 1 : -1;
-      // The streams differ at the first step whose last release was above 0, or at step 0 if no
-      // release is.
+      // The streams differ at the first step that follows a release above 0, or else at step 0.
       Eigen::Index differs = 0;
       for (Eigen::Index t = 1; t < kSteps && differs == 0; ++t)
         if (release(t - 1) > 0) differs = t;
@@ -1087,7 +1086,7 @@ TEST(PureDp, laplace_noise_of_this_scale_is_purely_private_against_adaptive_adve
 }
 
 TEST(PureDp, l1_sensitivity_is_that_of_the_tree_and_adds_up_over_participations) {
-  // A step is in one node of every level, so the tree has log2 n + 1; independent noise has 1 a
+  // A step is in one node of every level, so the tree has log2 n + 1; independent noise has 1 per
   // participation.
   EXPECT_EQ(l1_sensitivity(TreeStrategy(16), Participation::single()).value, 5);
   EXPECT_EQ(l1_sensitivity(TreeStrategy(16), fixed(4, 4)).value, 4 * 5);

@@ -162,8 +162,8 @@ TEST(Loss, unknown_name_is_refused_with_the_known_ones) {
             "invalid_argument | huber: huber_threshold must be positive and finite, got NaN");
 }
 
-// The envelope is smooth and below the loss, and with its slope Fenchel's inequality is tight up to
-// the excess: l(q) >= l*(-like bound) for every q.
+// The envelope is smooth and below the loss, and its slope supports the loss up to the excess:
+// l(q) >= l(p) + slope (q - p) - excess for every q.
 TEST(Loss, envelopes_are_below_the_loss_and_their_slopes_support_it) {
   for (const LossCase& c : loss_cases())
     for (const double y : c.labels)
@@ -179,7 +179,6 @@ TEST(Loss, envelopes_are_below_the_loss_and_their_slopes_support_it) {
           EXPECT_NEAR(at.excess, kinks ? actual - at.value - width / 2 * at.slope * at.slope : 0.0,
                       1e-12 * (1 + actual))
               << label;
-          // l(q) >= l(p) + slope (q - p) - excess.
           for (double q = -9; q <= 9; q += 0.5)
             EXPECT_GE(c.loss->value(q, y),
                       actual + at.slope * (q - p) - at.excess - 1e-12 * (1 + actual))
@@ -330,7 +329,7 @@ TEST(ClippedGradient, of_several_scores_is_their_outer_product_clipped_as_one) {
 }
 
 TEST(ClippedGradient, is_clipped_whatever_overflows) {
-  // Slopes beyond the doubles, alone and beside others, and finite ones of infinite norm.
+  // Infinite slopes, alone and beside others, and finite slopes whose norm overflows.
   const std::vector<std::vector<double>> all = {{kInfinity},
                                                 {-kInfinity},
                                                 {1e300},
@@ -355,7 +354,7 @@ TEST(ClippedGradient, is_clipped_whatever_overflows) {
         const double bound =
             std::abs(largest) * std::sqrt(static_cast<double>(slopes.size())) * 1.2;
         const bool is_short = std::isfinite(largest) && bound * size < clip;
-        // A clipped gradient has the whole length, unless its scale leaves the doubles.
+        // A clipped gradient is as long as the clip norm, unless its scale leaves the doubles.
         if (size > 0 && is_long && size > 1e-307 * clip && clip > 1e-307 * size) {
           EXPECT_GE(length, clip * (1 - 1e-13));
         }

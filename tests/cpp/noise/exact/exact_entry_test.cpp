@@ -173,8 +173,8 @@ TEST(ExactEntry, enclosures_contain_the_values_of_an_independent_program) {
           enclose_entry(form, entry_options(2000), known.step, known.coordinate, planes);
       EXPECT_TRUE(contains(fixed, entry, value, known.negative))
           << known.form << " " << known.step << " with " << planes << " planes";
-      // Rejects bounds that are uselessly large: at most 2^32 units of a number of 2^64p (a single
-      // tiny u1 or 1 - u1 costs its own leading zeros, 2^15 here).
+      // Rejects bounds that are uselessly large, above 2^32 of the 2^64p units in 1 (a single tiny
+      // u1 or 1 - u1 costs its own leading zeros, 2^15 here).
       EXPECT_LE(entry.error, 0x1p32) << known.form << " " << known.step;
     }
   }
@@ -252,7 +252,7 @@ TEST(ExactEntry, equals_the_fast_path_wherever_that_is_certain) {
   }
 }
 
-/// The entry whose digits after the point are `digits`, plus `units` units of the last digit.
+/// The number whole + first_digit 2^-64, plus `units` units of the last digit.
 Enclosure at(const FixedPoint& fixed, std::uint64_t whole, std::uint64_t first_digit,
              std::int64_t units, double error) {
   Enclosure x{.digits = {whole, first_digit}, .error = error};

@@ -437,7 +437,7 @@ TEST(ExactRows, there_are_as_many_as_the_form_defines) {
 }
 
 TEST(ExactRows, far_steps_of_trees_are_sums_of_few_nodes) {
-  // Compared through disjoint parts: row t of a tree of arity 2 is row t of the dyadic tree.
+  // Compared through different code: row t of a tree of arity 2 is row t of the dyadic tree.
   const DecoderForm kary = KaryDecoder{2, false, 40};
   const DecoderForm tree = DyadicDecoder{std::vector<double>(40, 1.0)};
   for (const std::int64_t step : {std::int64_t{1} << 39, (std::int64_t{1} << 40) - 2,

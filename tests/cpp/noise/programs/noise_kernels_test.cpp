@@ -293,7 +293,7 @@ TEST(NoiseKernels, forms_that_differ_a_little_are_told_apart) {
   EXPECT_FALSE(differ(kary_form(3, true, n), kary_form(3, true, n)));
   EXPECT_TRUE(differ(kary_form(3, true, n), kary_form(3, false, n)));
   KaryDecoder more_levels = kary_form(3, true, n);
-  ++more_levels.num_levels;  // further nodes take measurements only from where they end
+  ++more_levels.num_levels;  // the added nodes end after these steps, and are numbered there
   EXPECT_FALSE(differ(more_levels, kary_form(3, true, n)));
   HaarDecoder other_scales = haar(n);
   std::swap(other_scales.scales[0], other_scales.scales[1]);
@@ -398,7 +398,8 @@ TEST(NoiseKernels, a_bound_that_cannot_be_vouched_for_is_infinite) {
 }
 
 TEST(NoiseKernels, a_bound_that_is_not_known_stays_unknown_behind_a_filter) {
-  // No error bound is known for the last rows of the first block, but for the one that it leaves.
+  // No error bound is known for the last rows of the first block, but one is for the row that the
+  // block leaves.
   const BlockDecoder blocks{
       {{.steps = 600,
         .form = share(BandedDecoder{{1, 4}}),
@@ -480,7 +481,7 @@ TEST(NoiseKernels, malformed_blocks_and_filters_are_refused) {
   expect_refusal(one_block({0, identity, 7, 6}), "blocks[0].steps must be between 1");
   expect_refusal(one_block({8, identity, 0, 7}), "blocks[0].num_measurements must be between 1");
   expect_refusal(one_block({8, identity, 8, -1}), "blocks[0].closing_row must be between 0");
-  // The closing row is an additional row of the form.
+  // The form must have its closing row, too.
   EXPECT_EQ(refusal(one_block({8, share(dyadic(4)), 30, 14})), "");
   expect_refusal(one_block({8, share(dyadic(4)), 30, 15}), "node_weights must be of at least 5");
   const std::int64_t many = (std::int64_t{1} << 48) - 1;

@@ -110,7 +110,7 @@ TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_turn_negative_and_gain) {
   }
 }
 
-/// Never worse, except for the cost of smoothing absolute values.
+/// The tolerance is the cost of smoothing absolute values.
 TEST(BandedToeplitzOptimum, bands_beyond_an_epoch_are_never_worse) {
   for (const Objective objective : {Objective::mean, Objective::max}) {
     for (const std::int64_t length : {1, 2, 8, 16}) {
@@ -250,7 +250,7 @@ TEST(BandedOptimum, columns_have_the_errors_that_are_stated) {
   }
 }
 
-/// With few columns, the largest row depends on a few rows that carry nearly all of the weight.
+/// With few bands, a few rows carry nearly all of the weight of the smoothed maximum.
 TEST(BandedOptimum, converges_where_few_rows_carry_the_weight) {
   const BandedProblem problem{.steps = 512, .bands = 8, .objective = Objective::max};
   const BandedOptimum found = find_banded_optimum(problem);

@@ -127,7 +127,7 @@ TEST(EpochOptimum, a_gram_matrix_takes_duals_of_its_problem) {
 }
 
 TEST(EpochOptimum, bounds_beyond_dense_matrices_are_near_the_optimum) {
-  // For 160 steps, the dense solver is not called there.
+  // For 160 steps, certified_lower_bound does not call the dense solver.
   const EpochOptimumProblem problem{.epochs = 4, .epoch_length = 40, .decay = 0.99};
   const EpochOptimum best = find_epoch_optimum(problem, {.gap = 1e-6});
   const LowerBound bound =

@@ -33,7 +33,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pythagorean_pairs(std::int64_
 }
 
 // The norm of this record is an integer number of grids, and the clip norm is slightly smaller. If
-// rounding undoes the clipping, the integers are too long by exactly one.
+// rounding undoes the clipping, the squared norm of the integers is too large by exactly one.
 TEST(Quantiser, a_pythagorean_record_a_few_ulps_too_long_is_shortened) {
   std::int64_t num_unchanged_by_clipping = 0;
   for (const auto& [a, b] : pythagorean_pairs(24))

@@ -157,7 +157,7 @@ TEST(Lattice, measurements_are_those_of_the_integers_plus_addressed_noise) {
 }
 
 TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
-  // Distance from the certificate's integers in long double; rho and mu from privacy.hpp.
+  // The distance is recomputed in long double from the integers of the certificate.
   for (const Neighbours neighbours : {Neighbours::zero_out, Neighbours::replace_one}) {
     for (const std::string& name : lattice_strategies()) {
       MechanismOptions options = lattice_options(name, 48);
@@ -205,7 +205,8 @@ TEST(Lattice, the_noise_reaches_what_the_target_asks_for) {
 }
 
 TEST(Lattice, rounding_the_encoder_hardly_costs_anything) {
-  // The total has the same distribution as with real coefficients, except for the zCDP conversion.
+  // The std is almost that with real coefficients; discrete noise needs 8 % more because its claim
+  // is converted from zCDP.
   for (const std::string& name : lattice_strategies()) {
     const auto real = Mechanism::make(lattice_options(name, 300));
     const auto rounded =
@@ -230,7 +231,7 @@ TEST(Lattice, precision_gives_way_to_the_widths_of_integers) {
   EXPECT_GE(mechanism->certificate().precision_bits, 16);
   EXPECT_ERROR(make_lattice(options, {.dimension = 1 << 10, .precision_bits = 30}),
                "invalid_argument", "measurements fit 61 bits");
-  // One bit more than chosen leaves less room in a step, or none.
+  // One bit more than chosen leaves too little room in a step.
   const auto chosen = make_lattice(lattice_options("blt", 300));
   const int bits = chosen->certificate().precision_bits;
   EXPECT_GT(bits, 16);
@@ -364,7 +365,7 @@ TEST(Lattice, no_integer_overflows_before_a_step_is_full) {
 }
 
 TEST(Lattice, a_full_step_refuses_and_the_next_has_room) {
-  // Long, fine and precise, so there is room for few.
+  // Many steps, a fine grid and a high precision leave room for few contributions.
   MechanismOptions options = lattice_options("blt", 1 << 14);
   options.parameters = {.decays = {0.9999}, .weights = {0.01}};
   PrefixSum sums = make_sums(options, {.grid = 0x1p-12, .precision_bits = 30});
@@ -461,8 +462,8 @@ TEST(Lattice, people_are_bounded_as_in_mode_grid) {
 
 TEST(Lattice, the_predicted_std_is_that_of_the_releases_of_small_integers_too) {
   // Six standard errors of a mean square of 40,000 entries, hundreds of which are not 0; the 32
-  // cases give a false alarm with probability below 1e-6. Fourth moments are at most 3 squares plus
-  // 2 second moments, for sums of two integers as for one.
+  // cases give a false alarm with probability below 1e-6. An entry of variance v, whether one
+  // integer or a sum of two, has a fourth moment of at most 3 v^2 + 2 v.
   constexpr std::int64_t kDimension = 40000;
   int num_told_apart = 0;
   testing::Thinned thinned(3);

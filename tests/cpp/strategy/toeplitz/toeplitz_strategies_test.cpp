@@ -212,7 +212,7 @@ TEST(StrategyToeplitz, a_root_that_explodes_is_not_taken) {
   for (const std::vector<double>& column :
        {std::vector<double>{1e-9, 1}, std::vector<double>{1, 2, 0}, std::vector<double>{1, -30, 0}})
     EXPECT_LE((with_column(column)->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
-  // Rescaling the answers leaves the encoder unchanged, and it can be streamed.
+  // Rescaling the workload leaves the encoder unchanged, and the noise can be streamed.
   for (const double unit : {1e6, -1e-5}) {
     const auto scaled = with_column({unit, unit});
     EXPECT_LE((scaled->encoder() - plain->encoder()).cwiseAbs().maxCoeff(), 1e-15);
@@ -266,7 +266,7 @@ long double exact_column_norm(std::span<const double> decoder, std::span<const d
   return testing::square_root(sum);
 }
 
-/// Names of the families whose decoders are stored coefficients, after a look at short ones.
+/// Names of the families whose decoders are stored coefficients, as they are at 8 steps.
 std::vector<std::string> families_that_store_decoders() {
   std::vector<std::string> names;
   for (const StrategyInfo& info : strategy_catalogue()) {
@@ -309,8 +309,8 @@ TEST(StrategyToeplitz, slack_covers_the_exact_encoder_of_the_stored_decoder) {
 }
 
 TEST(StrategyToeplitz, norms_of_encoders_given_by_their_inverse_are_exact_to_2_to_the_minus_40) {
-  // No slack is claimed here, because the stored bands, decays and weights define C. Computed in
-  // long double.
+  // No slack is claimed here, because the stored bands, decays and weights define C. Expected norms
+  // are computed in long double.
   const std::int64_t n = 100000;
   const auto banded = toeplitz_made("banded-inverse-square-root", n);
   const auto bands = std::get<BandedInverseDecoder>(banded->decoder_form()).coefficients;
@@ -452,7 +452,7 @@ TEST(StrategyToeplitz, log_perturbed_norms_at_2048_steps_and_capped_horizons) {
     parameters.horizon_cap = 2048;
     return toeplitz_made("log-perturbed", steps, parameters)->max_column_norm_squared();
   };
-  // The noise is that of the cap, independently of steps.
+  // The norm is that of the cap, independently of steps.
   for (const std::int64_t n : {1, 100, 2048}) {
     EXPECT_NEAR(norm(0, n), 1.38, 5e-3);
     EXPECT_NEAR(norm(0.51, n), 2.54, 5e-3);
@@ -803,7 +803,7 @@ TEST(Catalogue, families_serve_workloads_as_they_say) {
   const std::int64_t n = 16;
   for (const StrategyInfo& info : strategy_catalogue()) {
     if (info.name == IndependentStrategy::kName) continue;  // C = I suits every workload
-    // The optimum is known for decay, but not yet for momentum.
+    // Without momentum, the optimum takes linear time.
     const double momentum = info.name == "optimal" ? 0 : 0.9;
     const Workload workload = Workload::momentum({.steps = n, .momentum = momentum, .decay = 0.95});
     const auto s = make_strategy({.name = std::string(info.name),

@@ -109,8 +109,8 @@ bool tree_factorizes(const Matrix& decoder, const Matrix& encoder) {
 
 using TreeRow = std::map<std::int64_t, double>;  ///< weights of the measurements
 
-/// Adds the nodes between `from` and `to` greedily, from the left and largest first, which is
-/// equivalent to the digits of a number.
+/// Reaches the end of the step by whole nodes, greedily from the left and with the largest first,
+/// which is equivalent to the digits of a number.
 TreeRow tree_row(const KaryDecoder& form, std::int64_t step) {
   const auto measurement = [&](std::int64_t level, std::int64_t last) {
     std::int64_t number = level, place = 1;
@@ -163,8 +163,8 @@ TreeRow tree_row(const BlockDecoder& form, const std::vector<const Strategy*>& i
   return row;
 }
 
-/// The forms of older strategies have kernels that are tested elsewhere, so their dense decoder is
-/// used.
+/// Row of a form by its definition. Forms other than those of trees are tested elsewhere, so their
+/// dense decoder is used.
 TreeRow form_row(const DecoderForm& form, const Strategy& inside, std::int64_t step) {
   if (const auto* tree = std::get_if<KaryDecoder>(&form)) return tree_row(*tree, step);
   if (const auto* haar = std::get_if<HaarDecoder>(&form)) return tree_row(*haar, step);
@@ -442,7 +442,7 @@ TEST(StrategyTrees, haar_extremes_are_found_for_every_horizon_to_2048) {
 }
 
 TEST(StrategyTrees, haar_extremes_are_right_where_no_one_can_look_at_all_rows) {
-  // No row near the reported ones, and none of a million others, exceeds them.
+  // None of a million random rows exceeds the reported extremes.
   for (const std::int64_t n :
        {(std::int64_t{1} << 30) - 7, std::int64_t{1000000000}, kMaxNumSteps}) {
     const HaarStrategy s(n);
