@@ -304,7 +304,7 @@ class CrowdView {
       ? Math.max(...[clipped, sum, noise, published].map(largestIn))
       : undefined;
     const cut = length > clip ? `, shortened to ${clip}` : '';
-    /** What is said of values that the common scale hides. */
+    /** Returns the words for values that the common scale hides. */
     const unseen = (values: ArrayLike<number>): string =>
       all !== undefined && largestIn(values) < all / 20 ? ', too small for this scale' : '';
     this.one.show(clipped, `length ${quantity(length, 2)}${cut}${unseen(clipped)}`, all);
