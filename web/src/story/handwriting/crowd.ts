@@ -305,7 +305,7 @@ class CrowdView {
       : undefined;
     const cut = length > clip ? `, shortened to ${clip}` : '';
     /** Returns the words for values that the common scale hides. */
-    const unseen = (values: ArrayLike<number>): string =>
+    const unseen = (values: Float64Array): string =>
       all !== undefined && largestIn(values) < all / 20 ? ', too small for this scale' : '';
     this.one.show(clipped, `length ${quantity(length, 2)}${cut}${unseen(clipped)}`, all);
     this.sum.show(sum, `their sum${unseen(sum)}`, all);
