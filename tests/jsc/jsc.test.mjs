@@ -80,6 +80,19 @@ async function bundle(name, program) {
   return outfile;
 }
 
+/**
+ * Runs a program, and once more if it fails. One of several hundred processes of this engine gets a
+ * number wrong while it compiles a function anew, and right in the calls before and after
+ * (docs/limits.md). A fault of the package fails twice.
+ */
+async function runTwice(file, isRight, t) {
+  for (const isLast of [false, true]) {
+    const result = await run(shell, ['-m', file]);
+    if (isLast || isRight(result)) return result;
+    t.diagnostic(`once more, after ${result.stdout}${result.stderr}`);
+  }
+}
+
 const skip = !shell && !process.env.CI && 'there is no jsc';
 
 for (const name of FILES) {
@@ -88,10 +101,15 @@ for (const name of FILES) {
     const program = `import '../js/${name}.test.mjs';
       import { runTests } from './runner.mjs';
       await runTests();`;
-    const { code, stdout, stderr } = await run(shell, ['-m', await bundle(name, program)]);
+    const passed = /^passed [1-9]\d* failed 0\n$/;
+    const { code, stdout, stderr } = await runTwice(
+      await bundle(name, program),
+      (result) => passed.test(result.stdout),
+      t,
+    );
     const said = `${stdout}${stderr}`;
     assert.equal(code, 0, said);
-    assert.match(stdout, /^passed [1-9]\d* failed 0\n$/, said);
+    assert.match(stdout, passed, said);
     t.diagnostic(`${name}: ${stdout.trim()}`);
   });
 }
@@ -99,13 +117,14 @@ for (const name of FILES) {
 for (const page of guides) {
   const all = programsOfSite(page);
   if (all.length === 0) continue;
-  test(`JavaScriptCore: programs of ${page}`, { skip }, async () => {
+  test(`JavaScriptCore: programs of ${page}`, { skip }, async (t) => {
     for (const [i, { code: program, output }] of all.entries()) {
       const file = await bundle(`program-${i}`, program);
-      const { code, stdout, stderr } = await run(shell, ['-m', file]);
-      const said = `${program}\nprinted\n${stdout}${stderr}`;
-      assert.equal(code, 0, said);
-      assert.ok(showsOutput(output ?? '...', stdout, isRandom('js', program)), said);
+      const shows = ({ stdout }) => showsOutput(output ?? '...', stdout, isRandom('js', program));
+      const result = await runTwice(file, shows, t);
+      const said = `${program}\nprinted\n${result.stdout}${result.stderr}`;
+      assert.equal(result.code, 0, said);
+      assert.ok(shows(result), said);
     }
   });
 }
