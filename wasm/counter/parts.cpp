@@ -66,7 +66,7 @@ Sensitivity active_sensitivity(const Strategy&, const ActivePattern&) {
 
 void require_known_errors(const StrategyOptions&) {}
 
-/// This module finds the optimum for single participation only.
+/// The closed form that this module has for `optimal` is made for single participation.
 std::string_view optimised_for(const StrategyOptions& options) {
   const bool is_searched =
       options.name == OptimalStrategy::kName && options.parameters.plan == nullptr;

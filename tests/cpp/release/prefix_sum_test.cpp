@@ -264,7 +264,7 @@ TEST(PrefixSum, a_clip_norm_whose_square_is_rounded_up_is_not_exceeded) {
 
 TEST(PrefixSum, a_shortened_record_keeps_its_order_over_blocks) {
   // Pythagorean records at clip norms a few ulps below their own norm: if clipping rounds back to
-  // the same integers, one is taken from the larger.
+  // the same integers, the magnitude of the larger entry is reduced by 1.
   constexpr std::array<double, 1> kOne = {1};
   std::int64_t num_shortened = 0;
   for (std::int64_t m = 2; m < 24; ++m)

@@ -65,7 +65,7 @@ class GridProgram {
     const std::vector<Move> rest = moves(0, 1), stay = moves(1, 1), start = moves(1, window_);
     const std::size_t size = rest.size();
     std::vector<double> off(size), later(size);
-    // Values for the last `window_` numbers of remaining days, the largest number first.
+    // Values for the latest `window_` values of `remaining`, the largest first.
     std::deque<std::vector<double>> on = {std::vector<double>(size)};
     double best = 0;
     for (std::int64_t remaining = 1; remaining <= days; ++remaining) {

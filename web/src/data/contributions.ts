@@ -132,7 +132,7 @@ function refuse(csv: Csv, row: number, { name }: Column, role: Role, what: strin
   throw new RoleError(role, `${placeOf(csv, row)}, column “${name}”: ${what}`);
 }
 
-/** Person of each row, identified as the command and the package do. */
+/** Person of each row, identified in the same way as by the command and the package. */
 function personsOf(csv: Csv, { person, ids }: Roles): string[] {
   const column = columnOf(csv, person, 'person');
   return textsOf(column).map((id, row) => {

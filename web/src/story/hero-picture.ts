@@ -128,7 +128,10 @@ function numeral(kind: string, lane: HeroLane): string {
   );
 }
 
-/** The row of passers-by: tall bars came in. The row consists of pieces that are rows on phones. */
+/**
+ * The row of passers-by, in which a tall bar is someone who came in. On phones, each piece is a row
+ * of its own.
+ */
 function passers(day: Day): string {
   const bars = [...day.came].map((one, i) => (one === 1 ? `M${i} 0h.75v1h-.75z` : '')).join('');
   const you = firstYou(day);

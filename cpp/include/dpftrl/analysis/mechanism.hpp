@@ -228,7 +228,7 @@ class Mechanism {
   static constexpr std::int64_t kMaxStack = 64;
 
   /// Number of workloads that are released together: 1 except for a stack and for several windows
-  /// of active people. Each is a reader.
+  /// of active people. Each has its own mechanism, `reader(index)`.
   std::int64_t num_readers() const {
     if (!parts_.empty()) return static_cast<std::int64_t>(parts_.size());
     return stack_ ? static_cast<std::int64_t>(stack_->strategies.size()) : 1;

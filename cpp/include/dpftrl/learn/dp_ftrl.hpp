@@ -48,8 +48,8 @@ struct DpFtrlOptions {
   /// Gradient descent instead of FTRL.
   std::optional<DescentSchedule> descent = {};
   /// FTRL only: lambda grows with the square root of the number of steps, in jumps at powers of
-  /// two. A given `lambda` is that of the first step; by default, the last one is about the lambda
-  /// without doubling.
+  /// two. A given `lambda` applies to the first step; by default, lambda at the last step is near
+  /// the default without doubling.
   bool doubling = false;
   /// Added to the mean loss of every step. FTRL only, on the whole space, the ball and, without
   /// groups, the box.

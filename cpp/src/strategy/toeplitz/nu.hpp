@@ -8,8 +8,8 @@
 namespace dpftrl {
 
 /// The square root of the prefix sums with damped coefficients: C = (1 - (1-nu) x)^(-1/2), c_j =
-/// f_j (1-nu)^j. nu = 0 is `square-root`; a small nu trades some max error for mean error. C is
-/// defined by 1 - nu, rounded to a double.
+/// f_j (1-nu)^j. nu = 0 is `square-root`; a small nu lowers the mean error and raises the max error
+/// a little. C is defined by 1 - nu, rounded to a double.
 /// @source  "nu-DP-FTRL": Choquette-Choo, Dvijotham, Pillutla, Ganesh, Steinke, Thakurta, arXiv
 ///          2310.06771.
 inline constexpr std::string_view kNu = "nu";

@@ -15,7 +15,7 @@ import type { CommonOptions } from './kind.js';
 import type { Member, StreamPosition, StreamHandle } from './stream.js';
 import { abortedError, readCall, Turns } from './turns.js';
 
-/** Number of sums, over all steps, that are decided between two pauses: a few milliseconds. */
+/** Number of sums (steps times sums per step) decided between two pauses, in a few milliseconds. */
 const SLICE_ENTRIES = 2048;
 
 /** The parts of a stream in a store. */
