@@ -99,9 +99,9 @@ writeFileSync(
 over prefix sums, windows, decay, epochs and separations, at horizons from 2^6 to 2^20 and for both
 objectives. Dense mechanisms and searches take part where \`compare\` runs them.
 
-*Best*: problems in which no mechanism with the same cost per step and the same memory has a smaller
-error. *Closest*: the least ratio of its error to that of the best such rival; below 1 it wins,
-above 1 it never does.
+*Best*: problems in which no rival, a mechanism with the same cost per step and the same memory, has
+a smaller error. *Closest*: the least ratio of the mechanism's error to that of its best rival,
+above 1 if it is never best; "no rival" if some problem has none.
 
 Three mechanisms that took part before were never best, and were removed: \`group-algebra\` (closest
 1.023), \`smooth-tree\` (1.122) and \`hybrid\` (1.314), in 106 problems each.
