@@ -586,6 +586,22 @@ test('a learner is exported as SVG', async () => {
   await page.close();
 });
 
+test('an export that cannot be loaded is told, and the page goes on', async () => {
+  const { page } = await open('steps=20');
+  await page.setRequestInterception(true);
+  page.on('request', (request) =>
+    /export-/.test(request.url()) ? request.abort() : request.continue(),
+  );
+  await page.click('#export-open');
+  await page.waitForSelector('#notice:not([hidden])');
+  assert.match(await textOf(page, '#notice p'), /export/);
+  assert.equal(await page.$('#export[open]'), null);
+  await page.click('#notice button');
+  await enter(page, '#set-numSteps', '30');
+  await settled(page);
+  await page.close();
+});
+
 test('a question mark lists the keyboard shortcuts, except in a text field', async () => {
   const { page } = await open('steps=20');
   const isOpen = () => page.$eval('#keys', (dialog) => dialog.open);

@@ -119,6 +119,7 @@ test('the menu shows where the reader is, each scene leads to the next, and pape
   );
   const marked = () =>
     page.$$eval('.menu [aria-current]', (all) => all.map((one) => one.textContent));
+  const title = await page.title();
   for (const link of ['.to-lab', '#to-queries']) {
     const name = await page.$eval(`.menu ${link}`, (one) => (one.click(), one.textContent));
     await becomes(page, (view) => document.documentElement.dataset.view !== view, 'story');
@@ -128,6 +129,7 @@ test('the menu shows where the reader is, each scene leads to the next, and pape
       name,
     );
     assert.deepEqual(await marked(), [name]);
+    assert.equal(await page.title(), `${name} – ${title}`);
     await page.goBack();
     await becomes(page, () => document.documentElement.dataset.view === 'story');
     await becomes(

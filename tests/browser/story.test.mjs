@@ -311,12 +311,13 @@ test('hero: the day plays by itself for at most 5.5 seconds, and plays again on 
       wanted,
     );
   await over(false);
+  await page.evaluate(() => (window.frameTimes.length = 0));
   const start = Date.now();
   await over(true);
   const time = Date.now() - start;
-  // On a busy machine, the beginning and the end are seen some frames late.
+  // The end is seen a frame or two late, which is long on a busy machine.
   const longest = await page.evaluate(() => Math.max(...window.frameTimes));
-  assert.ok(time < 5500 + 4 * longest, `${time} ms with frames of ${longest} ms`);
+  assert.ok(time < 5500 + 2 * longest, `${time} ms with frames of ${longest} ms`);
   await page.click('.again');
   await over(false);
   await over(true);
